@@ -1,0 +1,69 @@
+# The short way to everything. Packages come from packages.txt, the build itself is CMake's.
+PREFIX ?= /usr/local
+WERROR ?= OFF
+PYTHON ?= /usr/bin/python3
+# Seconds a unit test may take under the sanitizers.
+DEBUG_TIME_LIMIT ?= 600
+
+# Data sets that lie beside the checkout are found without being asked for.
+ifeq ($(origin JOINTFLOW_DATA),undefined)
+ifneq ($(wildcard ../shared/data/.),)
+export JOINTFLOW_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.PHONY: help build demo test debug-build debug-test format check-format check-includes golden bench install clean \
+        packages develop-packages measure-packages
+
+help: ## this list
+	@echo "make TARGET, where TARGET is one of:"
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
+
+build: packages ## build the library, the command line and the tests into build/
+	cmake --preset release -DJOINTFLOW_WERROR=$(WERROR)
+	cmake --build --preset release
+
+demo: build ## build, then train a first model and draw its pictures into out/demo/
+	build/jointflow train recipes/crescents.ini -o out/demo
+	@echo; echo "Finished. Open these to see what the model has learned:"
+	@find out/demo -name '*.html' -o -name '*.png' -o -name '*.svg' | sort
+
+test: build ## build, then run all tests
+	tests/run
+
+debug-build: packages
+	cmake --preset debug -DJOINTFLOW_WERROR=$(WERROR)
+	cmake --build --preset debug
+
+debug-test: debug-build ## run the unit tests under the address and undefined-behaviour sanitizers
+	BUILD=build-debug tests/run --unit --timeout $(DEBUG_TIME_LIMIT)
+
+format: develop-packages ## rewrite the C files as .clang-format says
+	scripts/check-format --fix
+
+check-format: develop-packages ## check the looks of the C files
+	scripts/check-format
+
+check-includes: develop-packages ## check which folder includes which, and that the library never prints or exits
+	scripts/check-includes
+
+golden: measure-packages ## write the golden values of the tests again, with an independent framework
+	$(PYTHON) tests/golden/check_torch_flow.py
+	$(PYTHON) tests/golden/make_golden.py
+
+bench: build measure-packages ## measure the speed, beside that of other libraries
+	bench/run
+
+install: build ## install below PREFIX, by default /usr/local
+	cmake --install build --prefix $(abspath $(PREFIX))
+
+clean: ## remove what was built
+	rm -rf build build-debug
+
+# With SKIP_PACKAGES=1 nothing is looked for or installed.
+packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages build)
+develop-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages develop)
+measure-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages measure)
