@@ -1,0 +1,42 @@
+/* The context: where messages go. Every fallible function takes one and leaves its sentence there.
+ *
+ * Invariant: whoever returns a negative status has called jf_fail() exactly once; callers pass the status on
+ * unchanged (JF_TRY), so the message names the place where the fault was found. */
+#ifndef JF_BASE_CONTEXT_H
+#define JF_BASE_CONTEXT_H
+
+#include "jointflow/status.h"
+#include <stdarg.h>
+#include <stddef.h>
+
+typedef struct jf_context jf_context;
+typedef void (*jf_log_fn)(void *user, const char *line);
+
+jf_status jf_context_create(jf_context **out);
+void jf_context_free(jf_context *ctx);
+void jf_context_set_log(jf_context *ctx, jf_log_fn log, void *user);
+const char *jf_context_error(const jf_context *ctx); /* the last message, "" before the first */
+const char *jf_status_name(jf_status status);
+const char *jf_status_text(jf_status status);
+
+/* Stores the formatted message on the context and returns `status`. */
+jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* One line for people, without newline, to the log callback; nothing where none is set. */
+void jf_log(jf_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Passes a failure on. */
+#define JF_TRY(expression)                                                                                   \
+    do {                                                                                                     \
+        jf_status jf_try_status = (expression);                                                              \
+        if (jf_try_status != JF_OK) return jf_try_status;                                                    \
+    } while (0)
+/* The same where something has to be freed first: sets `status` (declared by the function) and jumps to
+ * `done`. */
+#define JF_TRY_DONE(expression)                                                                              \
+    do {                                                                                                     \
+        status = (expression);                                                                               \
+        if (status != JF_OK) goto done;                                                                      \
+    } while (0)
+
+#endif

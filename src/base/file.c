@@ -1,0 +1,272 @@
+/* Files. A file that we write exists either as it was before or whole: it is written under another name in
+ * the same folder, brought to the disk, and renamed. */
+#include "base/file.h"
+#include "base/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static jf_status fail_errno(jf_context *ctx, const char *path, const char *what) {
+    return jf_fail(ctx, JF_ERROR_IO, "%s: %s: %s", path, what, strerror(errno));
+}
+
+/* ---- reading ---- */
+
+static jf_status fail_too_large(jf_context *ctx, const char *path, size_t limit) {
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: too large; expected at most %zu bytes", path, limit);
+}
+
+/* Reads to the end. `expected` is only a first guess: a pipe has no size, and a file may grow under our
+ * hands. */
+static jf_status read_all(jf_context *ctx, char **out, size_t *size, const char *path, int fd,
+                          size_t expected, size_t limit) {
+    size_t capacity = expected + 1, length = 0; /* room for the terminator */
+    char *bytes = malloc(capacity);
+    if (!bytes) return jf_fail(ctx, JF_ERROR_MEMORY, "%s: not enough memory for %zu bytes", path, capacity);
+    for (;;) {
+        if (length + 1 == capacity) {
+            char *grown = capacity > SIZE_MAX / 2 ? NULL : realloc(bytes, capacity * 2);
+            if (!grown) {
+                free(bytes);
+                return jf_fail(ctx, JF_ERROR_MEMORY, "%s: not enough memory for %zu bytes", path, capacity);
+            }
+            bytes = grown;
+            capacity *= 2;
+        }
+        ssize_t n = read(fd, bytes + length, capacity - 1 - length);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            free(bytes);
+            return fail_errno(ctx, path, "could not be read");
+        }
+        if (n == 0) break;
+        length += (size_t)n;
+        if (length > limit) {
+            free(bytes);
+            return fail_too_large(ctx, path, limit);
+        }
+    }
+    bytes[length] = '\0';
+    *out = bytes;
+    *size = length;
+    return JF_OK;
+}
+
+jf_status file_read(jf_context *ctx, char **out, size_t *size, const char *path, size_t limit) {
+    *out = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail_errno(ctx, path, "could not be opened");
+    struct stat info;
+    jf_status status = JF_OK;
+    if (fstat(fd, &info) != 0)
+        status = fail_errno(ctx, path, "could not be examined");
+    else if (S_ISDIR(info.st_mode))
+        status = jf_fail(ctx, JF_ERROR_IO, "%s: is a folder; expected a file", path);
+    else if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
+        status = fail_too_large(ctx, path, limit);
+    /* one byte more than expected, so that the end of the file is seen without growing */
+    size_t expected = S_ISREG(info.st_mode) && status == JF_OK ? (size_t)info.st_size + 1 : 4096;
+    if (status == JF_OK) status = read_all(ctx, out, size, path, fd, expected, limit);
+    close(fd);
+    return status;
+}
+
+/* ---- writing ---- */
+
+static int write_all(int fd, const void *bytes, size_t size) {
+    const char *at = bytes;
+    while (size > 0) {
+        ssize_t n = write(fd, at, size);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return -1;
+        at += n;
+        size -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Devices and pipes cannot be replaced by renaming: they are written as they are. */
+static jf_status write_in_place(jf_context *ctx, const char *path, const void *bytes, size_t size) {
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return fail_errno(ctx, path, "could not be opened for writing");
+    jf_status status = JF_OK;
+    if (write_all(fd, bytes, size) != 0) status = fail_errno(ctx, path, "could not be written");
+    close(fd);
+    return status;
+}
+
+/* A name of our own beside `path`: the process id and a count keep writers apart, O_EXCL proves it. The usual
+ * permissions apply (umask), which mkstemp() would not give. */
+static int open_temporary(text *name, const char *path) {
+    for (int attempt = 0; attempt < 1000; attempt++) {
+        text_free(name);
+        text_add(name, "%s.%ld-%d.tmp", path, (long)getpid(), attempt);
+        if (name->failed) {
+            errno = ENOMEM;
+            return -1;
+        }
+        int fd = open(name->chars, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+
+/* A rename is safe from a power cut once the folder is on the disk; some file systems cannot do that. */
+static void sync_folder_of(const char *path) {
+    const char *slash = strrchr(path, '/');
+    size_t length = slash ? (size_t)(slash - path) + 1 : 0;
+    text folder = {0};
+    text_add_chars(&folder, length ? path : "./", length ? length : 2);
+    int fd = folder.failed ? -1 : open(folder.chars, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0) {
+        (void)fsync(fd);
+        close(fd);
+    }
+    text_free(&folder);
+}
+
+static jf_status replace_file(jf_context *ctx, const char *path, const struct stat *before, const void *bytes,
+                              size_t size) {
+    text name = {0};
+    int fd = open_temporary(&name, path);
+    if (fd < 0) {
+        jf_status status = fail_errno(ctx, path, "could not be created");
+        text_free(&name);
+        return status;
+    }
+    if (before) (void)fchmod(fd, before->st_mode & 07777); /* a replaced file keeps its permissions */
+    int failed = write_all(fd, bytes, size) != 0 || fsync(fd) != 0;
+    int error = errno;
+    if (close(fd) != 0 && !failed) {
+        failed = 1;
+        error = errno;
+    }
+    if (!failed && rename(name.chars, path) != 0) {
+        failed = 1;
+        error = errno;
+    }
+    jf_status status = JF_OK;
+    if (failed) {
+        unlink(name.chars);
+        errno = error;
+        status = fail_errno(ctx, path, "could not be written");
+    } else {
+        sync_folder_of(path);
+    }
+    text_free(&name);
+    return status;
+}
+
+jf_status file_write(jf_context *ctx, const char *path, const void *bytes, size_t size) {
+    struct stat info;
+    if (stat(path, &info) != 0) return replace_file(ctx, path, NULL, bytes, size);
+    if (S_ISDIR(info.st_mode)) return jf_fail(ctx, JF_ERROR_IO, "%s: is a folder; expected a file", path);
+    if (!S_ISREG(info.st_mode)) return write_in_place(ctx, path, bytes, size);
+    char *real = realpath(path, NULL); /* the file behind a link is replaced, not the link */
+    jf_status status = replace_file(ctx, real ? real : path, &info, bytes, size);
+    free(real);
+    return status;
+}
+
+/* ---- names and folders ---- */
+
+jf_status file_join(jf_context *ctx, char **out, const char *folder, const char *name) {
+    *out = NULL;
+    size_t length = strlen(folder);
+    const char *slash = length == 0 || folder[length - 1] == '/' ? "" : "/";
+    text joined = {0};
+    text_add(&joined, "%s%s%s", folder, slash, name);
+    jf_status status = text_check(ctx, &joined);
+    if (status == JF_OK)
+        *out = joined.chars;
+    else
+        text_free(&joined);
+    return status;
+}
+
+int file_exists(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+int file_is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+const char *file_extension(const char *path) {
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    return dot && dot != name ? dot : ""; /* ".hidden" has none */
+}
+
+/* One folder of a chain; one that is there already is fine. */
+static jf_status make_one_folder(jf_context *ctx, const char *path) {
+    if (mkdir(path, 0777) == 0 || file_is_folder(path)) return JF_OK;
+    if (errno == EEXIST) return jf_fail(ctx, JF_ERROR_IO, "%s: is a file; expected a folder", path);
+    return fail_errno(ctx, path, "folder could not be made");
+}
+
+jf_status file_make_folder(jf_context *ctx, const char *path) {
+    if (!*path) return jf_fail(ctx, JF_ERROR_ARGUMENT, "the name of a folder to make is empty");
+    char *part = NULL;
+    JF_TRY(mem_copy_text(ctx, &part, path));
+    jf_status status = JF_OK;
+    for (char *slash = strchr(part + 1, '/'); slash && status == JF_OK; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        status = make_one_folder(ctx, part);
+        *slash = '/';
+    }
+    if (status == JF_OK) status = make_one_folder(ctx, part);
+    if (status == JF_OK && access(part, W_OK | X_OK) != 0)
+        status = fail_errno(ctx, part, "folder cannot be written to");
+    free(part);
+    return status;
+}
+
+/* ---- data files ---- */
+
+/* Adds one place to look: sets *out and ends the search if the file is there. */
+static jf_status look_in(jf_context *ctx, char **out, text *places, const char *folder, const char *name) {
+    char *path = NULL;
+    JF_TRY(file_join(ctx, &path, folder, name));
+    if (file_exists(path)) {
+        *out = path;
+        return JF_OK;
+    }
+    text_add(places, "%s%s", places->length ? ", " : "", path);
+    free(path);
+    return JF_OK;
+}
+
+jf_status file_find_data(jf_context *ctx, char **out, const char *name) {
+    *out = NULL;
+    if (!*name) return jf_fail(ctx, JF_ERROR_ARGUMENT, "the name of a data file is empty");
+    const char *own = getenv("JOINTFLOW_DATA"), *shared = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    text places = {0}, folder = {0};
+    if (shared && *shared)
+        text_add(&folder, "%s/jointflow", shared);
+    else if (home && *home)
+        text_add(&folder, "%s/.local/share/jointflow", home);
+
+    jf_status status = look_in(ctx, out, &places, "", name);
+    if (name[0] != '/') {
+        if (status == JF_OK && !*out && own && *own) status = look_in(ctx, out, &places, own, name);
+        if (status == JF_OK && !*out && folder.length)
+            status = look_in(ctx, out, &places, folder.chars, name);
+    }
+    if (status == JF_OK && !*out)
+        status = jf_fail(ctx, JF_ERROR_IO, "%s: not found; looked for %s", name,
+                         places.failed ? name : places.chars);
+    text_free(&places);
+    text_free(&folder);
+    return status;
+}

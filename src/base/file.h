@@ -1,0 +1,22 @@
+/* Files: whole reads with a size limit, atomic writes (temporary file, fsync, rename), folders, data look-up.
+ */
+#ifndef JF_BASE_FILE_H
+#define JF_BASE_FILE_H
+
+#include "base/context.h"
+#include <stdint.h>
+
+jf_status file_read(jf_context *ctx, char **out, size_t *size, const char *path,
+                    size_t limit);                                                       /* NUL-terminated */
+jf_status file_write(jf_context *ctx, const char *path, const void *bytes, size_t size); /* atomic */
+/* `**out` = the concatenation folder/name, yours to free. */
+jf_status file_join(jf_context *ctx, char **out, const char *folder, const char *name);
+jf_status file_make_folder(jf_context *ctx, const char *path); /* with parents; fails if not writable */
+int file_exists(const char *path);
+int file_is_folder(const char *path);
+const char *file_extension(const char *path); /* ".csv", "" where there is none */
+/* Looks for a data file: as given, in $JOINTFLOW_DATA, in $XDG_DATA_HOME/jointflow (or
+ * ~/.local/share/jointflow). The message of a failure lists the places. */
+jf_status file_find_data(jf_context *ctx, char **out, const char *name);
+
+#endif

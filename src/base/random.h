@@ -1,0 +1,41 @@
+/* Counter-based random numbers (Philox 4x32-10, from Random123): a draw is a pure function of
+ * (seed, purpose, epoch, sample, position), so it is the same whatever thread, device or rank asks for it. */
+#ifndef JF_BASE_RANDOM_H
+#define JF_BASE_RANDOM_H
+
+#include <stdint.h>
+
+typedef enum rng_purpose {
+    RNG_INIT = 1, /* weights */
+    RNG_MASK,     /* order of the masks */
+    RNG_DATA,     /* toy points */
+    RNG_NOISE,    /* dequantising and annealing noise */
+    RNG_SHUFFLE,  /* order of samples */
+    RNG_SAMPLE,   /* latent points for users */
+    RNG_JUDGE,    /* evaluation points */
+    RNG_ANCHOR,   /* conditions and latent points of the anchor term */
+    RNG_TEST,
+} rng_purpose;
+
+typedef struct rng_key {
+    uint64_t seed;
+    uint32_t purpose, epoch;
+} rng_key;
+
+/* The stream of one sample. Passing it by value copies its position. */
+typedef struct rng {
+    uint32_t key[2], counter[4], block[4];
+    int used; /* words of block already given out */
+    int has_spare;
+    double spare; /* second deviate of a Box-Muller pair */
+} rng;
+
+rng rng_stream(rng_key key, uint64_t sample);
+uint32_t rng_bits(rng *r);
+double rng_uniform(rng *r); /* (0, 1), 53 bits */
+double rng_range(rng *r, double lo, double hi);
+double rng_normal(rng *r);              /* N(0, 1) */
+uint32_t rng_below(rng *r, uint32_t n); /* 0 .. n-1, without bias */
+void rng_shuffle(rng *r, int *items, int n);
+
+#endif

@@ -1,0 +1,35 @@
+#include "base/statistics.h"
+#include <math.h>
+#include <stdlib.h>
+
+double normal_cdf(double t) {
+    return 0.5 * erfc(-t * 0.70710678118654752440);
+}
+
+static int by_value(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void sort_ascending(double *values, size_t n) {
+    qsort(values, n, sizeof *values, by_value);
+}
+
+double ks_to_normal(double *values, size_t n) {
+    sort_ascending(values, n);
+    double worst = 0;
+    for (size_t i = 0; i < n; i++) {
+        double p = normal_cdf(values[i]);
+        double distance = fmax(p - (double)i / (double)n, (double)(i + 1) / (double)n - p);
+        if (!(distance <= worst)) worst = distance; /* lets NaN through */
+    }
+    return worst;
+}
+
+double quantile(const double *sorted, size_t n, double q) {
+    if (n == 0) return NAN;
+    double at = q * (double)(n - 1);
+    size_t low = (size_t)at;
+    if (low + 1 >= n) return sorted[n - 1];
+    return sorted[low] + (at - (double)low) * (sorted[low + 1] - sorted[low]);
+}

@@ -1,0 +1,231 @@
+/* A small pool of threads.
+ *
+ * All there is to know about the current job fits one atomic word, the ticket: its number (high half) and how
+ * many of its tasks nobody has taken yet (low half). A thread takes a task by decrementing the ticket. Once
+ * it has, the job cannot end before the thread reports the task as done, so the fields that describe the job
+ * (fn, arg, tasks) are stable and need no lock. A thread that comes late finds nothing left and disturbs
+ * nobody: a launch never waits for a thread that took no task, which matters where a processor has been lent
+ * to someone else.
+ *
+ * Threads that wait, for a job or for its end, spin for a while and then sleep on a condition variable.
+ * Whoever changes the state looks afterwards whether somebody sleeps; whoever goes to sleep says so and then
+ * looks at the state again. With both sequentially consistent, one of the two sees the other. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "base/threads.h"
+#include "base/memory.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MAX_THREADS = 1024, SPINS = 4000, CACHE_LINE = 64 };
+
+typedef struct worker {
+    thread_pool *pool;
+    pthread_t thread;
+    int index;
+} worker;
+
+struct thread_pool {
+    int threads;
+    int spins; /* 0 where threads outnumber processors: a spinning thread would keep a working one waiting */
+    worker *workers; /* (threads - 1); the caller of pool_run() is worker 0 */
+    int started;
+    /* the job; written between jobs only */
+    task_fn fn;
+    void *arg;
+    int tasks;
+    /* each of these on a cache line of its own */
+    alignas(CACHE_LINE) _Atomic uint64_t ticket;
+    alignas(CACHE_LINE) atomic_int unfinished; /* tasks not yet reported as done */
+    alignas(CACHE_LINE) atomic_int sleepers;   /* workers asleep, or about to be */
+    atomic_int caller_sleeps;
+    atomic_int stop;
+    alignas(CACHE_LINE) pthread_mutex_t lock; /* for sleeping and waking only */
+    pthread_cond_t job_there, job_done;
+};
+
+static inline void spin_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ __volatile__("yield");
+#endif
+}
+
+/* Containers limit processors by quota, "quota period" in microseconds or "max period". 0: no limit known. */
+static int quota_processors(void) {
+    FILE *file = fopen("/sys/fs/cgroup/cpu.max", "re");
+    if (!file) return 0;
+    long quota = 0, period = 0;
+    int found = fscanf(file, "%ld %ld", &quota, &period);
+    fclose(file);
+    if (found != 2 || quota <= 0 || period <= 0) return 0;
+    return (int)((quota + period - 1) / period);
+}
+
+int threads_available(void) {
+    cpu_set_t set;
+    long count = 0;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) count = CPU_COUNT(&set);
+    if (count < 1) count = sysconf(_SC_NPROCESSORS_ONLN);
+    int quota = quota_processors();
+    if (quota > 0 && quota < count) count = quota;
+    if (count < 1) count = 1;
+    return count > MAX_THREADS ? MAX_THREADS : (int)count;
+}
+
+/* Takes a task of the current job; 0 where none is left. */
+static int take_task(thread_pool *pool, int *task) {
+    uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
+    while ((uint32_t)ticket != 0) {
+        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - 1, memory_order_acq_rel,
+                                                  memory_order_relaxed)) {
+            *task = pool->tasks - (int)(uint32_t)ticket;
+            return 1;
+        }
+    }
+    return 0;
+}
+
+/* Works until no task is left. Reports once, at the end, and wakes the caller if that was the last report. */
+static void work(thread_pool *pool, int index) {
+    int task = 0, done = 0;
+    while (take_task(pool, &task)) {
+        pool->fn(pool->arg, task, index);
+        done++;
+    }
+    if (done == 0) return;
+    if (atomic_fetch_sub(&pool->unfinished, done) == done && atomic_load(&pool->caller_sleeps)) {
+        pthread_mutex_lock(&pool->lock);
+        pthread_cond_signal(&pool->job_done);
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
+static int has_work(thread_pool *pool) {
+    return (uint32_t)atomic_load(&pool->ticket) != 0 || atomic_load(&pool->stop);
+}
+
+static void wait_for_work(thread_pool *pool) {
+    for (int i = 0; i < pool->spins; i++) {
+        if (has_work(pool)) return;
+        spin_pause();
+    }
+    pthread_mutex_lock(&pool->lock);
+    atomic_fetch_add(&pool->sleepers, 1);
+    while (!has_work(pool)) pthread_cond_wait(&pool->job_there, &pool->lock);
+    atomic_fetch_sub(&pool->sleepers, 1);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void *worker_main(void *arg) {
+    worker *self = arg;
+    thread_pool *pool = self->pool;
+    while (!atomic_load(&pool->stop)) {
+        wait_for_work(pool);
+        work(pool, self->index);
+    }
+    return NULL;
+}
+
+static void wake_workers(thread_pool *pool) {
+    if (atomic_load(&pool->sleepers) == 0) return;
+    pthread_mutex_lock(&pool->lock);
+    pthread_cond_broadcast(&pool->job_there);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void wait_for_end(thread_pool *pool) {
+    for (int i = 0; i < pool->spins; i++) {
+        if (atomic_load(&pool->unfinished) == 0) return;
+        spin_pause();
+    }
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->caller_sleeps, 1);
+    while (atomic_load(&pool->unfinished) != 0) pthread_cond_wait(&pool->job_done, &pool->lock);
+    atomic_store(&pool->caller_sleeps, 0);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+void pool_run(thread_pool *pool, int tasks, task_fn fn, void *arg) {
+    if (pool->threads == 1 || tasks <= 1) {
+        for (int task = 0; task < tasks; task++) fn(arg, task, 0);
+        return;
+    }
+    pool->fn = fn;
+    pool->arg = arg;
+    pool->tasks = tasks;
+    atomic_store(&pool->unfinished, tasks);
+    uint64_t job = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
+    atomic_store(&pool->ticket, job << 32 | (uint32_t)tasks);
+    wake_workers(pool);
+    work(pool, 0);
+    wait_for_end(pool);
+}
+
+/* Signals are for the program's own threads: ours block them all. */
+static int start_worker(worker *w) {
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&w->thread, NULL, worker_main, w);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error;
+}
+
+jf_status pool_create(jf_context *ctx, thread_pool **out, int threads) {
+    *out = NULL;
+    if (threads < 1 || threads > MAX_THREADS)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "number of threads: found %d, expected 1 to %d", threads,
+                       MAX_THREADS);
+    thread_pool *pool = aligned_alloc(CACHE_LINE, sizeof *pool);
+    if (!pool) return jf_fail(ctx, JF_ERROR_MEMORY, "not enough memory for a pool of %d threads", threads);
+    memset(pool, 0, sizeof *pool);
+    pool->threads = threads;
+    pool->spins = threads <= threads_available() ? SPINS : 0;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->job_there, NULL);
+    pthread_cond_init(&pool->job_done, NULL);
+
+    jf_status status = MEM_NEW(ctx, &pool->workers, (size_t)threads);
+    for (int i = 0; status == JF_OK && i < threads - 1; i++) {
+        worker *w = &pool->workers[i];
+        *w = (worker){.pool = pool, .index = i + 1};
+        int error = start_worker(w);
+        if (error)
+            status = jf_fail(ctx, JF_ERROR_MEMORY, "could not start thread %d of %d: %s", i + 2, threads,
+                             strerror(error));
+        else
+            pool->started++;
+    }
+    if (status != JF_OK) {
+        pool_free(pool);
+        return status;
+    }
+    *out = pool;
+    return JF_OK;
+}
+
+void pool_free(thread_pool *pool) {
+    if (!pool) return;
+    atomic_store(&pool->stop, 1);
+    wake_workers(pool);
+    for (int i = 0; i < pool->started; i++) pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->job_done);
+    pthread_cond_destroy(&pool->job_there);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool->workers);
+    free(pool);
+}
+
+int pool_threads(const thread_pool *pool) {
+    return pool->threads;
+}

@@ -1,0 +1,17 @@
+/* A small pool of threads. The caller works too; a pool of one thread runs everything in place. */
+#ifndef JF_BASE_THREADS_H
+#define JF_BASE_THREADS_H
+
+#include "base/context.h"
+
+typedef struct thread_pool thread_pool;
+/* task: 0 .. tasks-1, each run once by some worker 0 .. threads-1 (a worker runs one task at a time) */
+typedef void (*task_fn)(void *arg, int task, int worker);
+
+int threads_available(void); /* processors this process may use */
+jf_status pool_create(jf_context *ctx, thread_pool **out, int threads);
+void pool_free(thread_pool *pool);
+int pool_threads(const thread_pool *pool);
+void pool_run(thread_pool *pool, int tasks, task_fn fn, void *arg); /* returns when all tasks are done */
+
+#endif

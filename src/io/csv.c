@@ -1,0 +1,237 @@
+/* Tables of numbers as text.
+ *
+ * The first line that is not blank decides: its separator is that of the file, its number of fields that of
+ * every line, and if one of its fields is neither a number nor empty, it is the header. Memory grows with the
+ * rows that are there, never with what a file claims. */
+#include "io/csv.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t file_limit = (size_t)1 << 32;
+
+typedef struct field {
+    const char *chars;
+    size_t length;
+    int quoted; /* the quotes are not part of it; quotes inside are still doubled */
+} field;
+
+typedef struct reader {
+    jf_context *ctx;
+    const char *path, *at, *end; /* the rest of the line */
+    size_t line;
+    char separator; /* ' ': any number of spaces and tabs */
+    size_t first_line, capacity;
+    csv_table *table;
+} reader;
+
+static int is_space(char c) {
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* ---- lines and fields ---- */
+
+/* The most telling separator that the line has outside of quotes: commas may stand inside of numbers, spaces
+ * inside of names. */
+static char find_separator(const char *at, const char *end) {
+    static const char candidates[] = " \t,;";
+    size_t best = 0;
+    int in_quotes = 0;
+    for (; at < end; at++) {
+        if (*at == '"') in_quotes = !in_quotes;
+        for (size_t i = best + 1; i < 4 && !in_quotes; i++)
+            if (*at == candidates[i]) best = i;
+    }
+    return candidates[best];
+}
+
+/* Takes the next field; 0 at the end of the line. A separator at the end is followed by an empty field. */
+static int next_field(reader *in, field *out) {
+    if (!in->at) return 0;
+    const char *start = in->at, *end = in->end;
+    while (start < end && is_space(*start) && (*start != in->separator || in->separator == ' ')) start++;
+    if (in->separator == ' ' && start == end) return 0;
+
+    const char *stop = start;
+    int quoted = start < end && *start == '"';
+    if (quoted) { /* up to the closing quote: a doubled one stands for itself */
+        for (stop++; stop < end && (*stop != '"' || (stop + 1 < end && stop[1] == '"')); stop++)
+            stop += *stop == '"';
+    }
+    while (stop < end && *stop != in->separator && !(in->separator == ' ' && is_space(*stop))) stop++;
+    in->at = stop < end ? stop + 1 : NULL;
+    while (stop > start && is_space(stop[-1])) stop--;
+    *out = (field){start, (size_t)(stop - start), 0};
+    if (quoted && out->length >= 2 && stop[-1] == '"') *out = (field){start + 1, out->length - 2, 1};
+    return 1;
+}
+
+static int read_number(const field *f, double *value) {
+    return !f->quoted && f->length > 0 && number_scan(f->chars, value) == f->length;
+}
+
+/* ---- reading ---- */
+
+static jf_status grow(reader *in) {
+    csv_table *t = in->table;
+    if (t->rows < in->capacity) return JF_OK;
+    size_t capacity = in->capacity ? in->capacity * 2 : 64, bytes = 0;
+    double *values = NULL;
+    if (!__builtin_mul_overflow(capacity, t->columns * sizeof *values, &bytes))
+        values = realloc(t->values, bytes);
+    if (!values)
+        return jf_fail(in->ctx, JF_ERROR_MEMORY, "%s: not enough memory for %zu rows", in->path, capacity);
+    t->values = values;
+    in->capacity = capacity;
+    return JF_OK;
+}
+
+static jf_status fail_field(const reader *in, size_t column, const field *f) {
+    char name[64] = "";
+    if (in->table->names) number_print(name, sizeof name, " (\"%.40s\")", in->table->names[column]);
+    const char *quote = f->quoted ? "'\"" : "\"", *unquote = f->quoted ? "\"'" : "\"";
+    return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s:%zu: column %zu%s: found %s%.*s%s, expected a number",
+                   in->path, in->line, column + 1, name, quote, (int)(f->length < 40 ? f->length : 40),
+                   f->chars, unquote);
+}
+
+static jf_status read_row(reader *in) {
+    csv_table *t = in->table;
+    JF_TRY(grow(in));
+    double *row = t->values + t->rows * t->columns;
+    field f;
+    size_t column = 0;
+    for (; next_field(in, &f); column++) {
+        double value = 0;
+        if (column < t->columns && !read_number(&f, &value)) return fail_field(in, column, &f);
+        if (column < t->columns) row[column] = value;
+    }
+    if (column != t->columns)
+        return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s:%zu: found %zu columns, expected %zu as in line %zu",
+                       in->path, in->line, column, t->columns, in->first_line);
+    t->rows++;
+    return JF_OK;
+}
+
+/* Copies a name; a doubled quote inside of quotes stands for one. */
+static jf_status copy_name(reader *in, const field *f, char **out) {
+    JF_TRY(MEM_NEW(in->ctx, out, f->length + 1));
+    char *to = *out;
+    for (size_t i = 0; i < f->length; i++) {
+        *to++ = f->chars[i];
+        if (f->quoted && f->chars[i] == '"' && i + 1 < f->length && f->chars[i + 1] == '"') i++;
+    }
+    return JF_OK;
+}
+
+static jf_status read_names(reader *in) {
+    csv_table *t = in->table;
+    JF_TRY(MEM_NEW(in->ctx, &t->names, t->columns));
+    field f;
+    for (size_t column = 0; next_field(in, &f); column++) JF_TRY(copy_name(in, &f, &t->names[column]));
+    return JF_OK;
+}
+
+static jf_status read_first_line(reader *in) {
+    const char *start = in->at;
+    int is_header = 0;
+    in->separator = find_separator(in->at, in->end);
+    in->first_line = in->line;
+    field f;
+    while (next_field(in, &f)) {
+        double value = 0;
+        if ((f.length > 0 || f.quoted) && !read_number(&f, &value)) is_header = 1;
+        in->table->columns++;
+    }
+    in->at = start;
+    return is_header ? read_names(in) : read_row(in);
+}
+
+static jf_status read_table(reader *in, const char *bytes, size_t size) {
+    const char *end = bytes + size;
+    if (memchr(bytes, '\0', size))
+        return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s: not a text file: it holds a byte of 0", in->path);
+    if (size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) bytes += 3; /* byte order mark of some editors */
+    while (bytes < end) {
+        const char *stop = memchr(bytes, '\n', (size_t)(end - bytes));
+        in->at = bytes;
+        in->end = stop ? stop : end;
+        in->line++;
+        bytes = stop ? stop + 1 : end;
+        while (in->end > in->at && is_space(in->end[-1]) && in->end[-1] != '\t') in->end--;
+        const char *start = in->at;
+        while (start < in->end && is_space(*start)) start++;
+        if (start == in->end || *start == '#') continue;
+        JF_TRY(in->table->columns == 0 ? read_first_line(in) : read_row(in));
+    }
+    if (in->table->rows == 0)
+        return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s: found no rows of numbers, expected at least one",
+                       in->path);
+    return JF_OK;
+}
+
+jf_status csv_read(jf_context *ctx, const char *path, csv_table *out) {
+    *out = (csv_table){0};
+    char *bytes = NULL;
+    size_t size = 0;
+    JF_TRY(file_read(ctx, &bytes, &size, path, file_limit));
+    reader in = {.ctx = ctx, .path = path, .table = out};
+    jf_status status = read_table(&in, bytes, size);
+    free(bytes);
+    if (status != JF_OK) csv_free(out);
+    return status;
+}
+
+void csv_free(csv_table *table) {
+    for (size_t i = 0; table->names && i < table->columns; i++) free(table->names[i]);
+    free(table->names);
+    free(table->values);
+    *table = (csv_table){0};
+}
+
+/* ---- writing ---- */
+
+/* A name is quoted where it could be read as something else. */
+static jf_status write_name(jf_context *ctx, const char *path, text *out, const char *name) {
+    double value = 0;
+    if (strpbrk(name, "\r\n"))
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: a column name holds a line break", path);
+    size_t length = strlen(name);
+    int plain = length > 0 && !strpbrk(name, "\",;# \t") && number_scan(name, &value) == 0;
+    if (plain) {
+        text_add_chars(out, name, length);
+        return JF_OK;
+    }
+    text_add(out, "\"");
+    for (; *name; name++) text_add_chars(out, *name == '"' ? "\"\"" : name, *name == '"' ? 2 : 1);
+    text_add(out, "\"");
+    return JF_OK;
+}
+
+jf_status csv_write(jf_context *ctx, const char *path, const char *const *names, const double *values,
+                    size_t rows, size_t columns) {
+    text out = {0};
+    jf_status status = JF_OK;
+    if (columns == 0) return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: a table without columns", path);
+    for (size_t j = 0; names && j < columns; j++) {
+        if (j) text_add(&out, ",");
+        JF_TRY_DONE(write_name(ctx, path, &out, names[j]));
+    }
+    if (names) text_add(&out, "\n");
+    for (size_t i = 0; i < rows; i++)
+        for (size_t j = 0; j < columns; j++) {
+            char number[32];
+            int length = number_print(number, sizeof number, "%.9g", values[i * columns + j]);
+            number[length++] = j + 1 < columns ? ',' : '\n'; /* %.9g takes at most 16 of the 32 */
+            text_add_chars(&out, number, (size_t)length);
+        }
+    JF_TRY_DONE(text_check(ctx, &out));
+    JF_TRY_DONE(file_write(ctx, path, out.chars, out.length));
+done:
+    text_free(&out);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* Tables of numbers as text: one row a line, columns separated by commas, semicolons, tabs or spaces. */
+#ifndef JF_IO_CSV_H
+#define JF_IO_CSV_H
+
+#include "base/context.h"
+
+typedef struct csv_table {
+    char **names;   /* (columns); NULL where the file has no header */
+    double *values; /* (rows, columns); NaN and infinities as they were written */
+    size_t rows, columns;
+} csv_table;
+
+/* The first line with a field that is no number is the header. Blank lines and lines that begin with # are
+ * skipped. */
+jf_status csv_read(jf_context *ctx, const char *path, csv_table *out);
+void csv_free(csv_table *table);
+/* Nine digits: every float reads back the same. `names` may be NULL. */
+jf_status csv_write(jf_context *ctx, const char *path, const char *const *names, const double *values,
+                    size_t rows, size_t columns);
+
+#endif

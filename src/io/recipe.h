@@ -1,0 +1,59 @@
+/* Recipes: the text files that describe an experiment.
+ *
+ *     # comment
+ *     [section]
+ *     key = value        ; rest of the line after " #" or " ;" is comment
+ *
+ * Keys are declared in tables (one table per module that reads them); a recipe is checked against all tables
+ * at once, so that unknown keys and wrong values are refused with file, line, what was found and what is
+ * allowed. Values are kept as text and read through typed getters, which cannot fail once recipe_check() has
+ * passed. */
+#ifndef JF_IO_RECIPE_H
+#define JF_IO_RECIPE_H
+
+#include "base/context.h"
+#include "base/memory.h"
+
+typedef enum key_type { KEY_INT, KEY_REAL, KEY_BOOL, KEY_CHOICE, KEY_WORDS, KEY_TEXT } key_type;
+
+typedef struct recipe_key {
+    const char *section, *name;
+    key_type type;
+    const char *fallback; /* the default, as a recipe would write it; NULL: must be given */
+    double lo, hi;        /* KEY_INT, KEY_REAL: inclusive range; both 0: any finite number */
+    /* KEY_CHOICE, KEY_WORDS: the allowed words, separated by spaces; NULL: any (KEY_WORDS) */
+    const char *choices;
+    const char *doc; /* one sentence */
+} recipe_key;        /* a table ends with {0} */
+
+typedef struct jf_recipe recipe; /* public name: jf_recipe */
+
+jf_status recipe_create(jf_context *ctx, recipe **out, const char *name);
+jf_status recipe_load(jf_context *ctx, recipe **out, const char *path);
+jf_status recipe_parse(jf_context *ctx, recipe **out, const char *text, const char *name);
+jf_status recipe_clone(recipe **out, const recipe *r);
+void recipe_free(recipe *r);
+/* "section.key"; wins over the file. */
+jf_status recipe_set(recipe *r, const char *dotted_key, const char *value);
+/* Declares a table as allowed (pointer kept). `only_if`: NULL, or "section.key=value" under which the table
+ * applies; a key used outside of it is refused with that condition in the message. */
+jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if);
+jf_status recipe_check(const recipe *r);
+/* All declared keys that apply, with their values, as recipe text that recipe_parse() reads back. */
+void recipe_write(const recipe *r, text *out, int with_docs);
+
+jf_context *recipe_context(const recipe *r);
+const char *recipe_name(const recipe *r);
+int recipe_line(const recipe *r, const char *dotted_key);        /* 0: default or set by hand */
+const char *recipe_get(const recipe *r, const char *dotted_key); /* NULL: not declared */
+int recipe_int(const recipe *r, const char *dotted_key);
+double recipe_real(const recipe *r, const char *dotted_key);
+int recipe_bool(const recipe *r, const char *dotted_key);
+int recipe_is(const recipe *r, const char *dotted_key, const char *word);
+int recipe_words(const recipe *r, const char *dotted_key, int index, char *word,
+                 size_t size); /* 0: no such word */
+/* A failure about a key that only its reader can find: "FILE:LINE: section.key: message". */
+jf_status recipe_fail(const recipe *r, const char *dotted_key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,43 @@
+/* Safetensors: named arrays and notes in one file, which the libraries of other languages read, too. */
+#ifndef JF_IO_SAFETENSORS_H
+#define JF_IO_SAFETENSORS_H
+
+#include "base/context.h"
+
+#define TENSOR_MAX_RANK 8
+
+typedef enum tensor_type { TENSOR_F32, TENSOR_F64, TENSOR_I32, TENSOR_I64 } tensor_type;
+
+typedef struct tensor {
+    const char *name;
+    tensor_type type;
+    int rank;
+    size_t shape[TENSOR_MAX_RANK];
+    const void *data; /* C order */
+} tensor;
+
+/* A pair of texts kept in the file ("__metadata__"). */
+typedef struct tensor_note {
+    const char *key, *value;
+} tensor_note;
+
+size_t tensor_type_size(tensor_type type);      /* bytes of one element */
+const char *tensor_type_name(tensor_type type); /* "F32": as files have it */
+size_t tensor_elements(const tensor *t);        /* product of the extents; 1 for rank 0 */
+
+/* Atomic; the tensors lie in the file in the order given. */
+jf_status tensors_write(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
+                        const tensor_note *notes, size_t note_count);
+
+typedef struct tensor_file tensor_file;
+/* Everything that the file claims is checked before it is believed. The data of each tensor are aligned to 64
+ * bytes. */
+jf_status tensors_read(jf_context *ctx, tensor_file **out, const char *path);
+void tensors_free(tensor_file *file);
+size_t tensors_count(const tensor_file *file);
+const tensor *tensors_at(const tensor_file *file,
+                         size_t index); /* in the order in which the data lie; NULL beyond */
+const tensor *tensors_find(const tensor_file *file, const char *name); /* NULL: none of that name */
+const char *tensors_note(const tensor_file *file, const char *key);    /* NULL: none of that key */
+
+#endif
