@@ -1,0 +1,150 @@
+/* What a device can do: a table of functions over numbers in the device's own precision and memory.
+ *
+ * - `real` is one such number. Its pointers are never dereferenced outside of the device; real_at() steps
+ * them.
+ * - Arrays are dense, row-major, sample first: (n, count).
+ * - Operations return nothing. A device that can fail later (a queue, a driver) keeps the first failure and
+ * reports it from `status`; the devices of this machine's memory cannot fail after allocation.
+ * - Functions whose comment says += accumulate; all others overwrite. Results do not depend on the thread
+ * count.
+ * - Entries marked optional may be NULL; their callers then compose the required ones.
+ * - dL is a gradient: dL/d(that). logdet is always the log-determinant of data -> latent (see
+ * flow/transform.h). */
+#ifndef JF_COMPUTE_COMPUTE_H
+#define JF_COMPUTE_COMPUTE_H
+
+#include "base/context.h"
+#include "base/random.h"
+#include "compute/law/law.h"
+#include <stdint.h>
+
+typedef struct real real;
+typedef struct device device;
+typedef struct device_kind device_kind;
+
+typedef enum distance_kind { DISTANCE_L1, DISTANCE_L2 } distance_kind; /* sum |.|, sum of squares */
+
+/* Which elements of a state are x and which are y: [pixels][channels], the first x_channels of each pixel are
+ * x. */
+typedef struct layout {
+    int pixels, channels, x_channels;
+} layout;
+
+/* One dense network: `depth` hidden layers of `width` units with Leaky ReLU, then a linear layer.
+ * Layer i: y = act(x W_i + b_i), W_i (in_i, out_i) at params + w[i], b_i (out_i) at params + b[i]. */
+typedef struct dense_net {
+    int in, out, depth, width;
+    double slope;        /* of the Leaky ReLU below zero, in (0, 1] */
+    const size_t *w, *b; /* (depth + 1) */
+} dense_net;
+
+typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD, PASS_INVERSE_BACKWARD } pass_kind;
+
+/* A coupling layer whose networks are dense: u1 = state[kept] (k) -> A, B -> u2 = state[moved] (m). */
+typedef struct dense_coupling {
+    const dense_net *nets; /* A, B */
+    law_id law;
+    const int32_t *kept, *moved; /* device maps */
+    int k, m, dim;
+    size_t s; /* offset of the scale in params */
+} dense_coupling;
+
+/* A coupling law applied to m elements of each of n samples. */
+typedef struct law_batch {
+    law_id law;
+    int n, m;
+    const real *A; /* (n, law_outputs(law, m)): raw outputs of the network A */
+    const real *b; /* (n, m): outputs of the network B */
+    const real *s; /* (1): the layer's scale */
+} law_batch;
+
+typedef struct adam_step {
+    double rate, beta1, beta2, epsilon;
+    double gradient_scale; /* clipping: gradients are multiplied by this first */
+    long step;             /* 1 for the first */
+} adam_step;
+
+struct device_kind {
+    const char *name, *summary;
+    size_t real_size;
+
+    jf_status (*open)(device *d, int threads);
+    void (*close)(device *d);
+    jf_status (*status)(device *d); /* JF_OK, or the first failure; waits for queued work */
+    void (*describe)(const device *d, char *text, size_t size); /* "avx512, 2 threads" */
+
+    /* memory */
+    jf_status (*alloc)(device *d, real **out, size_t count); /* zeroed */
+    void (*release)(device *d, real *p);
+    jf_status (*alloc_map)(device *d, int32_t **out, const int32_t *host, size_t count);
+    void (*release_map)(device *d, int32_t *map);
+    void (*put)(device *d, real *to, const double *from, size_t count); /* host -> device */
+    void (*get)(device *d, double *to, const real *from, size_t count); /* device -> host */
+    void (*copy)(device *d, real *to, const real *from, size_t count);
+    void (*fill)(device *d, real *to, double value, size_t count);
+    void (*add)(device *d, real *to, const real *from, size_t count); /* to += from */
+
+    /* random: to (n, dim) ~ N(0, 1); sample i from stream (key, first + i) */
+    void (*normal)(device *d, real *to, int n, int dim, rng_key key, uint64_t first);
+
+    /* index maps: part (n, count) and whole (n, dim), map (count) of distinct positions in 0 .. dim-1 */
+    void (*gather)(device *d, real *part, const real *whole, const int32_t *map, int n, int count, int dim);
+    void (*scatter)(device *d, real *whole, const real *part, const int32_t *map, int n, int count, int dim);
+    void (*scatter_add)(device *d, real *whole, const real *part, const int32_t *map, int n, int count,
+                        int dim);
+
+    /* dense layer: y (n, out) = act(x (n, in) w + b); act(t) = t > 0 ? t : slope t (slope 1: linear) */
+    void (*dense_forward)(device *d, real *y, const real *x, const real *w, const real *b, int n, int in,
+                          int out, double slope);
+    /* from y and dy: dy becomes the gradient before the activation; dx = ..., dw += ..., db += ... ; NULL:
+     * not wanted (dw and db together) */
+    void (*dense_backward)(device *d, real *dx, real *dw, real *db, real *dy, const real *y, const real *x,
+                           const real *w, int n, int in, int out, double slope);
+
+    /* coupling laws (formulas: law/NAME.h), in place on the m transformed elements */
+    void (*law_forward)(device *d, const law_batch *c, real *u_to_v, real *logdet); /* logdet (n) += */
+    void (*law_inverse)(device *d, const law_batch *c, real *v_to_u, real *logdet); /* logdet (n) += */
+    /* dA, db overwritten, ds (1) += (NULL: not wanted), dlogdet (n) */
+    void (*law_backward)(device *d, const law_batch *c, real *v_to_u, real *dv_to_du, const real *dlogdet,
+                         real *dA, real *db, real *ds);
+    void (*law_inverse_backward)(device *d, const law_batch *c, real *u_to_v, real *du_to_dv,
+                                 const real *dlogdet, real *dA, real *db, real *ds);
+
+    /* loss terms: term (n) overwritten; dstate (n, dim) overwritten on the elements concerned, NULL: not
+     * wanted. prior: sum over x elements of z^2/2 + ln(2 pi)/2; gradient times weight. */
+    void (*prior_term)(device *d, real *term, real *dstate, const real *state, int n, layout l,
+                       double weight);
+    /* distance: sum over y elements of lambda |s - t| or lambda (s - t)^2; gradient times weight. */
+    void (*distance_term)(device *d, real *term, real *dstate, const real *state, const real *target, int n,
+                          layout l, distance_kind kind, double lambda, double weight);
+
+    /* optimiser */
+    double (*sum_squares)(device *d, const real *x, size_t count);
+    void (*adam)(device *d, real *p, const real *g, real *m, real *v, size_t count, const adam_step *step);
+    void (*clamp)(device *d, real *p, size_t count, double lo, double hi);
+
+    /* Optional: a whole coupling layer of two dense networks, in place on state (n, dim) and dstate. Default:
+     * gather, dense_forward / dense_backward, law_..., scatter (net/dense.c, flow/coupling.c). PASS_FORWARD,
+     * PASS_INVERSE: logdet (n) +=; dstate, dlogdet and grad unused. PASS_BACKWARD, PASS_INVERSE_BACKWARD:
+     * from dlogdet (n); grad (flat, like params) +=, NULL: not wanted. */
+    void (*dense_coupling)(device *d, const dense_coupling *c, pass_kind kind, const real *params, real *grad,
+                           int n, real *state, real *dstate, real *logdet, const real *dlogdet);
+};
+
+struct device {
+    const device_kind *kind;
+    jf_context *ctx;
+    void *own;
+};
+
+extern const device_kind *const device_kinds[]; /* ends with NULL; the first is the default */
+
+/* threads: 0 means as many as there are processors. */
+jf_status device_open(jf_context *ctx, device **out, const char *name, int threads);
+void device_close(device *d);
+
+static inline real *real_at(const device *d, const real *p, size_t i) {
+    return (real *)((char *)p + i * d->kind->real_size);
+}
+
+#endif

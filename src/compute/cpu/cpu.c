@@ -1,0 +1,314 @@
+/* The cpu device's table: memory, index maps, loss terms and optimiser; dense.c, law.c and coupling.c hold
+ * the rest. */
+#include "compute/cpu/cpu.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float *N(real *p) {
+    return (float *)p;
+}
+static const float *C(const real *p) {
+    return (const float *)p;
+}
+
+extern const cpu_kernels cpu_kernels_baseline;
+#ifdef JF_HAVE_X86_ISAS
+extern const cpu_kernels cpu_kernels_avx2, cpu_kernels_avx512;
+#endif
+
+typedef struct isa_entry {
+    const cpu_kernels *kernels;
+    int available;
+} isa_entry;
+
+jf_status cpu_kernels_choose(jf_context *ctx, const cpu_kernels **out) {
+    isa_entry list[] = {
+#ifdef JF_HAVE_X86_ISAS
+        {&cpu_kernels_avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl")},
+        {&cpu_kernels_avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")},
+#endif
+        {&cpu_kernels_baseline, 1},
+    };
+    const char *forced = getenv("JOINTFLOW_ISA");
+    text known = {0};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+        if (!list[i].available) continue;
+        if (!forced || !*forced || strcmp(forced, list[i].kernels->isa) == 0) {
+            *out = list[i].kernels;
+            text_free(&known);
+            return JF_OK;
+        }
+        text_add(&known, " %s", list[i].kernels->isa);
+    }
+    jf_status status = jf_fail(ctx, JF_ERROR_DEVICE, "JOINTFLOW_ISA=%s: this machine can run:%s", forced,
+                               known.chars ? known.chars : "");
+    text_free(&known);
+    return status;
+}
+
+static jf_status cpu_open(device *d, int threads) {
+    cpu_device *own;
+    const cpu_kernels *kernels;
+    JF_TRY(cpu_kernels_choose(d->ctx, &kernels));
+    JF_TRY(MEM_NEW(d->ctx, &own, 1));
+    own->kernels = kernels;
+    jf_status status = pool_create(d->ctx, &own->pool, threads > 0 ? threads : threads_available());
+    if (status != JF_OK) {
+        free(own);
+        return status;
+    }
+    d->own = own;
+    return JF_OK;
+}
+
+static void cpu_close(device *d) {
+    cpu_device *own = d->own;
+    pool_free(own->pool);
+    free(own->scratch);
+    free(own);
+}
+
+static jf_status cpu_status(device *d) {
+    cpu_device *own = d->own;
+    if (own->scratch_count == SIZE_MAX)
+        return jf_fail(d->ctx, JF_ERROR_MEMORY, "cpu device: no memory for scratch");
+    return JF_OK;
+}
+
+static void cpu_describe(const device *d, char *out, size_t size) {
+    const cpu_device *own = d->own;
+    snprintf(out, size, "float, %s, %d thread%s", own->kernels->isa, pool_threads(own->pool),
+             pool_threads(own->pool) == 1 ? "" : "s");
+}
+
+int cpu_slices(int n) {
+    int slices = (n + 23) / 24; /* a slice is worth a task from about two dozen samples */
+    return slices < 1 ? 1 : slices > CPU_SLICES ? CPU_SLICES : slices;
+}
+
+int cpu_slice_begin(int n, int slices, int i) {
+    return (int)((long)n * i / slices);
+}
+
+float *cpu_scratch(device *d, size_t count) {
+    cpu_device *own = d->own;
+    if (own->scratch_count == SIZE_MAX) return NULL;
+    if (own->scratch_count < count) {
+        free(own->scratch);
+        own->scratch = aligned_alloc(64, (count * sizeof(float) + 63) / 64 * 64);
+        own->scratch_count = own->scratch ? count : SIZE_MAX;
+    }
+    return own->scratch;
+}
+
+static jf_status cpu_alloc(device *d, real **out, size_t count) {
+    size_t bytes = (count * sizeof(float) + 63) / 64 * 64;
+    void *p = count > SIZE_MAX / 8 ? NULL : aligned_alloc(64, bytes ? bytes : 64);
+    if (!p) return jf_fail(d->ctx, JF_ERROR_MEMORY, "cpu device: no memory for %zu numbers", count);
+    memset(p, 0, bytes ? bytes : 64);
+    *out = p;
+    return JF_OK;
+}
+static void cpu_release(device *d, real *p) {
+    (void)d;
+    free(p);
+}
+static jf_status cpu_alloc_map(device *d, int32_t **out, const int32_t *host, size_t count) {
+    JF_TRY(MEM_NEW(d->ctx, out, count));
+    memcpy(*out, host, count * sizeof *host);
+    return JF_OK;
+}
+static void cpu_release_map(device *d, int32_t *map) {
+    (void)d;
+    free(map);
+}
+static void cpu_put(device *d, real *to, const double *from, size_t count) {
+    (void)d;
+    for (size_t i = 0; i < count; i++) N(to)[i] = (float)from[i];
+}
+static void cpu_get(device *d, double *to, const real *from, size_t count) {
+    (void)d;
+    for (size_t i = 0; i < count; i++) to[i] = (double)C(from)[i];
+}
+static void cpu_copy(device *d, real *to, const real *from, size_t count) {
+    (void)d;
+    memcpy(to, from, count * sizeof(float));
+}
+static void cpu_fill(device *d, real *to, double value, size_t count) {
+    (void)d;
+    for (size_t i = 0; i < count; i++) N(to)[i] = (float)value;
+}
+
+static void cpu_add(device *d, real *to, const real *from, size_t count) {
+    (void)d;
+    for (size_t i = 0; i < count; i++) N(to)[i] += C(from)[i];
+}
+
+typedef struct normal_call {
+    float *to;
+    int n, dim, slices;
+    rng_key key;
+    uint64_t first;
+} normal_call;
+
+static void normal_slice(void *arg, int slice, int worker) {
+    (void)worker;
+    normal_call *c = arg;
+    int end = cpu_slice_begin(c->n, c->slices, slice + 1);
+    for (int s = cpu_slice_begin(c->n, c->slices, slice); s < end; s++) {
+        rng r = rng_stream(c->key, c->first + (uint64_t)s);
+        for (int i = 0; i < c->dim; i++) c->to[(size_t)s * c->dim + i] = (float)rng_normal(&r);
+    }
+}
+
+static void cpu_normal(device *d, real *to, int n, int dim, rng_key key, uint64_t first) {
+    normal_call c = {N(to), n, dim, cpu_slices(n), key, first};
+    pool_run(((cpu_device *)d->own)->pool, c.slices, normal_slice, &c);
+}
+
+static void cpu_gather(device *d, real *part, const real *whole, const int32_t *map, int n, int count,
+                       int dim) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < count; i++) N(part)[s * count + i] = C(whole)[s * dim + map[i]];
+}
+static void cpu_scatter(device *d, real *whole, const real *part, const int32_t *map, int n, int count,
+                        int dim) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < count; i++) N(whole)[s * dim + map[i]] = C(part)[s * count + i];
+}
+static void cpu_scatter_add(device *d, real *whole, const real *part, const int32_t *map, int n, int count,
+                            int dim) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < count; i++) N(whole)[s * dim + map[i]] += C(part)[s * count + i];
+}
+
+static void cpu_prior_term(device *d, real *term, real *dstate, const real *state, int n, layout l,
+                           double weight) {
+    (void)d;
+    const float half_log_2pi = 0.918938533f, w = (float)weight;
+    size_t dim = (size_t)l.pixels * l.channels;
+    for (size_t s = 0; s < (size_t)n; s++) {
+        float sum = 0;
+        for (size_t p = 0; p < (size_t)l.pixels; p++)
+            for (int c = 0; c < l.x_channels; c++) {
+                size_t k = s * dim + p * l.channels + c;
+                float z = C(state)[k];
+                sum += 0.5f * z * z + half_log_2pi;
+                if (dstate) N(dstate)[k] = w * z;
+            }
+        N(term)[s] = sum;
+    }
+}
+
+static void cpu_distance_term(device *d, real *term, real *dstate, const real *state, const real *target,
+                              int n, layout l, distance_kind kind, double lambda, double weight) {
+    (void)d;
+    float w = (float)(weight * lambda);
+    size_t dim = (size_t)l.pixels * l.channels;
+    for (size_t s = 0; s < (size_t)n; s++) {
+        float sum = 0;
+        for (size_t p = 0; p < (size_t)l.pixels; p++)
+            for (int c = l.x_channels; c < l.channels; c++) {
+                size_t k = s * dim + p * l.channels + c;
+                float e = C(state)[k] - C(target)[k];
+                sum += kind == DISTANCE_L1 ? fabsf(e) : e * e;
+                if (dstate) N(dstate)[k] = w * (kind == DISTANCE_L1 ? (float)((e > 0) - (e < 0)) : 2 * e);
+            }
+        N(term)[s] = (float)lambda * sum;
+    }
+}
+
+/* Long arrays are cut into blocks of this many numbers: tasks for the pool, and the order of the sums. */
+#define BLOCK 16384
+
+typedef struct block_call {
+    const cpu_kernels *k;
+    float *p, *m, *v;
+    const float *g;
+    size_t count;
+    const adam_step *step;
+    double *sums;
+} block_call;
+
+static size_t block_end(const block_call *c, int block) {
+    size_t end = (size_t)(block + 1) * BLOCK;
+    return end < c->count ? end : c->count;
+}
+static void adam_block(void *arg, int block, int worker) {
+    (void)worker;
+    block_call *c = arg;
+    size_t at = (size_t)block * BLOCK;
+    c->k->adam(c->p + at, c->g + at, c->m + at, c->v + at, block_end(c, block) - at, c->step);
+}
+static void sum_block(void *arg, int block, int worker) {
+    (void)worker;
+    block_call *c = arg;
+    size_t at = (size_t)block * BLOCK;
+    c->sums[block] = c->k->sum_squares(c->g + at, block_end(c, block) - at);
+}
+
+static void cpu_adam(device *d, real *p, const real *g, real *m, real *v, size_t count,
+                     const adam_step *step) {
+    cpu_device *own = d->own;
+    block_call c = {own->kernels, N(p), N(m), N(v), C(g), count, step, NULL};
+    pool_run(own->pool, (int)((count + BLOCK - 1) / BLOCK), adam_block, &c);
+}
+
+static double cpu_sum_squares(device *d, const real *x, size_t count) {
+    cpu_device *own = d->own;
+    int blocks = (int)((count + BLOCK - 1) / BLOCK);
+    double *sums = (double *)cpu_scratch(d, 2 * (size_t)blocks + 2), total = 0;
+    if (!sums) return NAN;
+    block_call c = {.k = own->kernels, .g = C(x), .count = count, .sums = sums};
+    pool_run(own->pool, blocks, sum_block, &c);
+    for (int i = 0; i < blocks; i++) total += sums[i];
+    return total;
+}
+
+static void cpu_clamp(device *d, real *p, size_t count, double lo, double hi) {
+    (void)d;
+    for (size_t i = 0; i < count; i++) N(p)[i] = fminf(fmaxf(N(p)[i], (float)lo), (float)hi);
+}
+
+const device_kind device_cpu = {
+    .name = "cpu",
+    .summary = "this machine's processors: float, vector code, threads",
+    .real_size = sizeof(float),
+    .open = cpu_open,
+    .close = cpu_close,
+    .status = cpu_status,
+    .describe = cpu_describe,
+    .alloc = cpu_alloc,
+    .release = cpu_release,
+    .alloc_map = cpu_alloc_map,
+    .release_map = cpu_release_map,
+    .put = cpu_put,
+    .get = cpu_get,
+    .copy = cpu_copy,
+    .fill = cpu_fill,
+    .add = cpu_add,
+    .normal = cpu_normal,
+    .gather = cpu_gather,
+    .scatter = cpu_scatter,
+    .scatter_add = cpu_scatter_add,
+    .dense_forward = cpu_dense_forward,
+    .dense_backward = cpu_dense_backward,
+    .law_forward = cpu_law_forward,
+    .law_inverse = cpu_law_inverse,
+    .law_backward = cpu_law_backward,
+    .law_inverse_backward = cpu_law_inverse_backward,
+    .prior_term = cpu_prior_term,
+    .distance_term = cpu_distance_term,
+    .sum_squares = cpu_sum_squares,
+    .adam = cpu_adam,
+    .clamp = cpu_clamp,
+    .dense_coupling = cpu_dense_coupling,
+};

@@ -1,0 +1,69 @@
+/* The cpu device: float, vector code for several instruction sets, a pool of threads.
+ *
+ * Work is cut into slices that depend on the batch size only, never on the thread count, and sums over slices
+ * are taken in their order: the same bits for any number of threads. */
+#ifndef JF_COMPUTE_CPU_CPU_H
+#define JF_COMPUTE_CPU_CPU_H
+
+#include "base/threads.h"
+#include "compute/compute.h"
+
+#define CPU_SLICES 8 /* partial sums a batch, at most */
+#define CPU_CHUNK                                                                                            \
+    48 /* samples that go through a whole network together; their activations stay in the cache */
+#define CPU_ROWS       6 /* rows of a register tile: row counts are rounded up to it */
+#define CPU_MAX_VECTOR 16
+
+/* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`; rows are rounded
+ * up to CPU_ROWS by the kernel, so operands must be readable and results writable up to there. */
+typedef struct cpu_kernels {
+    const char *isa;
+    int vector; /* floats in a register */
+    /* y (rows, cols) = act(x (rows, k) w (k, cols) + b (cols)) */
+    void (*dense)(int rows, int cols, int k, const float *x, size_t ldx, const float *w, size_t ldw,
+                  const float *b, float slope, float *y, size_t ldy);
+    /* dx (rows, cols) = (dy (rows, k) wt (k, cols)) * act'(h (rows, cols)); h NULL: no activation */
+    void (*dense_dx)(int rows, int cols, int k, const float *dy, size_t lddy, const float *wt, size_t ldwt,
+                     const float *h, float slope, float *dx, size_t lddx);
+    /* dw (rows, cols) (+)= x (k, rows)^t dy (k, cols) */
+    void (*dense_dw)(int rows, int cols, int k, const float *x, size_t ldx, const float *dy, size_t lddy,
+                     int accumulate, float *dw, size_t lddw);
+    /* db (cols) (+)= column sums of dy (k, cols) */
+    void (*dense_db)(int cols, int k, const float *dy, size_t lddy, int accumulate, float *db);
+    /* to (count) += parts (parts_count, stride), summed in order */
+    void (*add_parts)(float *to, const float *parts, size_t stride, int parts_count, size_t count);
+    void (*adam)(float *p, const float *g, float *m, float *v, size_t count, const adam_step *step);
+    double (*sum_squares)(const float *x, size_t count);
+} cpu_kernels;
+
+typedef struct cpu_device {
+    thread_pool *pool;
+    const cpu_kernels *kernels;
+    float *scratch; /* grown between steps, never inside of a parallel region */
+    size_t scratch_count;
+} cpu_device;
+
+/* The best instruction set of this machine, or the one that $JOINTFLOW_ISA names. */
+jf_status cpu_kernels_choose(jf_context *ctx, const cpu_kernels **out);
+
+/* How many slices n samples are cut into, and where slice i begins. */
+int cpu_slices(int n);
+int cpu_slice_begin(int n, int slices, int i);
+/* At least `count` floats, 64-byte aligned; NULL where memory is short (the device then fails with a
+ * message). */
+float *cpu_scratch(device *d, size_t count);
+
+void cpu_dense_coupling(device *d, const dense_coupling *c, pass_kind kind, const real *params, real *grad,
+                        int n, real *state, real *dstate, real *logdet, const real *dlogdet);
+void cpu_dense_forward(device *d, real *y, const real *x, const real *w, const real *b, int n, int in,
+                       int out, double slope);
+void cpu_dense_backward(device *d, real *dx, real *dw, real *db, real *dy, const real *y, const real *x,
+                        const real *w, int n, int in, int out, double slope);
+void cpu_law_forward(device *d, const law_batch *c, real *u, real *logdet);
+void cpu_law_inverse(device *d, const law_batch *c, real *v, real *logdet);
+void cpu_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,
+                      real *db, real *ds);
+void cpu_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet, real *dA,
+                              real *db, real *ds);
+
+#endif

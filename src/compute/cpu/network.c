@@ -1,0 +1,92 @@
+#include "compute/cpu/network.h"
+#include <string.h>
+
+static int round_up(int n, int to) {
+    return (n + to - 1) / to * to;
+}
+
+void network_plan(network *t, const dense_net *net, int vector, int backward) {
+    *t = (network){.net = net, .layers = net->depth + 1};
+    for (int i = 0; i < t->layers; i++) {
+        t->in[i] = i ? net->width : net->in;
+        t->out[i] = i < net->depth ? net->width : net->out;
+        t->in_pad[i] = round_up(t->in[i], vector);
+        t->out_pad[i] = round_up(t->out[i], vector);
+        if (t->in_pad[i] > t->ld) t->ld = t->in_pad[i];
+        if (t->out_pad[i] > t->ld) t->ld = t->out_pad[i];
+        if (t->out[i] != t->out_pad[i]) t->packed_count += (size_t)(t->in[i] + 1) * (size_t)t->out_pad[i];
+        if (backward) t->packed_count += (size_t)t->out[i] * (size_t)t->in_pad[i];
+        t->dw[i] = t->partial_count;
+        t->partial_count += (size_t)round_up(t->in[i], CPU_ROWS) * (size_t)t->out_pad[i];
+        t->db[i] = t->partial_count;
+        t->partial_count += (size_t)t->out_pad[i];
+    }
+}
+
+/* rows (rows, count) into rows of `pad`, zeros behind. */
+static float *pad_rows(float *to, const float *from, int rows, int count, int pad) {
+    for (int r = 0; r < rows; r++, to += pad) {
+        memcpy(to, from + (size_t)r * count, sizeof(float) * (size_t)count);
+        memset(to + count, 0, sizeof(float) * (size_t)(pad - count));
+    }
+    return to;
+}
+
+void network_pack(network *t, const float *params, float *packed, int backward) {
+    for (int i = 0; i < t->layers; i++) {
+        int in = t->in[i], out = t->out[i], in_pad = t->in_pad[i], out_pad = t->out_pad[i];
+        const float *w = params + t->net->w[i], *b = params + t->net->b[i];
+        t->w[i] = w;
+        t->b[i] = b;
+        if (out != out_pad) {
+            t->w[i] = packed;
+            packed = pad_rows(packed, w, in, out, out_pad);
+            t->b[i] = packed;
+            packed = pad_rows(packed, b, 1, out, out_pad);
+        }
+        if (!backward) continue;
+        t->wt[i] = packed;
+        for (int o = 0; o < out; o++, packed += in_pad) {
+            for (int r = 0; r < in; r++) packed[r] = w[(size_t)r * out + o];
+            memset(packed + in, 0, sizeof(float) * (size_t)(in_pad - in));
+        }
+    }
+}
+
+void network_forward(const network *t, const cpu_kernels *k, int rows, float *const *h, int layers) {
+    size_t ld = (size_t)t->ld;
+    for (int i = 0; i < layers; i++)
+        k->dense(rows, t->out_pad[i], t->in[i], h[i], ld, t->w[i], (size_t)t->out_pad[i], t->b[i],
+                 i < t->net->depth ? (float)t->net->slope : 1.0f, h[i + 1], ld);
+}
+
+float *network_backward(const network *t, const cpu_kernels *k, int rows, float *const *h, float *g,
+                        float *g_next, float *partial, int accumulate) {
+    size_t ld = (size_t)t->ld;
+    for (int i = t->layers - 1; i >= 0; i--) {
+        if (partial) {
+            k->dense_dw(t->in[i], t->out_pad[i], rows, h[i], ld, g, ld, accumulate, partial + t->dw[i],
+                        (size_t)t->out_pad[i]);
+            k->dense_db(t->out_pad[i], rows, g, ld, accumulate, partial + t->db[i]);
+        }
+        k->dense_dx(rows, t->in_pad[i], t->out[i], g, ld, t->wt[i], (size_t)t->in_pad[i], i ? h[i] : NULL,
+                    (float)t->net->slope, g_next, ld);
+        float *swap = g;
+        g = g_next;
+        g_next = swap;
+    }
+    return g;
+}
+
+void network_reduce(const network *t, const cpu_kernels *k, int layer, const float *partial, size_t stride,
+                    int slices, float *grad) {
+    int in = t->in[layer], out = t->out[layer], out_pad = t->out_pad[layer];
+    float *dw = grad + t->net->w[layer];
+    if (out == out_pad)
+        k->add_parts(dw, partial + t->dw[layer], stride, slices, (size_t)in * (size_t)out);
+    else
+        for (int r = 0; r < in; r++)
+            k->add_parts(dw + (size_t)r * out, partial + t->dw[layer] + (size_t)r * out_pad, stride, slices,
+                         (size_t)out);
+    k->add_parts(grad + t->net->b[layer], partial + t->db[layer], stride, slices, (size_t)out);
+}

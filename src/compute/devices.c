@@ -1,0 +1,42 @@
+/* The list of devices. A new one is a folder beside ref/ and cpu/, and a line here. */
+#include "base/memory.h"
+#include "compute/compute.h"
+#include <stdlib.h>
+#include <string.h>
+
+extern const device_kind device_cpu, device_ref;
+
+const device_kind *const device_kinds[] = {&device_cpu, &device_ref, NULL};
+
+jf_status device_open(jf_context *ctx, device **out, const char *name, int threads) {
+    *out = NULL;
+    const device_kind *kind = NULL;
+    text known = {0};
+    for (int i = 0; device_kinds[i]; i++) {
+        if (strcmp(device_kinds[i]->name, name) == 0) kind = device_kinds[i];
+        text_add(&known, "%s%s", i ? ", " : "", device_kinds[i]->name);
+    }
+    jf_status status = JF_OK;
+    if (!kind)
+        status = jf_fail(ctx, JF_ERROR_DEVICE, "unknown device \"%s\"; this build has: %s", name,
+                         known.chars ? known.chars : "");
+    text_free(&known);
+    JF_TRY(status);
+    device *d;
+    JF_TRY(MEM_NEW(ctx, &d, 1));
+    d->kind = kind;
+    d->ctx = ctx;
+    status = kind->open(d, threads);
+    if (status != JF_OK) {
+        free(d);
+        return status;
+    }
+    *out = d;
+    return JF_OK;
+}
+
+void device_close(device *d) {
+    if (!d) return;
+    d->kind->close(d);
+    free(d);
+}

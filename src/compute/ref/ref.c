@@ -1,0 +1,263 @@
+/* The reference device: every required entry, plain loops in double precision, one thread, nothing optional.
+ * It is the oracle that the other devices answer to, so it is written to be read, not to be fast. */
+#include "base/memory.h"
+#include "compute/compute.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef double num;
+#include "compute/law/formulas.h"
+
+static num *N(real *p) {
+    return (num *)p;
+}
+static const num *C(const real *p) {
+    return (const num *)p;
+}
+
+static jf_status ref_open(device *d, int threads) {
+    (void)d, (void)threads;
+    return JF_OK;
+}
+static void ref_close(device *d) {
+    (void)d;
+}
+static jf_status ref_status(device *d) {
+    (void)d;
+    return JF_OK;
+}
+static void ref_describe(const device *d, char *text_out, size_t size) {
+    (void)d;
+    snprintf(text_out, size, "double precision, 1 thread");
+}
+
+static jf_status ref_alloc(device *d, real **out, size_t count) {
+    num *p;
+    JF_TRY(MEM_NEW(d->ctx, &p, count));
+    *out = (real *)p;
+    return JF_OK;
+}
+static void ref_release(device *d, real *p) {
+    (void)d;
+    free(p);
+}
+static jf_status ref_alloc_map(device *d, int32_t **out, const int32_t *host, size_t count) {
+    JF_TRY(MEM_NEW(d->ctx, out, count));
+    memcpy(*out, host, count * sizeof *host);
+    return JF_OK;
+}
+static void ref_release_map(device *d, int32_t *map) {
+    (void)d;
+    free(map);
+}
+static void ref_put(device *d, real *to, const double *from, size_t count) {
+    (void)d;
+    memcpy(to, from, count * sizeof(num));
+}
+static void ref_get(device *d, double *to, const real *from, size_t count) {
+    (void)d;
+    memcpy(to, from, count * sizeof(num));
+}
+static void ref_copy(device *d, real *to, const real *from, size_t count) {
+    (void)d;
+    memcpy(to, from, count * sizeof(num));
+}
+static void ref_fill(device *d, real *to, double value, size_t count) {
+    (void)d;
+    for (size_t i = 0; i < count; i++) N(to)[i] = value;
+}
+
+static void ref_add(device *d, real *to, const real *from, size_t count) {
+    (void)d;
+    for (size_t i = 0; i < count; i++) N(to)[i] += C(from)[i];
+}
+
+static void ref_normal(device *d, real *to, int n, int dim, rng_key key, uint64_t first) {
+    (void)d;
+    for (int s = 0; s < n; s++) {
+        rng r = rng_stream(key, first + (uint64_t)s);
+        for (int i = 0; i < dim; i++) N(to)[(size_t)s * dim + i] = rng_normal(&r);
+    }
+}
+
+static void ref_gather(device *d, real *part, const real *whole, const int32_t *map, int n, int count,
+                       int dim) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < count; i++) N(part)[s * count + i] = C(whole)[s * dim + map[i]];
+}
+static void ref_scatter(device *d, real *whole, const real *part, const int32_t *map, int n, int count,
+                        int dim) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < count; i++) N(whole)[s * dim + map[i]] = C(part)[s * count + i];
+}
+static void ref_scatter_add(device *d, real *whole, const real *part, const int32_t *map, int n, int count,
+                            int dim) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < count; i++) N(whole)[s * dim + map[i]] += C(part)[s * count + i];
+}
+
+static void ref_dense_forward(device *d, real *y, const real *x, const real *w, const real *b, int n, int in,
+                              int out, double slope) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int o = 0; o < out; o++) {
+            num t = C(b)[o];
+            for (int i = 0; i < in; i++) t += C(x)[s * in + i] * C(w)[(size_t)i * out + o];
+            N(y)[s * out + o] = t > 0 ? t : slope * t;
+        }
+}
+
+static void ref_dense_backward(device *d, real *dx, real *dw, real *db, real *dy, const real *y,
+                               const real *x, const real *w, int n, int in, int out, double slope) {
+    (void)d;
+    for (size_t k = 0; k < (size_t)n * out; k++)
+        if (!(C(y)[k] > 0)) N(dy)[k] *= slope;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < in; i++) {
+            num sum = 0;
+            for (int o = 0; o < out; o++) {
+                num g = C(dy)[s * out + o];
+                sum += g * C(w)[(size_t)i * out + o];
+                if (dw) N(dw)[(size_t)i * out + o] += C(x)[s * in + i] * g;
+            }
+            if (dx) N(dx)[s * in + i] = sum;
+        }
+    if (db)
+        for (size_t s = 0; s < (size_t)n; s++)
+            for (int o = 0; o < out; o++) N(db)[o] += C(dy)[s * out + o];
+}
+
+static void ref_law_forward(device *d, const law_batch *c, real *u, real *logdet) {
+    (void)d;
+    const law_functions *f = &law_formulas[c->law];
+    size_t m = (size_t)c->m, na = (size_t)f->outputs(c->m);
+    for (size_t s = 0; s < (size_t)c->n; s++)
+        N(logdet)[s] += f->forward(c->m, C(c->A) + s * na, C(c->b) + s * m, *C(c->s), N(u) + s * m);
+}
+static void ref_law_inverse(device *d, const law_batch *c, real *v, real *logdet) {
+    (void)d;
+    const law_functions *f = &law_formulas[c->law];
+    size_t m = (size_t)c->m, na = (size_t)f->outputs(c->m);
+    for (size_t s = 0; s < (size_t)c->n; s++)
+        N(logdet)[s] += f->inverse(c->m, C(c->A) + s * na, C(c->b) + s * m, *C(c->s), N(v) + s * m);
+}
+static void ref_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,
+                             real *db, real *ds) {
+    (void)d;
+    const law_functions *f = &law_formulas[c->law];
+    size_t m = (size_t)c->m, na = (size_t)f->outputs(c->m);
+    num sum = 0;
+    for (size_t s = 0; s < (size_t)c->n; s++)
+        f->backward(c->m, C(c->A) + s * na, C(c->b) + s * m, *C(c->s), N(v) + s * m, N(dv) + s * m,
+                    C(dlogdet)[s], N(dA) + s * na, N(db) + s * m, &sum);
+    if (ds) *N(ds) += sum;
+}
+static void ref_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet,
+                                     real *dA, real *db, real *ds) {
+    (void)d;
+    const law_functions *f = &law_formulas[c->law];
+    size_t m = (size_t)c->m, na = (size_t)f->outputs(c->m);
+    num sum = 0;
+    for (size_t s = 0; s < (size_t)c->n; s++)
+        f->inverse_backward(c->m, C(c->A) + s * na, C(c->b) + s * m, *C(c->s), N(u) + s * m, N(du) + s * m,
+                            C(dlogdet)[s], N(dA) + s * na, N(db) + s * m, &sum);
+    if (ds) *N(ds) += sum;
+}
+
+static void ref_prior_term(device *d, real *term, real *dstate, const real *state, int n, layout l,
+                           double weight) {
+    (void)d;
+    const double half_log_2pi = 0.91893853320467274178;
+    size_t dim = (size_t)l.pixels * l.channels;
+    for (size_t s = 0; s < (size_t)n; s++) {
+        num sum = 0;
+        for (size_t p = 0; p < (size_t)l.pixels; p++)
+            for (int c = 0; c < l.x_channels; c++) {
+                size_t k = s * dim + p * l.channels + c;
+                sum += 0.5 * C(state)[k] * C(state)[k] + half_log_2pi;
+                if (dstate) N(dstate)[k] = weight * C(state)[k];
+            }
+        N(term)[s] = sum;
+    }
+}
+
+static void ref_distance_term(device *d, real *term, real *dstate, const real *state, const real *target,
+                              int n, layout l, distance_kind kind, double lambda, double weight) {
+    (void)d;
+    size_t dim = (size_t)l.pixels * l.channels;
+    for (size_t s = 0; s < (size_t)n; s++) {
+        num sum = 0;
+        for (size_t p = 0; p < (size_t)l.pixels; p++)
+            for (int c = l.x_channels; c < l.channels; c++) {
+                size_t k = s * dim + p * l.channels + c;
+                num e = C(state)[k] - C(target)[k];
+                sum += kind == DISTANCE_L1 ? fabs(e) : e * e;
+                num slope = kind == DISTANCE_L1 ? (num)((e > 0) - (e < 0)) : 2 * e;
+                if (dstate) N(dstate)[k] = weight * lambda * slope;
+            }
+        N(term)[s] = lambda * sum;
+    }
+}
+
+static double ref_sum_squares(device *d, const real *x, size_t count) {
+    (void)d;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += C(x)[i] * C(x)[i];
+    return sum;
+}
+
+/* m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  p -= rate mhat / (sqrt(vhat) + eps) */
+static void ref_adam(device *d, real *p, const real *g, real *m, real *v, size_t count, const adam_step *a) {
+    (void)d;
+    double c1 = 1 - pow(a->beta1, (double)a->step), c2 = 1 - pow(a->beta2, (double)a->step);
+    for (size_t i = 0; i < count; i++) {
+        double gi = C(g)[i] * a->gradient_scale;
+        N(m)[i] = a->beta1 * N(m)[i] + (1 - a->beta1) * gi;
+        N(v)[i] = a->beta2 * N(v)[i] + (1 - a->beta2) * gi * gi;
+        N(p)[i] -= a->rate * (N(m)[i] / c1) / (sqrt(N(v)[i] / c2) + a->epsilon);
+    }
+}
+
+static void ref_clamp(device *d, real *p, size_t count, double lo, double hi) {
+    (void)d;
+    for (size_t i = 0; i < count; i++) N(p)[i] = fmin(fmax(N(p)[i], lo), hi);
+}
+
+const device_kind device_ref = {
+    .name = "ref",
+    .summary = "reference: plain loops in double precision, slow",
+    .real_size = sizeof(num),
+    .open = ref_open,
+    .close = ref_close,
+    .status = ref_status,
+    .describe = ref_describe,
+    .alloc = ref_alloc,
+    .release = ref_release,
+    .alloc_map = ref_alloc_map,
+    .release_map = ref_release_map,
+    .put = ref_put,
+    .get = ref_get,
+    .copy = ref_copy,
+    .fill = ref_fill,
+    .add = ref_add,
+    .normal = ref_normal,
+    .gather = ref_gather,
+    .scatter = ref_scatter,
+    .scatter_add = ref_scatter_add,
+    .dense_forward = ref_dense_forward,
+    .dense_backward = ref_dense_backward,
+    .law_forward = ref_law_forward,
+    .law_inverse = ref_law_inverse,
+    .law_backward = ref_law_backward,
+    .law_inverse_backward = ref_law_inverse_backward,
+    .prior_term = ref_prior_term,
+    .distance_term = ref_distance_term,
+    .sum_squares = ref_sum_squares,
+    .adam = ref_adam,
+    .clamp = ref_clamp,
+};

@@ -1,0 +1,111 @@
+#include "flow/flow.h"
+#include "base/memory.h"
+#include "flow/masks.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const recipe_key keys[] = {
+    {"model", "condition", KEY_CHOICE, "joint", 0, 0, "joint fixed",
+     "joint: y is part of the flow (the paper); fixed: y is only an input of every network."},
+    {"model", "law", KEY_CHOICE, "affine", 0, 0, "affine shear", "Coupling law."},
+    {"model", "blocks", KEY_INT, "4", 1, 1000, NULL,
+     "Blocks of coupling layers (six layers each for x0, x1, y)."},
+    {0},
+};
+
+jf_status flow_declare(recipe *r) {
+    JF_TRY(recipe_declare(r, keys, NULL));
+    return net_declare(r);
+}
+
+static jf_status add_coupling(flow *f, const recipe *r, int layer) {
+    int32_t positions[2][4096];
+    int count[2] = {0, 0};
+    for (int i = 0; i < f->dim; i++) {
+        int moved = f->masks[(size_t)layer * f->dim + i] != 0;
+        positions[moved][count[moved]++] = i;
+    }
+    if (!count[0] || !count[1])
+        return jf_fail(f->ctx, JF_ERROR_SHAPE, "mask of layer %d keeps %d and transforms %d of %d elements",
+                       layer, count[0], count[1], f->dim);
+    coupling_spec spec = {.dim = f->dim,
+                          .law = (law_id)law_find(recipe_get(r, "model.law")),
+                          .kept = positions[0],
+                          .moved = positions[1],
+                          .kept_shape = {1, 1, count[0]},
+                          .moved_shape = {1, 1, count[1]}};
+    snprintf(spec.prefix, sizeof spec.prefix, "layer.%03d", layer);
+    return coupling_create(f->ctx, &f->chain[layer], f->d, &spec, r, &f->params);
+}
+
+jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, int dim_x, int dim_y,
+                      const uint8_t *masks, int layers, uint64_t seed) {
+    *out = NULL;
+    flow *f;
+    jf_status status;
+    JF_TRY(MEM_NEW(ctx, &f, 1));
+    *f = (flow){
+        .ctx = ctx, .d = d, .dim_x = dim_x, .dim_y = dim_y, .dim = dim_x + dim_y, .params = {.ctx = ctx}};
+    f->layout = (layout){1, f->dim, dim_x};
+    f->fixed = recipe_is(r, "model.condition", "fixed");
+    if (masks) {
+        JF_TRY_DONE(MEM_NEW(ctx, &f->masks, (size_t)layers * (size_t)f->dim));
+        memcpy(f->masks, masks, (size_t)layers * (size_t)f->dim);
+        f->layers = layers;
+    } else {
+        JF_TRY_DONE(masks_create(ctx, &f->masks, &f->layers, dim_x, dim_y, f->fixed,
+                                 recipe_int(r, "model.blocks"), seed));
+    }
+    JF_TRY_DONE(MEM_NEW(ctx, &f->chain, (size_t)f->layers));
+    for (int i = 0; i < f->layers; i++) JF_TRY_DONE(add_coupling(f, r, i));
+    *out = f;
+    return JF_OK;
+done:
+    flow_free(f);
+    return status;
+}
+
+void flow_free(flow *f) {
+    if (!f) return;
+    for (int i = 0; f->chain && i < f->layers; i++)
+        if (f->chain[i].kind) f->chain[i].kind->free(&f->chain[i], f->d);
+    free(f->chain);
+    free(f->masks);
+    params_free(&f->params);
+    free(f);
+}
+
+size_t flow_workspace(const flow *f, int n) {
+    size_t most = 0;
+    for (int i = 0; i < f->layers; i++) {
+        size_t size = f->chain[i].kind->workspace(&f->chain[i], n);
+        if (size > most) most = size;
+    }
+    return most;
+}
+
+void flow_forward(const flow *f, const pass *p, int n, real *state, real *logdet) {
+    p->d->kind->fill(p->d, logdet, 0, (size_t)n);
+    for (int i = 0; i < f->layers; i++) f->chain[i].kind->forward(&f->chain[i], p, n, state, logdet);
+}
+
+void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet) {
+    p->d->kind->fill(p->d, logdet, 0, (size_t)n);
+    for (int i = f->layers - 1; i >= 0; i--) f->chain[i].kind->inverse(&f->chain[i], p, n, state, logdet);
+}
+
+void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstate, const real *dlogdet) {
+    for (int i = f->layers - 1; i >= 0; i--)
+        f->chain[i].kind->backward(&f->chain[i], p, n, state, dstate, dlogdet);
+}
+
+void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, real *dstate,
+                           const real *dlogdet) {
+    for (int i = 0; i < f->layers; i++)
+        f->chain[i].kind->inverse_backward(&f->chain[i], p, n, state, dstate, dlogdet);
+}
+
+void flow_project(const flow *f, real *params) {
+    for (int i = 0; i < f->layers; i++) f->chain[i].kind->project(&f->chain[i], f->d, params);
+}

@@ -1,0 +1,55 @@
+/* The flow: a chain of transforms F: (x, y) -> (z, y'), and its parameters' names. */
+#ifndef JF_FLOW_FLOW_H
+#define JF_FLOW_FLOW_H
+
+#include "flow/transform.h"
+
+typedef struct flow {
+    jf_context *ctx;
+    device *d;
+    int dim_x, dim_y, dim;
+    layout layout;
+    int fixed; /* condition = fixed: no transform touches y */
+    int layers;
+    transform *chain;
+    uint8_t *masks; /* (layers, dim): kept with the model */
+    param_list params;
+} flow;
+
+jf_status flow_declare(recipe *r); /* keys of [model] */
+/* masks: (layers, dim) from a model file, or NULL to make them from the recipe and the seed. */
+jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, int dim_x, int dim_y,
+                      const uint8_t *masks, int layers, uint64_t seed);
+void flow_free(flow *f);
+size_t flow_workspace(const flow *f, int n); /* numbers that pass.work needs for batches up to n */
+
+/* The transform's functions, along the chain. forward and inverse overwrite logdet (n). */
+void flow_forward(const flow *f, const pass *p, int n, real *state, real *logdet);
+void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet);
+void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstate, const real *dlogdet);
+void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, real *dstate,
+                           const real *dlogdet);
+void flow_project(const flow *f, real *params);
+
+/* A pass with its own scratch and batch buffers, for batches up to n_max; nothing is allocated afterwards. */
+typedef struct flow_run {
+    const flow *f;
+    pass pass;
+    int n_max;
+    real *state, *dstate;   /* (n_max, dim) */
+    real *copy;             /* (n_max, dim): the batch as it came in */
+    real *logdet, *dlogdet; /* (n_max) */
+    real *term;             /* (n_max) */
+    double *host;           /* (n_max, dim) */
+} flow_run;
+jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max);
+void flow_run_free(flow_run *run);
+/* run->state -> host values, and back */
+void flow_run_put(flow_run *run, int n, const double *state);
+void flow_run_get(flow_run *run, int n, double *state);
+
+/* Jacobian dF_i/du_j of forward, its first `rows` rows, at the states in `run`, which hold u before and F(u)
+ * after: J (n, rows, dim) in host memory, from as many backward passes. logdet is left in run->logdet. */
+void flow_jacobian(flow_run *run, int n, int rows, double *J);
+
+#endif

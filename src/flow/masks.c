@@ -1,0 +1,58 @@
+#include "flow/masks.h"
+#include "base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define SMALL_DIM       3
+#define PAIRS_PER_BLOCK 3
+
+/* All non-trivial masks of the first `free_dim` of `dim` elements; a mask of all free elements is trivial
+ * only if nothing else is kept. Returns their number. */
+static int small_masks(int free_dim, int dim, unsigned list[1 << SMALL_DIM]) {
+    int count = 0;
+    unsigned all = (1u << free_dim) - 1;
+    for (unsigned bits = 1; bits <= all; bits++)
+        if (bits != all || free_dim < dim) list[count++] = bits;
+    return count;
+}
+
+static void random_half(rng *r, int free_dim, uint8_t *mask, uint8_t *complement) {
+    int order[4096];
+    for (int i = 0; i < free_dim; i++) order[i] = i;
+    rng_shuffle(r, order, free_dim);
+    for (int i = 0; i < free_dim; i++) (i < (free_dim + 1) / 2 ? mask : complement)[order[i]] = 1;
+}
+
+jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y, int fixed,
+                       int blocks, uint64_t seed) {
+    int dim = dim_x + dim_y, free_dim = fixed ? dim_x : dim;
+    if (dim < 2)
+        return jf_fail(ctx, JF_ERROR_SHAPE,
+                       "a coupling flow needs at least 2 elements to couple, found %d of x and %d of y",
+                       dim_x, dim_y);
+    if (dim > 4096)
+        return jf_fail(ctx, JF_ERROR_SHAPE, "vector models go up to 4096 elements, found %d", dim);
+    unsigned small[1 << SMALL_DIM];
+    int small_count = dim <= SMALL_DIM ? small_masks(free_dim, dim, small) : 0;
+    int repeats = small_count && fixed && dim == SMALL_DIM && small_count <= SMALL_DIM ? 6 / small_count : 1;
+    int per_block = small_count ? small_count * repeats : free_dim > 1 ? 2 * PAIRS_PER_BLOCK : 1;
+    *layers = blocks * per_block;
+    JF_TRY(MEM_NEW(ctx, out, (size_t)*layers * (size_t)dim));
+    rng r = rng_stream((rng_key){seed, RNG_MASK, 0}, 0);
+    for (int b = 0; b < blocks; b++) {
+        uint8_t *block = *out + (size_t)b * per_block * dim;
+        if (small_count) {
+            int order[6 * (1 << SMALL_DIM)];
+            for (int i = 0; i < per_block; i++) order[i] = i % small_count;
+            rng_shuffle(&r, order, per_block);
+            for (int i = 0; i < per_block; i++)
+                for (int k = 0; k < dim; k++) block[i * dim + k] = small[order[i]] >> k & 1;
+        } else if (free_dim == 1) {
+            block[0] = 1;
+        } else {
+            for (int i = 0; i < per_block; i += 2)
+                random_half(&r, free_dim, block + i * dim, block + (i + 1) * dim);
+        }
+    }
+    return JF_OK;
+}

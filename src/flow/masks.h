@@ -1,0 +1,18 @@
+/* Which elements a coupling layer transforms: masks (layers, dim) of 0 (kept) and 1 (transformed). */
+#ifndef JF_FLOW_MASKS_H
+#define JF_FLOW_MASKS_H
+
+#include "base/context.h"
+#include "base/random.h"
+#include <stdint.h>
+
+/* Masks of vectors with dim_x + dim_y elements, in blocks of layers, random order from the seed:
+ *   joint, up to 3 elements   one block = all 2^dim - 2 non-trivial masks (six of three, as in the paper)
+ *   fixed, up to 3 elements   the masks that never transform y, each twice for three elements (so a block is
+ * as long) more elements             one block = three complementary pairs of random halves (of x only, where
+ * y is fixed)
+ * `*out` (layers, dim) is yours to free. */
+jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y, int fixed,
+                       int blocks, uint64_t seed);
+
+#endif

@@ -1,0 +1,73 @@
+/* A run: the buffers of passes through a flow, allocated once; and the Jacobian, which is built from such
+ * passes. */
+#include "base/memory.h"
+#include "flow/flow.h"
+#include <stdlib.h>
+
+jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max) {
+    *out = NULL;
+    flow_run *run;
+    jf_status status;
+    device *d = f->d;
+    JF_TRY(MEM_NEW(f->ctx, &run, 1));
+    *run = (flow_run){.f = f, .n_max = n_max, .pass = {.d = d, .params = params, .grad = grad}};
+    size_t n = (size_t)n_max, whole = n * (size_t)f->dim;
+    struct {
+        real **buffer;
+        size_t count;
+    } wanted[] = {{&run->pass.work, flow_workspace(f, n_max)},
+                  {&run->state, whole},
+                  {&run->dstate, whole},
+                  {&run->copy, whole},
+                  {&run->logdet, n},
+                  {&run->dlogdet, n},
+                  {&run->term, n}};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
+        JF_TRY_DONE(d->kind->alloc(d, wanted[i].buffer, wanted[i].count));
+    JF_TRY_DONE(MEM_NEW(f->ctx, &run->host, whole));
+    *out = run;
+    return JF_OK;
+done:
+    flow_run_free(run);
+    return status;
+}
+
+void flow_run_free(flow_run *run) {
+    if (!run) return;
+    device *d = run->f->d;
+    real *all[] = {run->pass.work, run->state, run->dstate, run->copy, run->logdet, run->dlogdet, run->term};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i]) d->kind->release(d, all[i]);
+    free(run->host);
+    free(run);
+}
+
+void flow_run_put(flow_run *run, int n, const double *state) {
+    run->pass.d->kind->put(run->pass.d, run->state, state, (size_t)n * (size_t)run->f->dim);
+}
+
+void flow_run_get(flow_run *run, int n, double *state) {
+    run->pass.d->kind->get(run->pass.d, state, run->state, (size_t)n * (size_t)run->f->dim);
+}
+
+/* Row i of every sample's Jacobian is what backward makes of the unit gradient e_i. */
+void flow_jacobian(flow_run *run, int n, int rows, double *J) {
+    const flow *f = run->f;
+    device *d = run->pass.d;
+    size_t dim = (size_t)f->dim, whole = (size_t)n * dim;
+    pass no_grad = run->pass;
+    no_grad.grad = NULL;
+    flow_forward(f, &no_grad, n, run->state, run->logdet);
+    d->kind->copy(d, run->copy, run->state, whole);
+    d->kind->fill(d, run->dlogdet, 0, (size_t)n);
+    for (size_t i = 0; i < (size_t)rows; i++) {
+        for (size_t k = 0; k < whole; k++) run->host[k] = k % dim == i;
+        d->kind->put(d, run->dstate, run->host, whole);
+        d->kind->copy(d, run->state, run->copy, whole);
+        flow_backward(f, &no_grad, n, run->state, run->dstate, run->dlogdet);
+        d->kind->get(d, run->host, run->dstate, whole);
+        for (size_t s = 0; s < (size_t)n; s++)
+            for (size_t j = 0; j < dim; j++) J[(s * (size_t)rows + i) * dim + j] = run->host[s * dim + j];
+    }
+    d->kind->copy(d, run->state, run->copy, whole);
+}

@@ -1,0 +1,61 @@
+/* A transform: one invertible step of the flow, on a batch of states (n, dim), in place.
+ *
+ * Sign law, written once: `logdet` is the log-determinant of data -> latent, per sample, whichever way we go.
+ * So log p(x) = log p_Z(z) + logdet      after forward (z from x) and after inverse (x from z) alike.
+ *
+ * State keeps its shape and every element its place: masks and squeezes are index maps into it, so elements
+ * that leave early simply stay where they are, and z and y' have the shapes of x and y at the end.
+ *
+ * Nothing is kept for the backward pass: it recovers its input by inverting, so that memory does not grow
+ * with depth.
+ *
+ * A kind is one file with the same functions in the same order. */
+#ifndef JF_FLOW_TRANSFORM_H
+#define JF_FLOW_TRANSFORM_H
+
+#include "net/net.h"
+
+typedef struct transform transform;
+
+/* What a pass needs besides the transform. */
+typedef struct pass {
+    device *d;
+    const real *params; /* flat */
+    real *grad;         /* flat, accumulated; NULL: no gradients of parameters wanted */
+    real *work;         /* at least the largest `workspace` of all transforms */
+} pass;
+
+typedef struct transform_kind {
+    const char *name;
+    void (*free)(transform *t, device *d);
+    size_t (*workspace)(const transform *t, int n);
+    void (*forward)(const transform *t, const pass *p, int n, real *u_to_v, real *logdet); /* logdet += */
+    void (*inverse)(const transform *t, const pass *p, int n, real *v_to_u, real *logdet); /* logdet += */
+    /* of forward: v -> u by inverting, dv -> du; dlogdet (n) is dL/dlogdet */
+    void (*backward)(const transform *t, const pass *p, int n, real *v_to_u, real *dv_to_du,
+                     const real *dlogdet);
+    /* of inverse: u -> v, du -> dv */
+    void (*inverse_backward)(const transform *t, const pass *p, int n, real *u_to_v, real *du_to_dv,
+                             const real *dlogdet);
+    void (*project)(const transform *t, device *d, real *params); /* after an optimiser step: keep bounds */
+} transform_kind;
+
+struct transform {
+    const transform_kind *kind;
+    int dim;
+    void *own;
+};
+
+/* A coupling layer: the elements `kept` (a sample of shape kept_shape) feed the networks that transform the
+ * others. */
+typedef struct coupling_spec {
+    int dim;
+    law_id law;
+    const int32_t *kept, *moved; /* positions in the state */
+    shape kept_shape, moved_shape;
+    char prefix[32]; /* of its parameters' names */
+} coupling_spec;
+jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coupling_spec *spec,
+                          const recipe *r, param_list *params);
+
+#endif

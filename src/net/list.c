@@ -1,0 +1,49 @@
+/* The list of coupling networks. A new one is a file here and a line in net_kinds. */
+#include "base/memory.h"
+#include "net/net.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+extern const net_kind net_dense;
+
+const net_kind *const net_kinds[] = {&net_dense, NULL};
+
+static const recipe_key keys[] = {
+    {"model", "net", KEY_CHOICE, "dense", 0, 0, "dense", "Kind of the networks A and B inside a coupling."},
+    {0},
+};
+
+jf_status net_declare(recipe *r) {
+    JF_TRY(recipe_declare(r, keys, NULL));
+    for (int i = 0; net_kinds[i]; i++) {
+        char only_if[64];
+        snprintf(only_if, sizeof only_if, "model.net=%s", net_kinds[i]->name);
+        JF_TRY(recipe_declare(r, net_kinds[i]->keys, only_if));
+    }
+    return JF_OK;
+}
+
+jf_status net_create(jf_context *ctx, net **out, const recipe *r, param_list *params, const char *prefix,
+                     shape in, shape out_a, shape out_b) {
+    *out = NULL;
+    const net_kind *kind = net_kinds[0];
+    for (int i = 0; net_kinds[i]; i++)
+        if (recipe_is(r, "model.net", net_kinds[i]->name)) kind = net_kinds[i];
+    net *t;
+    JF_TRY(MEM_NEW(ctx, &t, 1));
+    *t = (net){.kind = kind, .ctx = ctx, .in = in, .out_a = out_a, .out_b = out_b};
+    jf_status status = kind->create(t, r, params, prefix);
+    if (status != JF_OK) {
+        net_free(t);
+        return status;
+    }
+    *out = t;
+    return JF_OK;
+}
+
+void net_free(net *t) {
+    if (!t) return;
+    t->kind->free(t);
+    free(t);
+}

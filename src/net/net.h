@@ -1,0 +1,53 @@
+/* Coupling networks: u1 -> (A, B), the two networks of a coupling layer evaluated together.
+ *
+ * A kind is one file with the same functions in the same order, and a line in list.c. Networks keep no
+ * activations: backward gets the input again and recomputes. */
+#ifndef JF_NET_NET_H
+#define JF_NET_NET_H
+
+#include "compute/compute.h"
+#include "io/recipe.h"
+#include "net/params.h"
+
+typedef struct shape {
+    int h, w, c;
+} shape; /* a sample: [h][w][c]; a vector has h = w = 1 */
+
+typedef struct net net;
+
+typedef struct net_kind {
+    const char *name, *summary;
+    const recipe_key *keys; /* keys of [model] that only this kind reads */
+    /* Reads its keys, adds its parameters under "PREFIX.A." and "PREFIX.B.", fills in own. */
+    jf_status (*create)(net *t, const recipe *r, param_list *params, const char *prefix);
+    void (*free)(net *t);
+    size_t (*workspace)(const net *t, int n); /* numbers of scratch that forward and backward need */
+    void (*forward)(const net *t, device *d, const real *params, real *work, int n, const real *u1, real *A,
+                    real *B);
+    /* du1 overwritten; grad (flat, like params) +=, NULL: not wanted. dA and dB may be overwritten. */
+    void (*backward)(const net *t, device *d, const real *params, real *grad, real *work, int n,
+                     const real *u1, real *dA, real *dB, real *du1);
+    /* Optional: the two networks, where they are dense, for devices that run whole couplings of those. */
+    const dense_net *(*dense)(const net *t);
+} net_kind;
+
+struct net {
+    const net_kind *kind;
+    jf_context *ctx;
+    shape in, out_a, out_b;
+    void *own;
+};
+
+extern const net_kind *const net_kinds[]; /* ends with NULL */
+
+static inline int shape_size(shape s) {
+    return s.h * s.w * s.c;
+}
+
+/* Declares model.net and the keys of all kinds. */
+jf_status net_declare(recipe *r);
+jf_status net_create(jf_context *ctx, net **out, const recipe *r, param_list *params, const char *prefix,
+                     shape in, shape out_a, shape out_b);
+void net_free(net *t);
+
+#endif

@@ -1,0 +1,36 @@
+/* The list of a model's parameters: names, shapes and initial values of views into one flat buffer.
+ * Whoever adds a parameter gets its offset; nobody else needs to know where it lies. */
+#ifndef JF_NET_PARAMS_H
+#define JF_NET_PARAMS_H
+
+#include "base/context.h"
+#include <stdint.h>
+
+typedef enum init_kind {
+    INIT_CONSTANT,  /* all elements = gain */
+    INIT_ORTHOGONAL /* (rows, columns): the shorter side orthonormal, times gain */
+} init_kind;
+
+typedef struct param {
+    char name[48];
+    size_t offset, count;
+    int rank;
+    size_t shape[4];
+    init_kind init;
+    double gain;
+} param;
+
+typedef struct param_list {
+    jf_context *ctx;
+    param *items;
+    int count, capacity;
+    size_t total; /* numbers in all */
+} param_list;
+
+jf_status params_add(param_list *list, size_t *offset, const char *name, int rank, const size_t *shape,
+                     init_kind init, double gain);
+void params_free(param_list *list);
+/* values (total); parameter i draws from its own stream of the seed. */
+jf_status params_initialise(const param_list *list, uint64_t seed, double *values);
+
+#endif
