@@ -1,0 +1,222 @@
+/* What all data sets share: opening, standardisation, drawing, entropy.
+ *
+ * Invariant: a drawn sample is a pure function of (key, its number, class); see dataset.h. */
+#include "data/dataset.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/permutation.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Generated sets are measured on so many points: means are off by 1/512 of a deviation. */
+#define MEASURE_POINTS (1 << 18)
+#define MEASURE_SEED   0x6d656173757265u
+
+int dataset_dim(const dataset *d) {
+    return d->dim_x + d->dim_y;
+}
+
+void dataset_set_plane(dataset *d, const char *y_name) {
+    d->dim_x = 2;
+    d->x_names[0] = "x0";
+    d->x_names[1] = "x1";
+    d->dim_y = y_name ? 1 : 0;
+    d->y_names[0] = y_name;
+}
+
+/* ---- opening ---- */
+
+jf_status dataset_declare(recipe *r) {
+    JF_TRY(recipe_declare(r, dataset_common_keys, NULL));
+    for (int i = 0; dataset_kinds[i]; i++) {
+        const dataset_kind *kind = dataset_kinds[i];
+        char condition[64];
+        number_print(condition, sizeof condition, "data.set=%s", kind->name);
+        if (kind->keys) JF_TRY(recipe_declare(r, kind->keys, condition));
+    }
+    return JF_OK;
+}
+
+static const dataset_kind *find_kind(const recipe *r) {
+    for (int i = 0; dataset_kinds[i]; i++) {
+        if (recipe_is(r, "data.set", dataset_kinds[i]->name)) return dataset_kinds[i];
+    }
+    return NULL;
+}
+
+static int class_of(const dataset *d, double y) {
+    for (int k = 0; k < d->classes; k++) {
+        if (d->label[k] == y) return k;
+    }
+    return -1;
+}
+
+/* Sorts the rows of a file set by class, in file order within a class (a counting sort). */
+static jf_status list_class_rows(dataset *d) {
+    JF_TRY(MEM_NEW(d->ctx, &d->class_rows, (size_t)d->rows));
+    for (long row = 0; row < d->rows; row++) {
+        int k = class_of(d, d->row_y[row]);
+        if (k < 0) {
+            return jf_fail(d->ctx, JF_ERROR_DATA,
+                           "data set \"%s\", row %ld: y is %g, which is none of the %d labels", d->kind->name,
+                           row + 1, d->row_y[row], d->classes);
+        }
+        d->class_start[k + 1]++;
+    }
+    for (int k = 0; k < d->classes; k++) d->class_start[k + 1] += d->class_start[k];
+    long next[DATASET_MAX_CLASSES];
+    memcpy(next, d->class_start, sizeof next);
+    for (long row = 0; row < d->rows; row++) d->class_rows[next[class_of(d, d->row_y[row])]++] = row;
+    return JF_OK;
+}
+
+/* ---- standardisation ---- */
+
+/* Mean and deviation of one column of n points, in two passes: a large offset costs no digits, and the
+ * running mean of a constant is that constant, so that its deviation is exactly 0. */
+static jf_status measure_column(dataset *d, int column, const double *values, long n, int stride) {
+    double mean = 0, square = 0;
+    for (long i = 0; i < n; i++) mean += (values[i * stride] - mean) / (double)(i + 1);
+    for (long i = 0; i < n; i++) square += (values[i * stride] - mean) * (values[i * stride] - mean);
+    double deviation = sqrt(square / (double)n);
+    if (!(deviation > 0) || !isfinite(deviation)) {
+        int is_x = column < d->dim_x, place = is_x ? column : column - d->dim_x;
+        const char *name = is_x ? d->x_names[place] : d->y_names[place];
+        return jf_fail(
+            d->ctx, JF_ERROR_DATA,
+            "data set \"%s\", element %d of %s%s%s%s: the deviation is %g over %ld points (the first is %g), "
+            "expected a finite one above 0: it cannot be standardised",
+            d->kind->name, place, is_x ? "x" : "y", name ? " (\"" : "", name ? name : "", name ? "\")" : "",
+            deviation, n, values[0]);
+    }
+    d->mean[column] = mean;
+    d->deviation[column] = deviation;
+    return JF_OK;
+}
+
+static jf_status measure_rows(dataset *d) {
+    for (int i = 0; i < d->dim_x; i++) JF_TRY(measure_column(d, i, d->row_x + i, d->rows, d->dim_x));
+    for (int i = 0; i < d->dim_y; i++)
+        JF_TRY(measure_column(d, d->dim_x + i, d->row_y + i, d->rows, d->dim_y));
+    return JF_OK;
+}
+
+/* Labels of equally likely classes need no measuring: two of them become exactly -1 and +1. */
+static jf_status measure_generated(dataset *d) {
+    int dim = dataset_dim(d), first_label = d->classes > 0 ? d->dim_x : dim;
+    double *points;
+    JF_TRY(MEM_NEW(d->ctx, &points, (size_t)MEASURE_POINTS * (size_t)dim));
+    rng_key key = {.seed = MEASURE_SEED, .purpose = RNG_DATA, .epoch = DATASET_MEASURE_EPOCH};
+    dataset_draw(d, key, 0, MEASURE_POINTS, -1, points);
+    jf_status status = JF_OK;
+    for (int i = 0; i < first_label && status == JF_OK; i++) {
+        status = measure_column(d, i, points + i, MEASURE_POINTS, dim);
+    }
+    if (status == JF_OK && d->classes > 0) status = measure_column(d, d->dim_x, d->label, d->classes, 1);
+    free(points);
+    return status;
+}
+
+void dataset_standardise(const dataset *d, int n, double *xy) {
+    int dim = dataset_dim(d);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < dim; j++, xy++) *xy = (*xy - d->mean[j]) / d->deviation[j];
+    }
+}
+
+void dataset_unstandardise(const dataset *d, int n, double *xy) {
+    int dim = dataset_dim(d);
+    for (int i = 0; i < n; i++) {
+        for (int j = 0; j < dim; j++, xy++) *xy = *xy * d->deviation[j] + d->mean[j];
+    }
+}
+
+double dataset_log_volume(const dataset *d) {
+    double sum = 0;
+    for (int i = 0; i < d->dim_x; i++) sum += log(d->deviation[i]);
+    return sum;
+}
+
+/* ---- drawing ---- */
+
+static void draw_generated(const dataset *d, rng_key key, uint64_t first, int n, int class_index,
+                           double *xy) {
+    int dim = dataset_dim(d);
+    for (int i = 0; i < n; i++, xy += dim) {
+        rng stream = rng_stream(key, first + (uint64_t)i);
+        int k = class_index;
+        if (k < 0) k = d->classes > 0 ? (int)rng_below(&stream, (uint32_t)d->classes) : 0;
+        d->kind->draw(d, &stream, k, xy, xy + d->dim_x);
+        if (d->classes > 0) xy[d->dim_x] = d->label[k];
+    }
+}
+
+static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
+    int dim = dataset_dim(d), by_class = d->classes > 0 && class_index >= 0;
+    const long *rows = by_class ? d->class_rows + d->class_start[class_index] : NULL;
+    uint64_t size =
+        (uint64_t)(by_class ? d->class_start[class_index + 1] - d->class_start[class_index] : d->rows);
+    uint64_t cycle = first / size;
+    permutation order = permutation_create(key, cycle, size);
+    for (int i = 0; i < n; i++, xy += dim) {
+        uint64_t sample = first + (uint64_t)i;
+        if (sample / size != cycle) {
+            cycle = sample / size;
+            order = permutation_create(key, cycle, size);
+        }
+        uint64_t place = permutation_at(&order, sample % size);
+        long row = rows ? rows[place] : (long)place;
+        memcpy(xy, d->row_x + row * d->dim_x, (size_t)d->dim_x * sizeof *xy);
+        if (d->dim_y > 0) memcpy(xy + d->dim_x, d->row_y + row * d->dim_y, (size_t)d->dim_y * sizeof *xy);
+    }
+}
+
+void dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
+    if (d->rows > 0) {
+        draw_rows(d, key, first, n, class_index, xy);
+    } else {
+        draw_generated(d, key, first, n, class_index, xy);
+    }
+}
+
+double dataset_entropy(const dataset *d, int class_index) {
+    if (!d->kind->entropy) return NAN;
+    if (d->classes == 0 || class_index >= 0) return d->kind->entropy(d, class_index < 0 ? 0 : class_index);
+    double sum = 0;
+    for (int k = 0; k < d->classes; k++) sum += d->kind->entropy(d, k);
+    return sum / d->classes;
+}
+
+/* ---- a data set's life ---- */
+
+static jf_status fill_in(dataset *d, const recipe *r) {
+    JF_TRY(d->kind->open(d, r));
+    if (d->rows == 0) return measure_generated(d);
+    JF_TRY(measure_rows(d));
+    return d->classes > 0 ? list_class_rows(d) : JF_OK;
+}
+
+jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r) {
+    *out = NULL;
+    const dataset_kind *kind = find_kind(r);
+    if (!kind) return recipe_fail(r, "data.set", "expected one of %s", dataset_common_keys[0].choices);
+    dataset *d;
+    JF_TRY(MEM_NEW(ctx, &d, 1));
+    d->ctx = ctx;
+    d->kind = kind;
+    jf_status status = fill_in(d, r);
+    if (status != JF_OK) {
+        dataset_free(d);
+        return status;
+    }
+    *out = d;
+    return JF_OK;
+}
+
+void dataset_free(dataset *d) {
+    if (!d) return;
+    if (d->kind->close) d->kind->close(d);
+    free(d->class_rows);
+    free(d);
+}

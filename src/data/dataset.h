@@ -1,0 +1,74 @@
+/* A data set: pairs (x, y) in the data's own units. One file in sets/ a kind, one line in list.c.
+ *
+ * Generated sets draw any number of fresh points; file sets hold a fixed number of rows. Both answer through
+ * the same functions, so that training and judging do not care. */
+#ifndef JF_DATA_DATASET_H
+#define JF_DATA_DATASET_H
+
+#include "base/random.h"
+#include "io/recipe.h"
+
+#define DATASET_MAX_CLASSES 64
+#define DATASET_MAX_DIM     64 /* dim_x + dim_y */
+/* The epoch of RNG_DATA on which the standardisation of generated sets is measured: not one of training. */
+#define DATASET_MEASURE_EPOCH UINT32_MAX
+
+typedef struct dataset dataset;
+
+typedef struct dataset_kind {
+    const char *name, *summary;
+    const recipe_key *keys; /* keys of [data] that only this kind reads; may be NULL */
+    /* Reads its keys, fills in the public fields of `d` and d->own. */
+    jf_status (*open)(dataset *d, const recipe *r);
+    void (*close)(dataset *d); /* frees d->own, also after a failed open; may be NULL */
+    /* Generated sets: one fresh point of class `class_index` (0 where there are no classes). x and y are
+     * apart; y may be left alone where there are classes. NULL: a file set. */
+    void (*draw)(const dataset *d, rng *stream, int class_index, double *x, double *y);
+    /* Exact H(x | y) in nats, in the data's units, of one class (0 where there are no classes). NAN: unknown.
+     * NULL: always unknown. */
+    double (*entropy)(const dataset *d, int class_index);
+} dataset_kind;
+
+struct dataset {
+    jf_context *ctx;
+    const dataset_kind *kind;
+    int dim_x, dim_y;
+    int classes; /* > 0: y is one of so many labels, dim_y == 1; 0: y is continuous or absent */
+    double label[DATASET_MAX_CLASSES];           /* y of each class */
+    const char *class_name[DATASET_MAX_CLASSES]; /* may be NULL */
+    long rows;                                   /* file sets: number of rows; 0: generated */
+    const double *row_x, *row_y;                 /* file sets: (rows, dim_x), (rows, dim_y) */
+    const char *x_names[DATASET_MAX_DIM], *y_names[DATASET_MAX_DIM]; /* axis names; may be NULL */
+    void *own;
+    /* The rest is filled in by dataset_open. */
+    double mean[DATASET_MAX_DIM], deviation[DATASET_MAX_DIM]; /* (dim_x + dim_y): standardisation */
+    long *class_rows; /* file sets with classes: (rows), the rows of class 0, then those of class 1, ... */
+    long class_start[DATASET_MAX_CLASSES + 1]; /* where each class begins in class_rows */
+};
+
+extern const dataset_kind *const dataset_kinds[]; /* ends with NULL */
+extern const recipe_key dataset_common_keys[];    /* data.set */
+/* For kinds: x is the plane (x0, x1), y one number of this name, or absent where it is NULL. */
+void dataset_set_plane(dataset *d, const char *y_name);
+
+/* Declares data.set and the keys of all kinds (each kind's only under data.set = its name). */
+jf_status dataset_declare(recipe *r);
+jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r);
+void dataset_free(dataset *d);
+int dataset_dim(const dataset *d); /* dim_x + dim_y */
+
+/* Fills xy (n, dim_x + dim_y), x first, in the data's units, with the samples first .. first+n-1 of the
+ * sequence that `key` names; `class_index`: one class only, or -1 for all. A sample depends on (key, its
+ * number, class_index), not on how the sequence is cut into calls.
+ * - Generated sets: sample i is drawn from stream (key, i); with -1 the classes are equally likely.
+ * - File sets: each run of `rows` samples (of as many as the class has rows) holds every row once, shuffled
+ *   by the key and anew for every run. */
+void dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy);
+void dataset_standardise(const dataset *d, int n, double *xy);   /* to the model's units, in place */
+void dataset_unstandardise(const dataset *d, int n, double *xy); /* back */
+/* Sum of log deviation over x: nats in the data's units = nats in the model's units + this. */
+double dataset_log_volume(const dataset *d);
+/* H(x | y) of one class, or with class_index -1 over all (equally likely); NAN where unknown. */
+double dataset_entropy(const dataset *d, int class_index);
+
+#endif

@@ -1,0 +1,33 @@
+/* The Feistel network (L, R) -> (R, L xor f(R, key)) is a bijection whatever f is; following its cycle from a
+ * number inside of the range to the next one inside of it is a bijection of the range. */
+#include "data/permutation.h"
+
+/* Mixes all bits (multiply and shift, as in common integer hashes): cheap beside reading a row. */
+static uint32_t scramble(uint32_t half, uint32_t key) {
+    uint32_t h = (half ^ key) * 0x9E3779B1u;
+    h = (h ^ (h >> 15)) * 0x85EBCA6Bu;
+    h = (h ^ (h >> 13)) * 0xC2B2AE35u;
+    return h ^ (h >> 16);
+}
+
+permutation permutation_create(rng_key key, uint64_t cycle, uint64_t size) {
+    permutation p = {.size = size, .half_bits = 1};
+    while (p.half_bits < 31 && ((uint64_t)1 << (2 * p.half_bits)) < size) p.half_bits++;
+    rng stream = rng_stream(key, cycle);
+    for (int i = 0; i < PERMUTATION_ROUNDS; i++) p.round_key[i] = rng_bits(&stream);
+    return p;
+}
+
+uint64_t permutation_at(const permutation *p, uint64_t index) {
+    uint32_t mask = ((uint32_t)1 << p->half_bits) - 1;
+    do {
+        uint32_t left = (uint32_t)(index >> p->half_bits), right = (uint32_t)index & mask;
+        for (int i = 0; i < PERMUTATION_ROUNDS; i++) {
+            uint32_t next = left ^ (scramble(right, p->round_key[i]) & mask);
+            left = right;
+            right = next;
+        }
+        index = ((uint64_t)left << p->half_bits) | right;
+    } while (index >= p->size);
+    return index;
+}

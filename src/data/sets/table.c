@@ -1,0 +1,224 @@
+/* A table from a file (.csv or .npy): the first `x` columns are x, the next `y` columns are y, further ones
+ * are not used. Each row is one pair.
+ *
+ * Invariant: what is kept is finite and no column of it is constant, so it can be standardised. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/dataset.h"
+#include "io/csv.h"
+#include "io/npy.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const recipe_key keys[] = {
+    {"data", "file", KEY_TEXT, NULL, 0, 0, NULL,
+     "The table, a .csv or .npy file with one pair (x, y) a row."},
+    {"data", "x", KEY_INT, NULL, 1, DATASET_MAX_DIM, NULL, "How many of the leading columns are x."},
+    {"data", "y", KEY_INT, NULL, 0, DATASET_MAX_DIM - 1, NULL, "How many of the columns after x are y."},
+    {"data", "discrete", KEY_BOOL, "no", 0, 0, NULL, "The values of y are classes; y is then one column."},
+    {0}};
+
+typedef struct table {
+    double *x, *y; /* (rows, dim_x), (rows, dim_y) */
+    char *names[DATASET_MAX_DIM];
+    char class_text[DATASET_MAX_CLASSES][32];
+} table;
+
+/* A file as it was read. */
+typedef struct sheet {
+    char *path;
+    const double *values; /* (rows, columns), of csv or npy */
+    size_t rows, columns;
+    char **names; /* (columns), of csv, or NULL */
+    csv_table csv;
+    double *npy;
+} sheet;
+
+static void sheet_free(sheet *s) {
+    csv_free(&s->csv);
+    free(s->npy);
+    free(s->path);
+}
+
+/* ---- reading ---- */
+
+static jf_status read_csv(jf_context *ctx, sheet *s) {
+    JF_TRY(csv_read(ctx, s->path, &s->csv));
+    s->values = s->csv.values;
+    s->rows = s->csv.rows;
+    s->columns = s->csv.columns;
+    s->names = s->csv.names;
+    return JF_OK;
+}
+
+static jf_status read_npy(jf_context *ctx, sheet *s) {
+    int rank;
+    size_t shape[NPY_MAX_RANK];
+    JF_TRY(npy_read(ctx, s->path, &s->npy, &rank, shape));
+    if (rank != 2) {
+        return jf_fail(ctx, JF_ERROR_SHAPE, "%s: the array has %d dimension%s, expected 2 (rows, columns)",
+                       s->path, rank, rank == 1 ? "" : "s");
+    }
+    s->values = s->npy;
+    s->rows = shape[0];
+    s->columns = shape[1];
+    return JF_OK;
+}
+
+static jf_status read_sheet(jf_context *ctx, sheet *s, const recipe *r) {
+    JF_TRY(file_find_data(ctx, &s->path, recipe_get(r, "data.file")));
+    const char *extension = file_extension(s->path);
+    if (strcmp(extension, ".csv") == 0) return read_csv(ctx, s);
+    if (strcmp(extension, ".npy") == 0) return read_npy(ctx, s);
+    return recipe_fail(r, "data.file", "found \"%s\", which ends in \"%s\", expected .csv or .npy", s->path,
+                       extension);
+}
+
+/* ---- checking ---- */
+
+/* column 2 ("height"), counted from 1 as people do */
+static const char *column_text(const sheet *s, size_t column, char *out, size_t size) {
+    if (s->names) {
+        number_print(out, size, "column %zu (\"%s\")", column + 1, s->names[column]);
+    } else {
+        number_print(out, size, "column %zu", column + 1);
+    }
+    return out;
+}
+
+static jf_status check_sizes(const dataset *d, const sheet *s, const recipe *r) {
+    int used = d->dim_x + d->dim_y;
+    if (used > DATASET_MAX_DIM) {
+        return recipe_fail(r, "data.y", "x and y have %d columns together, expected at most %d", used,
+                           DATASET_MAX_DIM);
+    }
+    if (recipe_bool(r, "data.discrete") && d->dim_y != 1) {
+        return recipe_fail(
+            r, "data.y", "found %d columns, expected 1 since data.discrete says that y is a class", d->dim_y);
+    }
+    if (s->columns < (size_t)used) {
+        return jf_fail(d->ctx, JF_ERROR_SHAPE,
+                       "%s: found %zu columns, expected at least %d (%d of x, then %d of y)", s->path,
+                       s->columns, used, d->dim_x, d->dim_y);
+    }
+    if (s->rows < 2) {
+        return jf_fail(d->ctx, JF_ERROR_SHAPE, "%s: found %zu rows, expected at least 2", s->path, s->rows);
+    }
+    return JF_OK;
+}
+
+static jf_status check_column(const dataset *d, const sheet *s, size_t column) {
+    char where[128];
+    int constant = 1;
+    for (size_t row = 0; row < s->rows; row++) {
+        double value = s->values[row * s->columns + column];
+        if (!isfinite(value)) {
+            return jf_fail(d->ctx, JF_ERROR_DATA, "%s: row %zu, %s is %g, expected a finite number", s->path,
+                           row + 1, column_text(s, column, where, sizeof where), value);
+        }
+        if (value != s->values[column]) constant = 0;
+    }
+    if (constant) {
+        return jf_fail(d->ctx, JF_ERROR_DATA,
+                       "%s: %s is %g in all %zu rows; a constant column cannot be standardised, leave it out",
+                       s->path, column_text(s, column, where, sizeof where), s->values[column], s->rows);
+    }
+    return JF_OK;
+}
+
+/* ---- keeping ---- */
+
+static void copy_columns(double *out, const sheet *s, size_t first, size_t count) {
+    for (size_t row = 0; row < s->rows; row++) {
+        memcpy(out + row * count, s->values + row * s->columns + first, count * sizeof *out);
+    }
+}
+
+static jf_status keep(dataset *d, const sheet *s) {
+    table *own = d->own;
+    size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
+    JF_TRY(MEM_NEW(d->ctx, &own->x, s->rows * nx));
+    JF_TRY(MEM_NEW(d->ctx, &own->y, s->rows * ny + 1)); /* never of size 0 */
+    copy_columns(own->x, s, 0, nx);
+    copy_columns(own->y, s, nx, ny);
+    d->rows = (long)s->rows;
+    d->row_x = own->x;
+    d->row_y = own->y;
+    for (size_t i = 0; s->names && i < nx + ny; i++) {
+        JF_TRY(mem_copy_text(d->ctx, &own->names[i], s->names[i]));
+        if (i < nx) {
+            d->x_names[i] = own->names[i];
+        } else {
+            d->y_names[i - nx] = own->names[i];
+        }
+    }
+    return JF_OK;
+}
+
+/* The distinct values of y, ascending, become the labels. */
+static jf_status find_classes(dataset *d, const sheet *s) {
+    table *own = d->own;
+    for (long row = 0; row < d->rows; row++) {
+        double y = d->row_y[row];
+        int k = 0;
+        while (k < d->classes && d->label[k] < y) k++;
+        if (k < d->classes && d->label[k] == y) continue;
+        if (d->classes == DATASET_MAX_CLASSES) {
+            return jf_fail(d->ctx, JF_ERROR_DATA,
+                           "%s: y has more than %d different values by row %ld, expected at most %d since "
+                           "data.discrete says that it is a class",
+                           s->path, DATASET_MAX_CLASSES, row + 1, DATASET_MAX_CLASSES);
+        }
+        memmove(d->label + k + 1, d->label + k, (size_t)(d->classes - k) * sizeof *d->label);
+        d->label[k] = y;
+        d->classes++;
+    }
+    for (int k = 0; k < d->classes; k++) {
+        number_print(own->class_text[k], sizeof own->class_text[k], "%.10g", d->label[k]);
+        d->class_name[k] = own->class_text[k];
+    }
+    return JF_OK;
+}
+
+/* ---- the kind ---- */
+
+static jf_status table_open(dataset *d, const recipe *r) {
+    table *own;
+    JF_TRY(MEM_NEW(d->ctx, &own, 1));
+    d->own = own;
+    d->dim_x = recipe_int(r, "data.x");
+    d->dim_y = recipe_int(r, "data.y");
+    size_t used = (size_t)(d->dim_x + d->dim_y);
+    sheet s = {.path = NULL};
+    jf_status status;
+    JF_TRY_DONE(read_sheet(d->ctx, &s, r));
+    JF_TRY_DONE(check_sizes(d, &s, r));
+    for (size_t column = 0; column < used; column++) JF_TRY_DONE(check_column(d, &s, column));
+    JF_TRY_DONE(keep(d, &s));
+    if (recipe_bool(r, "data.discrete")) JF_TRY_DONE(find_classes(d, &s));
+    if (s.columns > used) {
+        jf_log(d->ctx, "%s: the last %zu of %zu columns are not used", s.path, s.columns - used, s.columns);
+    }
+done:
+    sheet_free(&s);
+    return status;
+}
+
+static void table_close(dataset *d) {
+    table *own = d->own;
+    if (!own) return;
+    free(own->x);
+    free(own->y);
+    for (int i = 0; i < DATASET_MAX_DIM; i++) free(own->names[i]);
+    free(own);
+}
+
+const dataset_kind dataset_table = {
+    .name = "table",
+    .summary = "the rows of a .csv or .npy file",
+    .keys = keys,
+    .open = table_open,
+    .close = table_close,
+};

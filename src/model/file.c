@@ -1,0 +1,266 @@
+/* The model file: safetensors, weights under readable names, and in the metadata everything needed to use
+ * them.
+ *
+ *     metadata   jointflow.format = 1, recipe (text), seed, trained (a sentence), class_names
+ * (comma-separated) tensors    units.mean, units.deviation (dim), units.dims (dim_x, dim_y), units.labels
+ * (classes), masks (layers, dim), layer.000.s, layer.000.A.00.w, ...
+ *
+ * Readers refuse a format number above their own and name the first tensor that is missing or of another
+ * shape. */
+#include "base/memory.h"
+#include "model/model.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FORMAT 1
+
+static int is_double(const model *m) {
+    return m->d->kind->real_size == sizeof(double);
+}
+
+jf_status model_tensors(const model *m, const char *prefix, const real *flat, tensor **tensors,
+                        void **storage) {
+    const param_list *list = &m->flow->params;
+    size_t total = list->total;
+    double *values;
+    void *stored = NULL;
+    char *names = NULL;
+    jf_status status;
+    *tensors = NULL;
+    *storage = NULL;
+    JF_TRY(MEM_NEW(m->ctx, &values, total));
+    JF_TRY_DONE(MEM_NEW(m->ctx, tensors, (size_t)list->count));
+    JF_TRY_DONE(mem_alloc(m->ctx, &names, (size_t)list->count, 64));
+    m->d->kind->get(m->d, values, flat, total);
+    if (!is_double(m)) {
+        float *narrow;
+        JF_TRY_DONE(MEM_NEW(m->ctx, &narrow, total));
+        for (size_t i = 0; i < total; i++) narrow[i] = (float)values[i];
+        stored = narrow;
+        free(values);
+    } else {
+        stored = values;
+    }
+    values = NULL;
+    for (int i = 0; i < list->count; i++) {
+        const param *p = &list->items[i];
+        tensor *t = &(*tensors)[i];
+        snprintf(names + 64 * (size_t)i, 64, "%s%s", prefix, p->name);
+        t->name = names + 64 * (size_t)i;
+        t->type = is_double(m) ? TENSOR_F64 : TENSOR_F32;
+        t->rank = p->rank;
+        memcpy(t->shape, p->shape, sizeof p->shape);
+        t->data = (const char *)stored + p->offset * m->d->kind->real_size;
+    }
+    *storage = stored;
+    return JF_OK;
+done:
+    free(values);
+    free(*tensors);
+    free(names);
+    *tensors = NULL;
+    return status;
+}
+
+void model_tensors_free(const model *m, tensor *tensors, void *storage) {
+    if (tensors && m->flow->params.count) free((char *)tensors[0].name);
+    free(tensors);
+    free(storage);
+}
+
+static double tensor_value(const tensor *t, size_t i) {
+    switch (t->type) {
+    case TENSOR_F32:
+        return ((const float *)t->data)[i];
+    case TENSOR_F64:
+        return ((const double *)t->data)[i];
+    case TENSOR_I32:
+        return ((const int32_t *)t->data)[i];
+    default:
+        return (double)((const int64_t *)t->data)[i];
+    }
+}
+
+static size_t tensor_size(const tensor *t) {
+    size_t size = 1;
+    for (int i = 0; i < t->rank; i++) size *= t->shape[i];
+    return size;
+}
+
+jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
+                             real *flat) {
+    const param_list *list = &m->flow->params;
+    double *values;
+    jf_status status = JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &values, list->total));
+    for (int i = 0; i < list->count && status == JF_OK; i++) {
+        const param *p = &list->items[i];
+        char name[64];
+        snprintf(name, sizeof name, "%s%s", prefix, p->name);
+        const tensor *t = tensors_find(file, name);
+        if (!t)
+            status = jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing", path, name);
+        else if (tensor_size(t) != p->count)
+            status = jf_fail(m->ctx, JF_ERROR_SHAPE, "%s: tensor \"%s\" has %zu numbers, expected %zu", path,
+                             name, tensor_size(t), p->count);
+        else
+            for (size_t k = 0; k < p->count; k++) values[p->offset + k] = tensor_value(t, k);
+    }
+    if (status == JF_OK) m->d->kind->put(m->d, flat, values, list->total);
+    free(values);
+    return status;
+}
+
+jf_status model_save(const model *m, const char *path) {
+    tensor *weights = NULL, *all = NULL;
+    void *storage = NULL;
+    int32_t *masks = NULL;
+    text recipe_text = {0}, names = {0};
+    char seed[32], format[8];
+    jf_status status;
+    const flow *f = m->flow;
+    size_t dim = (size_t)f->dim, count = (size_t)f->params.count, mask_count = (size_t)f->layers * dim;
+    int32_t dims[2] = {f->dim_x, f->dim_y};
+
+    JF_TRY_DONE(model_tensors(m, "", m->params, &weights, &storage));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + 5));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &masks, mask_count));
+    for (size_t i = 0; i < mask_count; i++) masks[i] = f->masks[i];
+    size_t k = 0;
+    all[k++] = (tensor){"units.dims", TENSOR_I32, 1, {2}, dims};
+    all[k++] = (tensor){"units.mean", TENSOR_F64, 1, {dim}, m->units.mean};
+    all[k++] = (tensor){"units.deviation", TENSOR_F64, 1, {dim}, m->units.deviation};
+    if (m->units.classes)
+        all[k++] = (tensor){"units.labels", TENSOR_F64, 1, {(size_t)m->units.classes}, m->units.label};
+    all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->layers, dim}, masks};
+    memcpy(all + k, weights, count * sizeof *weights);
+    recipe_write(m->recipe, &recipe_text, 0);
+    JF_TRY_DONE(text_check(m->ctx, &recipe_text));
+    for (int i = 0; i < m->units.classes; i++) text_add(&names, "%s%s", i ? "," : "", m->units.class_name[i]);
+    JF_TRY_DONE(text_check(m->ctx, &names));
+    snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
+    snprintf(format, sizeof format, "%d", FORMAT);
+    tensor_note notes[] = {{"jointflow.format", format},
+                           {"recipe", recipe_text.chars},
+                           {"recipe_name", recipe_name(m->recipe)},
+                           {"seed", seed},
+                           {"trained", m->trained},
+                           {"class_names", names.chars ? names.chars : ""}};
+    JF_TRY_DONE(tensors_write(m->ctx, path, all, k + count, notes, sizeof notes / sizeof *notes));
+done:
+    model_tensors_free(m, weights, storage);
+    free(all);
+    free(masks);
+    text_free(&recipe_text);
+    text_free(&names);
+    return status;
+}
+
+static jf_status read_note(jf_context *ctx, const tensor_file *file, const char *path, const char *key,
+                           const char **out) {
+    *out = tensors_note(file, key);
+    if (*out) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow model: \"%s\" is missing from its metadata",
+                   path, key);
+}
+
+/* A tensor of exactly `size` numbers. */
+static jf_status read_vector(jf_context *ctx, const tensor_file *file, const char *path, const char *name,
+                             size_t size, double *out) {
+    const tensor *t = tensors_find(file, name);
+    if (!t) return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing", path, name);
+    if (tensor_size(t) != size)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" has %zu numbers, expected %zu", path, name,
+                       tensor_size(t), size);
+    for (size_t i = 0; i < size; i++) out[i] = tensor_value(t, i);
+    return JF_OK;
+}
+
+static jf_status read_units(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    double dims[2];
+    JF_TRY(read_vector(ctx, file, path, "units.dims", 2, dims));
+    if (!(dims[0] >= 1 && dims[0] <= 4096 && dims[1] >= 0 && dims[1] <= 4096))
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.dims is (%g, %g), expected 1 .. 4096 and 0 .. 4096",
+                       path, dims[0], dims[1]);
+    u->dim_x = (int)dims[0];
+    u->dim_y = (int)dims[1];
+    size_t dim = (size_t)(u->dim_x + u->dim_y);
+    JF_TRY(MEM_NEW(ctx, &u->mean, dim));
+    JF_TRY(MEM_NEW(ctx, &u->deviation, dim));
+    JF_TRY(read_vector(ctx, file, path, "units.mean", dim, u->mean));
+    JF_TRY(read_vector(ctx, file, path, "units.deviation", dim, u->deviation));
+    for (size_t i = 0; i < dim; i++)
+        if (!(u->deviation[i] > 0))
+            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.deviation[%zu] is %g, expected > 0", path, i,
+                           u->deviation[i]);
+    const tensor *labels = tensors_find(file, "units.labels");
+    if (!labels) return JF_OK;
+    if (tensor_size(labels) > MODEL_MAX_CLASSES)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
+                       tensor_size(labels), MODEL_MAX_CLASSES);
+    u->classes = (int)tensor_size(labels);
+    JF_TRY(read_vector(ctx, file, path, "units.labels", (size_t)u->classes, u->label));
+    const char *name;
+    JF_TRY(read_note(ctx, file, path, "class_names", &name));
+    for (int i = 0; i < u->classes && name; i++) {
+        const char *comma = strchr(name, ',');
+        int length = comma ? (int)(comma - name) : (int)strlen(name);
+        snprintf(u->class_name[i], MODEL_MAX_NAME, "%.*s", length, name);
+        name = comma ? comma + 1 : NULL;
+    }
+    return JF_OK;
+}
+
+static jf_status read_masks(jf_context *ctx, const tensor_file *file, const char *path, int dim,
+                            uint8_t **out, int *layers) {
+    const tensor *t = tensors_find(file, "masks");
+    if (!t || t->rank != 2 || t->shape[1] != (size_t)dim || t->shape[0] < 1 || t->shape[0] > 100000)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"masks\" is missing or not (layers, %d)", path,
+                       dim);
+    *layers = (int)t->shape[0];
+    JF_TRY(MEM_NEW(ctx, out, tensor_size(t)));
+    for (size_t i = 0; i < tensor_size(t); i++) (*out)[i] = tensor_value(t, i) != 0;
+    return JF_OK;
+}
+
+jf_status model_load(jf_context *ctx, model **out, const char *path, const char *device_name, int threads,
+                     declare_fn declare_all) {
+    tensor_file *file = NULL;
+    recipe *r = NULL;
+    model_units units = {0};
+    uint8_t *masks = NULL;
+    const char *format, *recipe_note, *name, *seed, *trained;
+    int layers = 0;
+    model *m = NULL;
+    jf_status status;
+    *out = NULL;
+    JF_TRY_DONE(tensors_read(ctx, &file, path));
+    JF_TRY_DONE(read_note(ctx, file, path, "jointflow.format", &format));
+    if (atoi(format) < 1 || atoi(format) > FORMAT)
+        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_FORMAT, "%s: format %s, this version reads up to %d", path, format,
+                            FORMAT));
+    JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
+    JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
+    JF_TRY_DONE(read_note(ctx, file, path, "seed", &seed));
+    JF_TRY_DONE(read_note(ctx, file, path, "trained", &trained));
+    JF_TRY_DONE(recipe_parse(ctx, &r, recipe_note, name));
+    JF_TRY_DONE(declare_all(r));
+    JF_TRY_DONE(recipe_check(r));
+    JF_TRY_DONE(read_units(ctx, file, path, &units));
+    JF_TRY_DONE(read_masks(ctx, file, path, units.dim_x + units.dim_y, &masks, &layers));
+    JF_TRY_DONE(
+        model_create(ctx, &m, r, &units, device_name, threads, strtoull(seed, NULL, 10), masks, layers));
+    JF_TRY_DONE(model_read_tensors(m, file, path, "", m->params));
+    JF_TRY_DONE(model_set_trained(m, trained));
+    *out = m;
+    m = NULL;
+done:
+    model_free(m);
+    free(masks);
+    units_free(&units);
+    recipe_free(r);
+    tensors_free(file);
+    return status;
+}

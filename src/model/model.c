@@ -1,0 +1,99 @@
+#include "model/model.h"
+#include "base/memory.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+jf_status model_declare(recipe *r) {
+    JF_TRY(flow_declare(r));
+    return loss_declare(r);
+}
+
+jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,
+                       const char *device_name, int threads, uint64_t seed, const uint8_t *masks,
+                       int layers) {
+    *out = NULL;
+    model *m;
+    double *values = NULL;
+    jf_status status;
+    JF_TRY(MEM_NEW(ctx, &m, 1));
+    *m = (model){.ctx = ctx, .seed = seed};
+    JF_TRY_DONE(recipe_clone(&m->recipe, r));
+    JF_TRY_DONE(units_copy(ctx, &m->units, units));
+    JF_TRY_DONE(device_open(ctx, &m->d, device_name, threads));
+    JF_TRY_DONE(loss_create(ctx, &m->objective, r));
+    if (strcmp(m->objective.kind->name, "rule") == 0 && units->dim_x != 2)
+        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_SHAPE, "loss.objective = rule is for 2 dimensions, found %d",
+                            units->dim_x));
+    JF_TRY_DONE(flow_create(ctx, &m->flow, m->d, r, units->dim_x, units->dim_y, masks, layers, seed));
+    JF_TRY_DONE(m->d->kind->alloc(m->d, &m->params, m->flow->params.total));
+    JF_TRY_DONE(MEM_NEW(ctx, &values, m->flow->params.total));
+    JF_TRY_DONE(params_initialise(&m->flow->params, seed, values));
+    m->d->kind->put(m->d, m->params, values, m->flow->params.total);
+    JF_TRY_DONE(model_set_trained(m, ""));
+    free(values);
+    *out = m;
+    return JF_OK;
+done:
+    free(values);
+    model_free(m);
+    return status;
+}
+
+void model_free(model *m) {
+    if (!m) return;
+    if (m->params) m->d->kind->release(m->d, m->params);
+    flow_free(m->flow);
+    device_close(m->d);
+    recipe_free(m->recipe);
+    units_free(&m->units);
+    free(m->trained);
+    free(m);
+}
+
+jf_status model_set_trained(model *m, const char *sentence) {
+    free(m->trained);
+    m->trained = NULL;
+    return mem_copy_text(m->ctx, &m->trained, sentence);
+}
+
+jf_status units_copy(jf_context *ctx, model_units *to, const model_units *from) {
+    size_t dim = (size_t)(from->dim_x + from->dim_y);
+    *to = *from;
+    to->mean = to->deviation = NULL;
+    JF_TRY(MEM_NEW(ctx, &to->mean, dim));
+    JF_TRY(MEM_NEW(ctx, &to->deviation, dim));
+    memcpy(to->mean, from->mean, dim * sizeof(double));
+    memcpy(to->deviation, from->deviation, dim * sizeof(double));
+    return JF_OK;
+}
+
+void units_free(model_units *u) {
+    free(u->mean);
+    free(u->deviation);
+    u->mean = u->deviation = NULL;
+}
+
+void units_standardise(const model_units *u, int n, double *xy) {
+    int dim = u->dim_x + u->dim_y;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < dim; i++) xy[s * dim + i] = (xy[s * dim + i] - u->mean[i]) / u->deviation[i];
+}
+
+void units_unstandardise(const model_units *u, int n, double *xy) {
+    int dim = u->dim_x + u->dim_y;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = 0; i < dim; i++) xy[s * dim + i] = xy[s * dim + i] * u->deviation[i] + u->mean[i];
+}
+
+double units_log_volume(const model_units *u) {
+    double sum = 0;
+    for (int i = 0; i < u->dim_x; i++) sum += log(u->deviation[i]);
+    return sum;
+}
+
+int units_find_class(const model_units *u, const char *name) {
+    for (int i = 0; i < u->classes; i++)
+        if (u->class_name[i][0] && strcmp(u->class_name[i], name) == 0) return i;
+    return -1;
+}

@@ -1,0 +1,65 @@
+/* A model: a recipe made into a flow with its weights on a device, and the units of its data.
+ *
+ * Everything needed to use it travels in its file (see file.c), so that sampling needs no data set. */
+#ifndef JF_MODEL_MODEL_H
+#define JF_MODEL_MODEL_H
+
+#include "flow/flow.h"
+#include "io/safetensors.h"
+#include "loss/loss.h"
+
+#define MODEL_MAX_CLASSES 64
+#define MODEL_MAX_NAME    32
+
+/* Units of the data: model = (data - mean) / deviation, elements x first. */
+typedef struct model_units {
+    int dim_x, dim_y;
+    double *mean, *deviation; /* (dim_x + dim_y) */
+    int classes;              /* > 0: y is one of these labels, in the data's units */
+    double label[MODEL_MAX_CLASSES];
+    char class_name[MODEL_MAX_CLASSES][MODEL_MAX_NAME];
+} model_units;
+
+typedef struct jf_model model; /* public name: jf_model */
+struct jf_model {
+    jf_context *ctx;
+    device *d;
+    recipe *recipe;
+    uint64_t seed;
+    model_units units;
+    flow *flow;
+    objective objective;
+    real *params;  /* flat */
+    char *trained; /* a sentence about the training so far, "" before it */
+};
+
+jf_status model_declare(recipe *r); /* keys of [model] and [loss] */
+/* Fresh weights from the seed. The recipe must be checked; it is cloned. The model owns the device. */
+jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,
+                       const char *device_name, int threads, uint64_t seed, const uint8_t *masks, int layers);
+void model_free(model *m);
+jf_status model_set_trained(model *m, const char *sentence);
+
+/* file.c: the model file. `declare_all` declares every key a recipe may have (the caller knows more than
+ * model/). */
+typedef jf_status (*declare_fn)(recipe *r);
+jf_status model_save(const model *m, const char *path);
+jf_status model_load(jf_context *ctx, model **out, const char *path, const char *device_name, int threads,
+                     declare_fn declare_all);
+/* Tensors of a flat buffer under "PREFIX" + the parameters' names: F32 where the device is float, F64 where
+ * double. */
+jf_status model_tensors(const model *m, const char *prefix, const real *flat, tensor **tensors,
+                        void **storage);
+void model_tensors_free(const model *m, tensor *tensors, void *storage);
+jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
+                             real *flat);
+
+/* units */
+jf_status units_copy(jf_context *ctx, model_units *to, const model_units *from);
+void units_free(model_units *u);
+void units_standardise(const model_units *u, int n, double *xy);
+void units_unstandardise(const model_units *u, int n, double *xy);
+double units_log_volume(const model_units *u);                /* sum of log deviation over x */
+int units_find_class(const model_units *u, const char *name); /* -1: none */
+
+#endif

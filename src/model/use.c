@@ -1,0 +1,42 @@
+#include "model/use.h"
+#include <math.h>
+
+typedef void (*direction)(const flow *f, const pass *p, int n, real *state, real *logdet);
+
+static jf_status run_chunks(const model *m, direction go, const char *name, long n, double *state,
+                            double *logdet) {
+    flow_run *run;
+    int dim = m->flow->dim, chunk = n < MODEL_CHUNK ? (n > 0 ? (int)n : 1) : MODEL_CHUNK;
+    jf_status status = flow_run_create(&run, m->flow, m->params, NULL, chunk);
+    for (long at = 0; status == JF_OK && at < n; at += chunk) {
+        int rows = n - at < chunk ? (int)(n - at) : chunk;
+        double *part = state + (size_t)at * dim;
+        flow_run_put(run, rows, part);
+        go(m->flow, &run->pass, rows, run->state, run->logdet);
+        flow_run_get(run, rows, part);
+        if (logdet) m->d->kind->get(m->d, logdet + at, run->logdet, (size_t)rows);
+        status = m->d->kind->status(m->d);
+        for (long i = 0; status == JF_OK && i < (long)rows * dim; i++)
+            if (!isfinite(part[i]))
+                status = jf_fail(m->ctx, JF_ERROR_NUMERIC, "%s of row %ld is not finite in element %ld", name,
+                                 at + i / dim + 1, i % dim);
+    }
+    flow_run_free(run);
+    return status;
+}
+
+jf_status model_forward(const model *m, long n, double *state, double *logdet) {
+    return run_chunks(m, flow_forward, "the encoding", n, state, logdet);
+}
+
+jf_status model_inverse(const model *m, long n, double *state, double *logdet) {
+    return run_chunks(m, flow_inverse, "the decoding", n, state, logdet);
+}
+
+void model_draw_latent(const model *m, uint64_t seed, uint64_t first, long n, double *state) {
+    rng_key key = {seed, RNG_SAMPLE, 0};
+    for (long s = 0; s < n; s++) {
+        rng r = rng_stream(key, first + (uint64_t)s);
+        for (int i = 0; i < m->units.dim_x; i++) state[(size_t)s * m->flow->dim + i] = rng_normal(&r);
+    }
+}

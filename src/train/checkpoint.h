@@ -1,0 +1,53 @@
+/* The checkpoint: everything that a run is, so that a resumed one continues bit for bit; and the history
+ * file. */
+#ifndef JF_TRAIN_CHECKPOINT_H
+#define JF_TRAIN_CHECKPOINT_H
+
+#include "train/train.h"
+
+/* Scalars of a run. All doubles, so that the checkpoint stores them as one named list. */
+#define TRAIN_STATE_FIELDS(X)                                                                                \
+    X(phase)       /* index */                                                                               \
+    X(epoch)       /* of the phase, from 1 */                                                                \
+    X(batch)       /* next batch of the epoch */                                                             \
+    X(total_epoch) /* of the run, for the random numbers */                                                  \
+    X(step)        /* of the optimiser */                                                                    \
+    X(best)        /* best loss of the phase */                                                              \
+    X(since_best)  /* epochs */                                                                              \
+    X(rate_factor) /* halved by every rollback */                                                            \
+    X(rollbacks)                                                                                             \
+    X(seconds) /* spent */                                                                                   \
+    X(history_rows)                                                                                          \
+    X(ks_median)                                                                                             \
+    X(ks_max)                                                                                                \
+    X(sum_total) /* of the epoch's batches so far */                                                         \
+    X(sum_z)                                                                                                 \
+    X(sum_y)                                                                                                 \
+    X(sum_logdet)                                                                                            \
+    X(sum_y_error)                                                                                           \
+    X(drift) /* of inputs recovered by inverting, largest of the epoch */                                    \
+    X(finished)
+
+typedef struct train_state {
+#define X(name) double name;
+    TRAIN_STATE_FIELDS(X)
+#undef X
+} train_state;
+
+jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, const real *best,
+                          const train_state *s);
+/* Refuses a checkpoint of another recipe, seed or kind of device, naming what differs. */
+jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, train_state *s);
+
+typedef struct history_row {
+    const char *phase;
+    int epoch;
+    long step;
+    loss_terms terms;
+    double rate, ks_median, ks_max, drift, seconds;
+} history_row;
+/* Begins the file, or cuts it back to its first `rows` rows. */
+jf_status history_begin(jf_context *ctx, const char *path, long rows);
+jf_status history_add(jf_context *ctx, const char *path, const history_row *row);
+
+#endif

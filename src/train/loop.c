@@ -1,0 +1,352 @@
+/* The loop: phases of epochs of batches.
+ *
+ * Everything that happens follows from train_state, the buffers of the checkpoint and the seed, so a run that
+ * was stopped anywhere continues exactly. A batch whose loss or gradient is not finite is undone: the run
+ * goes back to the start of its epoch with half the learning rate, and gives up, naming the layer, after a
+ * few such rollbacks. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/statistics.h"
+#include "train/checkpoint.h"
+#include "train/phases.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define MAX_ROLLBACKS 5
+#define KS_POINTS     10000
+
+typedef struct trainer {
+    model *m;
+    const dataset *data;
+    const train_options *options;
+    optimiser opt;
+    flow_run *run;
+    int batch; /* samples */
+    double *host, *scratch;
+    real *best;           /* weights of the best epoch of this phase */
+    real *epoch_start[3]; /* weights and moments, for rollbacks */
+    train_state epoch_state;
+    train_state s;
+    char *checkpoint, *history;
+    double clock_start, seconds_before, last_checkpoint;
+} trainer;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double elapsed(const trainer *t) {
+    return t->seconds_before + now() - t->clock_start;
+}
+
+static void copy_flat(const trainer *t, real *to, const real *from) {
+    t->m->d->kind->copy(t->m->d, to, from, t->m->flow->params.total);
+}
+
+static void remember_epoch(trainer *t) {
+    copy_flat(t, t->epoch_start[0], t->m->params);
+    copy_flat(t, t->epoch_start[1], t->opt.first);
+    copy_flat(t, t->epoch_start[2], t->opt.second);
+    t->s.step = (double)t->opt.step;
+    t->epoch_state = t->s;
+}
+
+/* The first layer whose output is not finite on the batch in run->copy, -1: none. */
+static int find_bad_layer(trainer *t) {
+    const flow *f = t->m->flow;
+    device *d = t->m->d;
+    size_t whole = (size_t)t->batch * (size_t)f->dim;
+    int backwards = !t->m->objective.kind->from_data;
+    d->kind->copy(d, t->run->state, t->run->copy, whole);
+    for (int i = 0; i < f->layers; i++) {
+        int layer = backwards ? f->layers - 1 - i : i;
+        const transform *tr = &f->chain[layer];
+        (backwards ? tr->kind->inverse : tr->kind->forward)(tr, &t->run->pass, t->batch, t->run->state,
+                                                            t->run->logdet);
+        if (!isfinite(d->kind->sum_squares(d, t->run->state, whole))) return layer;
+    }
+    return -1;
+}
+
+static jf_status roll_back(trainer *t) {
+    int layer = find_bad_layer(t);
+    char where[48] = "in the gradient";
+    if (layer >= 0) snprintf(where, sizeof where, "after layer %d", layer);
+    double rollbacks = t->s.rollbacks + 1, factor = t->s.rate_factor / 2;
+    if (rollbacks > MAX_ROLLBACKS)
+        return jf_fail(t->m->ctx, JF_ERROR_NUMERIC,
+                       "%s, epoch %.0f, batch %.0f: values are not finite %s, after %d rollbacks; lower "
+                       "train.rate or set "
+                       "train.clip",
+                       phases[(int)t->s.phase].name, t->s.epoch, t->s.batch + 1, where, MAX_ROLLBACKS);
+    jf_log(t->m->ctx, "values are not finite %s: back to the start of epoch %.0f with half the rate", where,
+           t->s.epoch);
+    copy_flat(t, t->m->params, t->epoch_start[0]);
+    copy_flat(t, t->opt.first, t->epoch_start[1]);
+    copy_flat(t, t->opt.second, t->epoch_start[2]);
+    t->s = t->epoch_state;
+    t->s.rollbacks = rollbacks;
+    t->s.rate_factor = factor;
+    t->opt.step = (long)t->s.step;
+    return JF_OK;
+}
+
+static loss_terms epoch_mean(const train_state *s) {
+    double n = s->batch > 0 ? s->batch : 1;
+    return (loss_terms){s->sum_total / n, s->sum_z / n, s->sum_y / n, s->sum_logdet / n, s->sum_y_error / n};
+}
+
+/* Seconds that the rest of the run takes at most: epochs left, weighted by their batches, at the pace so far.
+ */
+static double seconds_left(const trainer *t) {
+    double left = 0;
+    for (int i = (int)t->s.phase; i < phase_count; i++) {
+        double epochs = phase_epochs(&phases[i], t->m), batches = phase_batches(&phases[i], t->m, t->data);
+        left += epochs * batches;
+        if (i == (int)t->s.phase) left -= (t->s.epoch - 1) * batches + t->s.batch;
+    }
+    return t->opt.step > 0 ? left * elapsed(t) / (double)t->opt.step : NAN;
+}
+
+static void report(trainer *t, int batches, double rate, int epoch_ended) {
+    if (!t->options->progress) return;
+    const phase *p = &phases[(int)t->s.phase];
+    train_progress progress = {.phase = p->name,
+                               .epoch = (int)t->s.epoch,
+                               .epochs = phase_epochs(p, t->m),
+                               .batch = (int)t->s.batch,
+                               .batches = batches,
+                               .epoch_ended = epoch_ended,
+                               .step = t->opt.step,
+                               .terms = epoch_mean(&t->s),
+                               .best = t->s.best,
+                               .rate = rate,
+                               .seconds = elapsed(t),
+                               .seconds_left = seconds_left(t),
+                               .ks_median = t->s.ks_median,
+                               .ks_max = t->s.ks_max};
+    t->options->progress(t->options->user, &progress);
+}
+
+static int stop_wanted(const trainer *t) {
+    return t->options->stop && *t->options->stop;
+}
+
+static jf_status save_checkpoint(trainer *t) {
+    if (!t->checkpoint) return JF_OK;
+    t->s.step = (double)t->opt.step;
+    t->s.seconds = elapsed(t);
+    t->last_checkpoint = now();
+    return checkpoint_save(t->checkpoint, t->m, &t->opt, t->best, &t->s);
+}
+
+/* Latent histograms of fresh points (not of training ones), a batch at a time. */
+static jf_status measure_ks(trainer *t) {
+    const model *m = t->m;
+    int dim_x = m->units.dim_x, dim = m->flow->dim;
+    double *latent, *distances;
+    size_t points = 0;
+    const phase *last = &phases[phase_count - 1];
+    pass no_grad = t->run->pass;
+    no_grad.grad = NULL;
+    JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * (size_t)(KS_POINTS + t->batch)));
+    jf_status status = MEM_NEW(m->ctx, &distances, (size_t)dim_x);
+    for (int b = 0; status == JF_OK && points < KS_POINTS; b++) {
+        batch_key key = {last, phase_epochs(last, m), (uint32_t)t->s.total_epoch | 1u << 24, b};
+        batch_make(m, t->data, &key, t->batch, t->scratch, t->host);
+        flow_run_put(t->run, t->batch, t->host);
+        flow_forward(m->flow, &no_grad, t->batch, t->run->state, t->run->logdet);
+        flow_run_get(t->run, t->batch, t->host);
+        for (int s = 0; s < t->batch && points < KS_POINTS; s++, points++)
+            for (int i = 0; i < dim_x; i++)
+                latent[(size_t)i * KS_POINTS + points] = t->host[(size_t)s * dim + i];
+    }
+    if (status == JF_OK) {
+        for (int i = 0; i < dim_x; i++) distances[i] = ks_to_normal(latent + (size_t)i * KS_POINTS, points);
+        sort_ascending(distances, (size_t)dim_x);
+        t->s.ks_median = quantile(distances, (size_t)dim_x, 0.5);
+        t->s.ks_max = distances[dim_x - 1];
+    }
+    free(latent);
+    free(distances);
+    return status;
+}
+
+static jf_status run_batch(trainer *t, const phase *p, int batches, double *rate) {
+    model *m = t->m;
+    batch_key key = {p, (int)t->s.epoch, (uint32_t)t->s.total_epoch, (int)t->s.batch};
+    batch_make(m, t->data, &key, t->batch, t->scratch, t->host);
+    flow_run_put(t->run, t->batch, t->host);
+    loss_terms terms;
+    m->objective.kind->evaluate(&m->objective, t->run, t->batch, &terms);
+    if (t->s.batch == 0) t->s.drift = loss_drift(t->run, t->batch);
+    *rate = t->s.rate_factor * phase_rate(p, m, (int)t->s.epoch, (int)t->s.batch, batches, t->opt.step);
+    double norm = optimiser_step(&t->opt, m, *rate, recipe_real(m->recipe, "train.clip"));
+    JF_TRY(m->d->kind->status(m->d));
+    if (!isfinite(norm) || !isfinite(terms.total)) return roll_back(t);
+    t->s.sum_total += terms.total;
+    t->s.sum_z += terms.z;
+    t->s.sum_y += terms.y;
+    t->s.sum_logdet += terms.logdet;
+    t->s.sum_y_error += terms.y_error;
+    t->s.batch++;
+    return JF_OK;
+}
+
+/* Returns 1 in *done where the phase has no more to gain. */
+static jf_status end_epoch(trainer *t, const phase *p, double rate, int *done) {
+    loss_terms mean = epoch_mean(&t->s);
+    int every = recipe_int(t->m->recipe, "train.ks_every");
+    int epochs = phase_epochs(p, t->m), patience = phase_patience(p, t->m);
+    int measured =
+        t->m->objective.kind->from_data && every && ((int)t->s.epoch % every == 0 || t->s.epoch == epochs);
+    if (measured) JF_TRY(measure_ks(t));
+    if (mean.total < t->s.best) {
+        t->s.best = mean.total;
+        t->s.since_best = 0;
+        copy_flat(t, t->best, t->m->params);
+    } else {
+        t->s.since_best++;
+    }
+    if (t->history) {
+        history_row row = {p->name,
+                           (int)t->s.epoch,
+                           t->opt.step,
+                           mean,
+                           rate,
+                           measured ? t->s.ks_median : NAN,
+                           measured ? t->s.ks_max : NAN,
+                           t->s.drift,
+                           elapsed(t)};
+        JF_TRY(history_add(t->m->ctx, t->history, &row));
+        t->s.history_rows++;
+    }
+    *done = t->s.epoch >= epochs || (patience && t->s.since_best >= patience);
+    t->s.epoch++;
+    t->s.total_epoch++;
+    t->s.batch = 0;
+    t->s.sum_total = t->s.sum_z = t->s.sum_y = t->s.sum_logdet = t->s.sum_y_error = 0;
+    return JF_OK;
+}
+
+/* The annealed data change every epoch, so only phases with patience have a best epoch to go back to. */
+static void end_phase(trainer *t, const phase *p) {
+    if (p->patience_key && isfinite(t->s.best)) copy_flat(t, t->m->params, t->best);
+    t->s.phase++;
+    t->s.epoch = 1;
+    t->s.best = INFINITY;
+    t->s.since_best = 0;
+}
+
+static jf_status run_phase(trainer *t) {
+    const phase *p = &phases[(int)t->s.phase];
+    int batches = phase_batches(p, t->m, t->data), done = phase_epochs(p, t->m) == 0;
+    double rate = 0, checkpoint_every = recipe_real(t->m->recipe, "train.checkpoint");
+    while (!done) {
+        if (t->s.batch == 0) remember_epoch(t);
+        while (t->s.batch < batches) {
+            if (stop_wanted(t)) return JF_STOPPED;
+            JF_TRY(run_batch(t, p, batches, &rate));
+            report(t, batches, rate, t->s.batch == batches);
+        }
+        JF_TRY(end_epoch(t, p, rate, &done));
+        if (now() - t->last_checkpoint > checkpoint_every) JF_TRY(save_checkpoint(t));
+    }
+    end_phase(t, p);
+    return JF_OK;
+}
+
+static jf_status run_phases(trainer *t) {
+    while ((int)t->s.phase < phase_count) {
+        jf_status status = run_phase(t);
+        if (status == JF_STOPPED) JF_TRY(save_checkpoint(t));
+        if (status != JF_OK) return status;
+    }
+    t->s.finished = 1;
+    return save_checkpoint(t);
+}
+
+static jf_status prepare(trainer *t) {
+    model *m = t->m;
+    size_t dim = (size_t)(m->units.dim_x + m->units.dim_y),
+           data_dim = t->data ? (size_t)dataset_dim(t->data) : 0;
+    t->batch = recipe_int(m->recipe, "train.batch");
+    if (t->data && t->data->rows > 0 && t->batch > t->data->rows)
+        return recipe_fail(m->recipe, "train.batch", "%d samples, but the data has only %ld rows", t->batch,
+                           t->data->rows);
+    JF_TRY(optimiser_create(&t->opt, m));
+    JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch));
+    JF_TRY(MEM_NEW(m->ctx, &t->host, (size_t)t->batch * dim));
+    JF_TRY(MEM_NEW(m->ctx, &t->scratch, (size_t)t->batch * (data_dim ? data_dim : 1)));
+    JF_TRY(m->d->kind->alloc(m->d, &t->best, m->flow->params.total));
+    for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, &t->epoch_start[i], m->flow->params.total));
+    copy_flat(t, t->best, m->params);
+    t->s = (train_state){.epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN};
+    if (t->options->folder) {
+        JF_TRY(file_make_folder(m->ctx, t->options->folder));
+        JF_TRY(file_join(m->ctx, &t->checkpoint, t->options->folder, "checkpoint.safetensors"));
+        JF_TRY(file_join(m->ctx, &t->history, t->options->folder, "history.csv"));
+        if (t->options->resume) JF_TRY(checkpoint_load(t->checkpoint, m, &t->opt, t->best, &t->s));
+        JF_TRY(history_begin(m->ctx, t->history, (long)t->s.history_rows));
+    }
+    t->seconds_before = t->s.seconds;
+    t->clock_start = t->last_checkpoint = now();
+    remember_epoch(t);
+    return JF_OK;
+}
+
+static void release(trainer *t) {
+    model *m = t->m;
+    flow_run_free(t->run);
+    optimiser_free(&t->opt, m);
+    real *buffers[] = {t->best, t->epoch_start[0], t->epoch_start[1], t->epoch_start[2]};
+    for (int i = 0; i < 4; i++)
+        if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
+    free(t->host);
+    free(t->scratch);
+    free(t->checkpoint);
+    free(t->history);
+}
+
+jf_status train_run(model *m, const dataset *data, const train_options *options) {
+    trainer t = {.m = m, .data = data, .options = options};
+    jf_status status = prepare(&t);
+    if (status == JF_OK) status = run_phases(&t);
+    if (status == JF_OK || status == JF_STOPPED) {
+        if (status == JF_STOPPED && isfinite(t.s.best)) copy_flat(&t, m->params, t.best);
+        char sentence[160];
+        snprintf(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
+                 t.s.finished ? "finished" : "stopped", t.s.total_epoch, t.opt.step, t.batch);
+        jf_status said = model_set_trained(m, sentence);
+        if (said != JF_OK) status = said;
+    }
+    release(&t);
+    return status;
+}
+
+jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, const recipe *r) {
+    int plain = recipe_is(r, "loss.objective", "plain"), by_rule = recipe_is(r, "loss.objective", "rule");
+    double mean[2] = {0, 0}, deviation[2] = {1, 1};
+    model_units u = {.dim_x = 2, .mean = mean, .deviation = deviation};
+    if (!by_rule) {
+        u.dim_x = data->dim_x;
+        u.dim_y = plain ? 0 : data->dim_y;
+        u.mean = (double *)data->mean;
+        u.deviation = (double *)data->deviation;
+        u.classes = u.dim_y ? data->classes : 0;
+        for (int i = 0; i < u.classes; i++) {
+            u.label[i] = data->label[i];
+            snprintf(u.class_name[i], MODEL_MAX_NAME, "%s", data->class_name[i] ? data->class_name[i] : "");
+        }
+        if (!plain && data->dim_y == 0)
+            return jf_fail(ctx, JF_ERROR_RECIPE,
+                           "%s: data set \"%s\" has no condition y: set loss.objective = plain",
+                           recipe_name(r), data->kind->name);
+    }
+    return units_copy(ctx, out, &u);
+}

@@ -1,0 +1,168 @@
+#include "train/phases.h"
+#include <math.h>
+#include <string.h>
+
+static double share_none(int epoch, int epochs) {
+    (void)epoch, (void)epochs;
+    return 0;
+}
+static double share_rising(int epoch, int epochs) {
+    return (double)epoch / epochs;
+}
+static double share_all(int epoch, int epochs) {
+    (void)epoch, (void)epochs;
+    return 1;
+}
+
+/* 1. the prior itself, until it stops improving; 2. data annealed in; 3. data, until it stops improving */
+const phase phases[] = {
+    {"precondition", "train.precondition", "train.precondition_patience", "train.precondition_batches",
+     share_none, 1, 0},
+    {"anneal", "train.anneal", NULL, "train.batches", share_rising, 1, 0},
+    {"train", "train.epochs", "train.patience", "train.batches", share_all, 0, 1},
+};
+const int phase_count = sizeof phases / sizeof *phases;
+
+static const recipe_key keys[] = {
+    {"train", "batch", KEY_INT, "1000", 1, 1e6, NULL, "Samples a batch."},
+    {"train", "batches", KEY_INT, "40", 1, 1e6, NULL,
+     "Batches an epoch, for generated data; a file's epoch is its rows once."},
+    {"train", "rate", KEY_REAL, "1e-4", 1e-9, 1, NULL, "Learning rate of Adam."},
+    {"train", "decay", KEY_CHOICE, "constant", 0, 0, "constant cosine",
+     "Rate over the epochs of the train phase: constant, or falling to zero along a half cosine."},
+    {"train", "warmup", KEY_INT, "0", 0, 1e6, NULL,
+     "Steps over which the rate rises from zero at the start."},
+    {"train", "clip", KEY_REAL, "0", 0, 1e9, NULL, "Largest norm of the gradient, 0: no clipping."},
+    {"train", "precondition", KEY_INT, "100", 0, 1e6, NULL,
+     "Epochs, at most, on x and y from N(0,1) before any data; 0: skip."},
+    {"train", "precondition_batches", KEY_INT, "20", 1, 1e6, NULL,
+     "Batches an epoch of the precondition phase."},
+    {"train", "precondition_patience", KEY_INT, "10", 0, 1e6, NULL,
+     "Epochs without improvement that end the precondition phase; 0: never."},
+    {"train", "anneal", KEY_INT, "10", 0, 1e6, NULL, "Epochs over which the data replace N(0,1); 0: skip."},
+    {"train", "epochs", KEY_INT, "500", 1, 1e6, NULL, "Epochs, at most, on the data."},
+    {"train", "patience", KEY_INT, "10", 0, 1e6, NULL,
+     "Epochs without improvement that end training; 0: never."},
+    {"train", "noise", KEY_REAL, "0", 0, 0.9, NULL,
+     "Dequantising noise alpha: (x,y) <- (1-alpha)(x,y) + alpha N(0,1)."},
+    {"train", "y_noise", KEY_REAL, "0", 0, 10, NULL,
+     "Deviation of noise added to y alone (model units), so that discrete labels show the loss how y' "
+     "depends on y."},
+    {"train", "ks_every", KEY_INT, "5", 0, 1e6, NULL,
+     "Epochs between measurements of the latent histograms; 0: never."},
+    {"train", "checkpoint", KEY_REAL, "60", 0, 1e6, NULL, "Seconds between checkpoints."},
+    {0},
+};
+
+jf_status train_declare(recipe *r) {
+    return recipe_declare(r, keys, NULL);
+}
+
+jf_status recipe_declare_all(recipe *r) {
+    JF_TRY(model_declare(r));
+    JF_TRY(train_declare(r));
+    return recipe_is(r, "loss.objective", "rule") ? JF_OK : dataset_declare(r); /* a rule needs no data */
+}
+
+int phase_epochs(const phase *p, const model *m) {
+    if (p->needs_data && !m->objective.kind->from_data) return 0;
+    return recipe_int(m->recipe, p->epochs_key);
+}
+
+int phase_patience(const phase *p, const model *m) {
+    return p->patience_key ? recipe_int(m->recipe, p->patience_key) : 0;
+}
+
+/* Rows of one class of a file set. */
+static long class_rows(const dataset *data, int c) {
+    long rows = 0;
+    for (long i = 0; i < data->rows; i++) rows += data->row_y[i * data->dim_y] == data->label[c];
+    return rows;
+}
+
+/* A file's epoch is every row once: whole batches of one class each where there are classes, remainders
+ * dropped. */
+static int file_batches(const dataset *data, int batch, int by_class, int c) {
+    long rows = by_class ? class_rows(data, c) : data->rows;
+    return (int)(rows / batch);
+}
+
+static int segregated(const model *m, const dataset *data) {
+    return data->classes > 0 && m->units.dim_y > 0;
+}
+
+int phase_batches(const phase *p, const model *m, const dataset *data) {
+    int batch = recipe_int(m->recipe, "train.batch");
+    if (!data || data->rows == 0 || p->data_share == share_none) return recipe_int(m->recipe, p->batches_key);
+    int total = 0;
+    if (segregated(m, data))
+        for (int c = 0; c < data->classes; c++) total += file_batches(data, batch, 1, c);
+    else
+        total = file_batches(data, batch, 0, 0);
+    return total > 0 ? total : 1;
+}
+
+double phase_rate(const phase *p, const model *m, int epoch, int batch, int batches, long step) {
+    const recipe *r = m->recipe;
+    double rate = recipe_real(r, "train.rate");
+    int warmup = recipe_int(r, "train.warmup");
+    if (step < warmup) rate *= (double)(step + 1) / warmup;
+    if (p->decays && recipe_is(r, "train.decay", "cosine")) {
+        double done = (epoch - 1 + (double)batch / batches) / phase_epochs(p, m);
+        rate *= 0.5 * (1 + cos(3.14159265358979323846 * done));
+    }
+    return rate;
+}
+
+/* The class of a batch, and the first sample to draw of it: classes take turns in an order shuffled every
+ * epoch, so that each has its equal share (file sets: its rows). */
+static int batch_class(const model *m, const dataset *data, const batch_key *key, int n, uint64_t *first) {
+    *first = (uint64_t)key->batch * (uint64_t)n;
+    if (!segregated(m, data)) return -1;
+    int order[DATASET_MAX_CLASSES];
+    for (int c = 0; c < data->classes; c++) order[c] = c;
+    rng r = rng_stream((rng_key){m->seed, RNG_SHUFFLE, key->epoch}, 0);
+    rng_shuffle(&r, order, data->classes);
+    if (data->rows == 0) return order[key->batch % data->classes];
+    int before = 0;
+    for (int i = 0; i < data->classes; i++) {
+        int batches = file_batches(data, n, 1, order[i]);
+        if (key->batch < before + batches) {
+            *first = (uint64_t)(key->batch - before) * (uint64_t)n;
+            return order[i];
+        }
+        before += batches;
+    }
+    return order[0];
+}
+
+void batch_make(const model *m, const dataset *data, const batch_key *key, int n, double *scratch,
+                double *host) {
+    int dim = m->units.dim_x + m->units.dim_y;
+    double share = key->phase->data_share(key->phase_epoch, phase_epochs(key->phase, m));
+    double alpha = recipe_real(m->recipe, "train.noise"), y_noise = recipe_real(m->recipe, "train.y_noise");
+    uint64_t first;
+    if (!m->objective.kind->from_data) share = 0;
+    if (share > 0) {
+        int data_dim = dataset_dim(data), c = batch_class(m, data, key, n, &first);
+        dataset_draw(data, (rng_key){m->seed, RNG_DATA, key->epoch}, first, n, c, scratch);
+        dataset_standardise(data, n, scratch);
+        for (int s = 0; s < n; s++)
+            memcpy(host + (size_t)s * dim, scratch + (size_t)s * data_dim, sizeof(double) * (size_t)dim);
+    }
+    if (share == 1 && alpha == 0 && y_noise == 0) return;
+    rng_key noise = {m->seed, RNG_NOISE, key->epoch};
+    for (int s = 0; s < n; s++) {
+        rng r = rng_stream(noise, (uint64_t)key->batch * (uint64_t)n + (uint64_t)s);
+        double *v = host + (size_t)s * dim;
+        for (int i = 0; i < dim; i++) {
+            double e = rng_normal(&r);
+            if (share == 0)
+                v[i] = e;
+            else
+                v[i] = share * ((1 - alpha) * v[i] + alpha * rng_normal(&r)) + (1 - share) * e;
+        }
+        if (share > 0 && y_noise > 0)
+            for (int i = m->units.dim_x; i < dim; i++) v[i] += y_noise * rng_normal(&r);
+    }
+}

@@ -1,0 +1,51 @@
+/* Training: phases of epochs of batches, with best weights kept, a history, checkpoints and exact resumption.
+ */
+#ifndef JF_TRAIN_TRAIN_H
+#define JF_TRAIN_TRAIN_H
+
+#include "data/dataset.h"
+#include "model/model.h"
+#include <stdint.h>
+
+/* Where a run stands; reported after every batch. */
+typedef struct train_progress {
+    const char *phase;
+    int epoch, epochs; /* of this phase, from 1 */
+    int batch, batches;
+    int epoch_ended; /* the terms are then those of the whole epoch */
+    long step;
+    loss_terms terms; /* mean over the epoch so far */
+    double best;      /* best loss of this phase, INFINITY before the first epoch */
+    double rate, seconds, seconds_left;
+    double ks_median, ks_max; /* of the last measurement, NAN before */
+} train_progress;
+
+typedef struct train_options {
+    const char *folder; /* the run folder; NULL: nothing is written */
+    int resume;
+    const volatile int *stop; /* set from outside (a signal): stops after the batch; may be NULL */
+    void (*progress)(void *user, const train_progress *p);
+    void *user;
+} train_options;
+
+jf_status train_declare(recipe *r); /* keys of [train] */
+/* All keys that a recipe may have. */
+jf_status recipe_declare_all(recipe *r);
+
+jf_status train_units(jf_context *ctx, model_units *out, const dataset *data,
+                      const recipe *r); /* free with units_free */
+/* Trains `m` (fresh, or to be resumed from its folder). JF_STOPPED where the stop flag was seen: the
+ * checkpoint is then written and m holds the best weights so far. */
+jf_status train_run(model *m, const dataset *data, const train_options *options);
+
+/* One training step on the batch in run->state; used by the loop and by benchmarks. */
+typedef struct optimiser {
+    real *grad, *first, *second; /* flat, like the parameters */
+    long step;
+} optimiser;
+jf_status optimiser_create(optimiser *o, const model *m);
+void optimiser_free(optimiser *o, const model *m);
+/* Returns the norm of the gradient (before clipping; not finite: nothing was changed). */
+double optimiser_step(optimiser *o, model *m, double rate, double clip);
+
+#endif
