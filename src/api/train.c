@@ -1,0 +1,187 @@
+/* Public: training, judging, reports, speed. */
+#include "api/api.h"
+#include "judge/pictures.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+
+typedef struct relay {
+    const jf_train_options *options;
+} relay;
+
+static void relay_progress(void *user, const train_progress *p) {
+    const jf_train_options *o = ((relay *)user)->options;
+    jf_progress progress = {.phase = p->phase,
+                            .epoch = p->epoch,
+                            .epochs = p->epochs,
+                            .batch = p->batch,
+                            .batches = p->batches,
+                            .epoch_ended = p->epoch_ended,
+                            .step = p->step,
+                            .loss = p->terms.total,
+                            .z = p->terms.z,
+                            .y = p->terms.y,
+                            .logdet = p->terms.logdet,
+                            .y_error = p->terms.y_error,
+                            .best = p->best,
+                            .rate = p->rate,
+                            .seconds = p->seconds,
+                            .seconds_left = p->seconds_left,
+                            .ks_median = p->ks_median,
+                            .ks_max = p->ks_max};
+    if (o->progress) o->progress(o->user, &progress);
+}
+
+jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_options *options, uint64_t seed,
+                   dataset **data, model **m) {
+    model_units units = {0};
+    *data = NULL;
+    *m = NULL;
+    jf_status status;
+    JF_TRY(recipe_check(r));
+    if (!recipe_is(r, "loss.objective", "rule")) JF_TRY(dataset_open(ctx, data, r));
+    JF_TRY_DONE(train_units(ctx, &units, *data, r));
+    JF_TRY_DONE(model_create(ctx, m, r, &units, options->device ? options->device : "cpu", options->threads,
+                             seed, NULL, 0));
+done:
+    units_free(&units);
+    if (status != JF_OK) {
+        dataset_free(*data);
+        *data = NULL;
+    }
+    return status;
+}
+
+static jf_status write_into(const model *m, const char *folder, const char *name, int as_recipe) {
+    char *path;
+    text t = {0};
+    JF_TRY(file_join(m->ctx, &path, folder, name));
+    jf_status status;
+    if (as_recipe) {
+        recipe_write(m->recipe, &t, 0);
+        status = text_check(m->ctx, &t);
+        if (status == JF_OK) status = file_write(m->ctx, path, t.chars, t.length);
+    } else {
+        status = model_save(m, path);
+    }
+    text_free(&t);
+    free(path);
+    return status;
+}
+
+jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf_train_options *options) {
+    static const jf_train_options defaults;
+    dataset *data = NULL;
+    model *m = NULL;
+    jf_status status, trained;
+    if (!options) options = &defaults;
+    *out = NULL;
+    relay relayed = {options};
+    train_options inner = {.folder = options->folder,
+                           .resume = options->resume,
+                           .stop = options->stop,
+                           .progress = options->progress ? relay_progress : NULL,
+                           .user = &relayed};
+    JF_TRY_DONE(open_run(ctx, r, &options->device, options->seed, &data, &m));
+    if (options->folder) {
+        JF_TRY_DONE(file_make_folder(ctx, options->folder));
+        if (!options->resume) JF_TRY_DONE(write_into(m, options->folder, "recipe.ini", 1));
+    }
+    char words[96];
+    m->d->kind->describe(m->d, words, sizeof words);
+    jf_log(ctx, "%d coupling layers, %zu parameters on %s (%s)", m->flow->layers, m->flow->params.total,
+           m->d->kind->name, words);
+    trained = train_run(m, data, &inner);
+    if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
+    if (options->folder) JF_TRY_DONE(write_into(m, options->folder, "model.safetensors", 0));
+    status = trained;
+    *out = m;
+    m = NULL;
+done:
+    dataset_free(data);
+    model_free(m);
+    return status;
+}
+
+jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options) {
+    return judge_run(m, out, options ? options->points : 0, options ? options->seed : 0);
+}
+const char *jf_judgement_json(const jf_judgement *j) {
+    return j->json.chars;
+}
+const char *jf_judgement_text(const jf_judgement *j) {
+    return j->table.chars;
+}
+void jf_judgement_free(jf_judgement *j) {
+    judge_free(j);
+}
+jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder) {
+    return report_write(m, j, folder);
+}
+jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path) {
+    return picture_samples(m, n, x, y, NULL, NULL, path);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Repeats steps until the time is up; the first two warm the caches. */
+static double samples_per_second(model *m, flow_run *run, optimiser *opt, int n, double seconds, int training,
+                                 int *steps) {
+    device *d = m->d;
+    double start = 0;
+    *steps = 0;
+    for (int i = 0;; i++) {
+        if (i == 2) start = now();
+        d->kind->normal(d, run->state, n, m->flow->dim, (rng_key){m->seed, RNG_TEST, 0},
+                        (uint64_t)i * (uint64_t)n);
+        if (training) {
+            loss_terms terms;
+            m->objective.kind->evaluate(&m->objective, run, n, &terms);
+            optimiser_step(opt, m, 1e-6, 0);
+        } else {
+            flow_inverse(m->flow, &run->pass, n, run->state, run->logdet);
+        }
+        d->kind->status(d);
+        if (i < 2) continue;
+        ++*steps;
+        if (now() - start >= seconds) break;
+    }
+    return (double)*steps * n / (now() - start);
+}
+
+jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_device_options *options, int batch,
+                   double seconds, jf_bench_result *out) {
+    jf_device_options o = options ? *options : (jf_device_options){0};
+    dataset *data = NULL;
+    model *m = NULL;
+    optimiser opt = {0};
+    flow_run *run = NULL;
+    jf_status status;
+    int steps;
+    *out = (jf_bench_result){.batch = batch > 0 ? batch : recipe_int(r, "train.batch")};
+    if (seconds <= 0) seconds = 3;
+    JF_TRY_DONE(open_run(ctx, r, &o, 1, &data, &m));
+    JF_TRY_DONE(optimiser_create(&opt, m));
+    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, out->batch));
+    char words[64];
+    m->d->kind->describe(m->d, words, sizeof words);
+    snprintf(out->device, sizeof out->device, "%s (%s)", m->d->kind->name, words);
+    out->train_samples_per_s = samples_per_second(m, run, &opt, out->batch, seconds, 1, &out->steps);
+    out->sample_samples_per_s = samples_per_second(m, run, &opt, out->batch, seconds, 0, &steps);
+    JF_TRY_DONE(m->d->kind->status(m->d));
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    out->peak_memory_mib = (double)usage.ru_maxrss / 1024;
+done:
+    flow_run_free(run);
+    if (m) optimiser_free(&opt, m);
+    model_free(m);
+    dataset_free(data);
+    return status;
+}

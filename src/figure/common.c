@@ -1,0 +1,111 @@
+#include "base/file.h"
+#include "figure/figure.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const double figure_latent_limits[4] = {-3.5, 3.5, -3.5, 3.5};
+
+jf_status figure_path(const figure_job *job, char **out, const char *name) {
+    return file_join(job->ctx, out, job->options->folder, name);
+}
+
+/* The model in a run folder, if it was trained to the end by just this recipe; NULL otherwise. */
+static model *finished_model(const figure_job *job, const char *folder, const jf_recipe *r) {
+    char *path = NULL, *now = NULL, *then = NULL;
+    model *m = NULL;
+    if (file_join(job->ctx, &path, folder, "model.safetensors") == JF_OK && file_exists(path) &&
+        jf_model_load(job->ctx, &m, folder, &job->options->train.device) == JF_OK &&
+        jf_recipe_text(r, &now, 0) == JF_OK && jf_recipe_text(m->recipe, &then, 0) == JF_OK &&
+        (strcmp(now, then) != 0 || strncmp(m->trained, "finished", 8) != 0 ||
+         m->seed != job->options->train.seed)) {
+        model_free(m);
+        m = NULL;
+    }
+    free(path);
+    free(now);
+    free(then);
+    return m;
+}
+
+jf_status figure_model(const figure_job *job, int index, const char *recipe_name, model **out) {
+    const jf_figure_options *o = job->options;
+    *out = NULL;
+    if (index < o->model_count) return jf_model_load(job->ctx, out, o->models[index], &o->train.device);
+    jf_recipe *r = NULL;
+    char *folder = NULL;
+    jf_status status;
+    JF_TRY_DONE(jf_recipe_load(job->ctx, &r, recipe_name));
+    JF_TRY_DONE(figure_path(job, &folder, recipe_name));
+    *out = finished_model(job, folder, r);
+    if (*out) {
+        jf_log(job->ctx, "%s: taken from %s", recipe_name, folder);
+    } else {
+        jf_log(job->ctx, "%s: training", recipe_name);
+        jf_train_options train = o->train;
+        train.folder = folder;
+        status = jf_train(job->ctx, out, r, &train);
+    }
+done:
+    if (status == JF_STOPPED) {
+        model_free(*out);
+        *out = NULL;
+    }
+    free(folder);
+    jf_recipe_free(r);
+    return status;
+}
+
+jf_status figure_samples(const model *m, long n, double y, uint64_t seed, double *x, double *z,
+                         double *y_back) {
+    int dim = m->flow->dim;
+    double *rows;
+    JF_TRY(MEM_NEW(m->ctx, &rows, (size_t)(n * dim)));
+    model_draw_latent(m, seed, 0, n, rows);
+    for (long i = 0; i < n; i++) {
+        z[2 * i] = rows[i * dim];
+        z[2 * i + 1] = rows[i * dim + 1];
+        if (m->units.dim_y) rows[i * dim + 2] = (y - m->units.mean[2]) / m->units.deviation[2];
+    }
+    jf_status status = model_inverse(m, n, rows, NULL);
+    for (long i = 0; y_back && status == JF_OK && i < n; i++) y_back[i] = rows[i * dim + 2];
+    if (status == JF_OK) units_unstandardise(&m->units, (int)n, rows);
+    for (long i = 0; status == JF_OK && i < n; i++) {
+        x[2 * i] = rows[i * dim];
+        x[2 * i + 1] = rows[i * dim + 1];
+    }
+    free(rows);
+    return status;
+}
+
+jf_status figure_data(const model *m, long n, int class_index, double *x, double *z) {
+    dataset *data = NULL;
+    double *drawn = NULL, *rows = NULL;
+    int dim = m->flow->dim;
+    jf_status status;
+    JF_TRY_DONE(dataset_open(m->ctx, &data, m->recipe));
+    int data_dim = dataset_dim(data);
+    JF_TRY_DONE(MEM_NEW(m->ctx, &drawn, (size_t)(n * data_dim)));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &rows, (size_t)(n * dim)));
+    dataset_draw(data, (rng_key){3, RNG_JUDGE, 1}, 0, (int)n, class_index, drawn);
+    for (long i = 0; i < n; i++) {
+        memcpy(x + 2 * i, drawn + i * data_dim, 2 * sizeof(double));
+        memcpy(rows + i * dim, drawn + i * data_dim, (size_t)dim * sizeof(double));
+    }
+    units_standardise(&m->units, (int)n, rows);
+    JF_TRY_DONE(model_forward(m, n, rows, NULL));
+    for (long i = 0; i < n; i++) memcpy(z + 2 * i, rows + i * dim, 2 * sizeof(double));
+done:
+    dataset_free(data);
+    free(drawn);
+    free(rows);
+    return status;
+}
+
+void figure_scatter(panel *p, const char *title, long n, const double *points, const double limits[4],
+                    const char *x_name, const char *y_name, const double *values, colour ink) {
+    panel_title(p, title);
+    panel_axes(p, limits[0], limits[1], limits[2], limits[3], x_name, y_name, AXES_EQUAL);
+    panel_scatter(p, n, points, points + 1, 2,
+                  &(scatter_style){.ink = ink, .values = values, .low = -2, .high = 2});
+}

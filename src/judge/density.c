@@ -1,0 +1,211 @@
+/* Densities. The flow is a map of (x, y), so there are three log-densities of x given y, which agree as F_Y'
+ * -> y and dF_Y'/dy -> 1 (see docs/math.md): the paper's, the sampler's own, and the whole map's. */
+#include "judge/judge.h"
+#include "model/use.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOG_2PI          1.83787706640934548356
+#define NEWTON_STEPS     12
+#define NEWTON_TOLERANCE 2e-5
+
+double log_abs_det(double *a, int n) {
+    double sum = 0;
+    for (int k = 0; k < n; k++) {
+        int best = k;
+        for (int i = k + 1; i < n; i++)
+            if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+        if (a[best * n + k] == 0) return -INFINITY;
+        for (int j = 0; best != k && j < n; j++) {
+            double t = a[k * n + j];
+            a[k * n + j] = a[best * n + j];
+            a[best * n + j] = t;
+        }
+        sum += log(fabs(a[k * n + k]));
+        for (int i = k + 1; i < n; i++) {
+            double f = a[i * n + k] / a[k * n + k];
+            for (int j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j];
+        }
+    }
+    return sum;
+}
+
+/* Solves a (n, n) t = r by elimination with pivots; both are overwritten, r with t. */
+static void solve(double *a, double *r, int n) {
+    for (int k = 0; k < n; k++) {
+        int best = k;
+        for (int i = k + 1; i < n; i++)
+            if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
+        for (int j = 0; best != k && j < n; j++) {
+            double t = a[k * n + j];
+            a[k * n + j] = a[best * n + j];
+            a[best * n + j] = t;
+        }
+        double t = r[k];
+        r[k] = r[best];
+        r[best] = t;
+        for (int i = k + 1; i < n; i++) {
+            double f = a[i * n + k] / a[k * n + k];
+            for (int j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j];
+            r[i] -= f * r[k];
+        }
+    }
+    for (int k = n - 1; k >= 0; k--) {
+        for (int j = k + 1; j < n; j++) r[k] -= a[k * n + j] * r[j];
+        r[k] /= a[k * n + k];
+    }
+}
+
+static double log_prior(const double *z, int n) {
+    double sum = 0;
+    for (int i = 0; i < n; i++) sum -= 0.5 * (z[i] * z[i] + LOG_2PI);
+    return sum;
+}
+
+/* A square block of a sample's Jacobian (dim, dim). */
+static void block(const double *J, int dim, int from, int size, double *out) {
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j < size; j++) out[i * size + j] = J[(from + i) * dim + from + j];
+}
+
+typedef struct evaluation { /* of up to MODEL_CHUNK rows */
+    const model *m;
+    flow_run *run;
+    double *state, *J, *logdet; /* F(u) (n, dim), (n, dim, dim), (n) */
+} evaluation;
+
+static void evaluate(evaluation *e, int rows, const double *u) {
+    flow_run_put(e->run, rows, u);
+    flow_jacobian(e->run, rows, e->m->flow->dim, e->J);
+    flow_run_get(e->run, rows, e->state);
+    e->m->d->kind->get(e->m->d, e->logdet, e->run->logdet, (size_t)rows);
+}
+
+static void paper_density(evaluation *e, densities *out, long at, int rows, const double *xy) {
+    const flow *f = e->m->flow;
+    double part[JUDGE_EXACT_DIM * JUDGE_EXACT_DIM];
+    for (int s = 0; s < rows; s++) {
+        const double *v = e->state + (size_t)s * f->dim, *J = e->J + (size_t)s * f->dim * f->dim;
+        double prior = log_prior(v, f->dim_x);
+        block(J, f->dim, 0, f->dim_x, part);
+        out->paper[at + s] = prior + log_abs_det(part, f->dim_x);
+        out->whole[at + s] = prior + e->logdet[s];
+        if (!f->dim_y) continue;
+        block(J, f->dim, f->dim_x, f->dim_y, part);
+        out->log_dy += log_abs_det(part, f->dim_y);
+        for (int i = f->dim_x; i < f->dim; i++)
+            out->y_error += fabs(v[i] - xy[(size_t)s * f->dim + i]) / f->dim_y;
+    }
+}
+
+/* Newton's method for y*: F_Y'(x, y*) = y; then the density at (x, y*). Rows leave as they converge: `moved`
+ * holds the (x, y*) of those still open, `open_rows` which they are. */
+static void sampler_density(evaluation *e, densities *out, long at, int rows, const double *xy,
+                            double *moved) {
+    const flow *f = e->m->flow;
+    size_t dim = (size_t)f->dim, dim_x = (size_t)f->dim_x;
+    double part[JUDGE_EXACT_DIM * JUDGE_EXACT_DIM], r[JUDGE_EXACT_DIM];
+    int open_rows[MODEL_CHUNK], open = rows;
+    memcpy(moved, xy, sizeof(double) * (size_t)rows * dim);
+    for (int s = 0; s < rows; s++) open_rows[s] = s;
+    for (int step = 0; step <= NEWTON_STEPS && open > 0; step++) {
+        int still = 0;
+        evaluate(e, open, moved);
+        for (int k = 0; k < open; k++) {
+            const double *goal = xy + (size_t)open_rows[k] * dim + dim_x, *v = e->state + (size_t)k * dim;
+            double error = 0;
+            for (int i = 0; i < f->dim_y; i++) {
+                r[i] = goal[i] - v[dim_x + (size_t)i];
+                error = fmax(error, fabs(r[i]));
+            }
+            block(e->J + (size_t)k * dim * dim, f->dim, f->dim_x, f->dim_y, part);
+            if (error <= NEWTON_TOLERANCE) {
+                out->sampler[at + open_rows[k]] =
+                    log_prior(v, f->dim_x) + e->logdet[k] - log_abs_det(part, f->dim_y);
+                continue;
+            }
+            solve(part, r, f->dim_y);
+            memmove(moved + (size_t)still * dim, moved + (size_t)k * dim, sizeof(double) * dim);
+            for (int i = 0; i < f->dim_y; i++) moved[(size_t)still * dim + dim_x + (size_t)i] += r[i];
+            open_rows[still++] = open_rows[k];
+        }
+        open = still;
+    }
+    for (int k = 0; k < open; k++) out->sampler[at + open_rows[k]] = NAN;
+    out->lost += open;
+}
+
+static jf_status exact_densities(const model *m, densities *out, long n, const double *xy, int with_sampler) {
+    const flow *f = m->flow;
+    size_t dim = (size_t)f->dim, chunk = n < MODEL_CHUNK ? (size_t)n : MODEL_CHUNK;
+    evaluation e = {.m = m};
+    double *moved = NULL;
+    jf_status status;
+    JF_TRY_DONE(flow_run_create(&e.run, f, m->params, NULL, (int)chunk));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &e.state, chunk * dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &e.J, chunk * dim * dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &e.logdet, chunk));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &moved, chunk * dim));
+    for (long at = 0; at < n; at += (long)chunk) {
+        int rows = n - at < (long)chunk ? (int)(n - at) : (int)chunk;
+        const double *part = xy + (size_t)at * dim;
+        evaluate(&e, rows, part);
+        paper_density(&e, out, at, rows, part);
+        if (!with_sampler || f->dim_y == 0)
+            memcpy(out->sampler + at, out->whole + at, sizeof(double) * (size_t)rows);
+        else
+            sampler_density(&e, out, at, rows, part, moved);
+        JF_TRY_DONE(m->d->kind->status(m->d));
+    }
+done:
+    flow_run_free(e.run);
+    free(e.state);
+    free(e.J);
+    free(e.logdet);
+    free(moved);
+    return status;
+}
+
+/* Many dimensions: the whole map's log-determinant stands in for both. */
+static jf_status whole_densities(const model *m, densities *out, long n, const double *xy) {
+    const flow *f = m->flow;
+    size_t dim = (size_t)f->dim;
+    double *state, *logdet = NULL;
+    jf_status status;
+    JF_TRY(MEM_NEW(m->ctx, &state, (size_t)n * dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &logdet, (size_t)n));
+    memcpy(state, xy, sizeof(double) * (size_t)n * dim);
+    JF_TRY_DONE(model_forward(m, n, state, logdet));
+    for (size_t s = 0; s < (size_t)n; s++) {
+        out->paper[s] = out->whole[s] = log_prior(state + s * dim, f->dim_x) + logdet[s];
+        out->sampler[s] = NAN;
+        for (size_t i = (size_t)f->dim_x; i < dim; i++)
+            out->y_error += fabs(state[s * dim + i] - xy[s * dim + i]) / f->dim_y;
+    }
+    out->log_dy = NAN;
+done:
+    free(state);
+    free(logdet);
+    return status;
+}
+
+jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler) {
+    *out = (densities){.exact = m->flow->dim <= JUDGE_EXACT_DIM};
+    double **arrays[] = {&out->paper, &out->sampler, &out->whole};
+    jf_status status;
+    for (int i = 0; i < 3; i++) JF_TRY_DONE(MEM_NEW(m->ctx, arrays[i], (size_t)n));
+    status = out->exact ? exact_densities(m, out, n, xy, with_sampler) : whole_densities(m, out, n, xy);
+    out->y_error /= (double)n;
+    out->log_dy /= (double)n;
+done:
+    if (status != JF_OK) densities_free(out);
+    return status;
+}
+
+void densities_free(densities *d) {
+    free(d->paper);
+    free(d->sampler);
+    free(d->whole);
+    d->paper = d->sampler = d->whole = NULL;
+}

@@ -1,0 +1,92 @@
+/* Judging a model: how well it fits, and how far its answers are to be trusted. One file a question. */
+#ifndef JF_JUDGE_JUDGE_H
+#define JF_JUDGE_JUDGE_H
+
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "model/model.h"
+
+/* Up to here densities come from the Jacobian; beyond, the whole map's log-determinant stands in. */
+#define JUDGE_EXACT_DIM 24
+
+/* ---- density.c: log p(x | y) in nats, model units ---- */
+typedef struct densities {
+    double *paper;   /* (n) log p_Z(F_Z) + log|det dF_Z/dx| at (x, y) */
+    double *sampler; /* (n) of what the sampler draws: at (x, y*) with F_Y'(x, y*) = y; NAN where y* was not
+                        found */
+    double *whole;   /* (n) log p_Z(F_Z) + log|det J_F| */
+    double y_error;  /* mean |F_Y' - y| per element */
+    double log_dy;   /* mean log|det dF_Y'/dy| */
+    long lost;       /* rows whose y* was not found */
+    int exact;
+} densities;
+jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler);
+void densities_free(densities *d);
+double log_abs_det(double *a, int n); /* overwrites a (n, n) */
+
+/* ---- latent.c ---- */
+typedef struct latent_fit {
+    int elements;
+    double *ks;                       /* (elements) */
+    int *order;                       /* elements by falling ks */
+    double median, p95, max;          /* of ks */
+    double chance_median, chance_max; /* what N(0,1) itself would show over so many points and elements */
+    long points;
+} latent_fit;
+jf_status latent_fit_create(jf_context *ctx, latent_fit *out, const double *state, long n, int dim,
+                            int dim_x);
+void latent_fit_free(latent_fit *f);
+
+/* ---- roundtrip.c: largest difference, model units ---- */
+jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t seed, double *data,
+                           double *latent);
+
+/* ---- integral.c: integral over x (two dimensions) of the density at one y, model units ---- */
+jf_status density_integral(const model *m, double y, const double lo[2], const double hi[2], double *paper);
+
+/* ---- samples.c: energy distance between fresh data and samples at the same y, over (x, y), model units ----
+ */
+jf_status energy_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance);
+
+/* ---- judge.c ---- */
+typedef struct class_judgement {
+    double label, nll, entropy, nll_sampler, y_error, integral;
+    char name[MODEL_MAX_NAME];
+} class_judgement;
+
+typedef struct rule_judgement {
+    double loss, distance;  /* loss = lambda E d + E logdet (+ confinement) */
+    double divergence;      /* circle: KL(samples || exact target) in nats; NAN for the others */
+    double quantiles[5][3]; /* circle: probability, radius of the samples, exact radius */
+} rule_judgement;
+
+typedef struct jf_judgement judgement; /* public name: jf_judgement */
+struct jf_judgement {
+    jf_context *ctx;
+    long points;
+    int has_data;                                /* judged against data; otherwise by rule */
+    double nll, nll_sampler, nll_whole, entropy; /* original units; entropy NAN where unknown */
+    double nll_error;                            /* standard error of nll: the points are a sample */
+    double y_error, log_dy;
+    long lost;
+    int exact;
+    loss_terms terms;
+    double nats_per_dim;
+    double roundtrip_data, roundtrip_latent;
+    latent_fit latent;
+    double energy;
+    int classes; /* rows of `by_class`: labels, or a few values of a continuous y (entropy and nll then NAN)
+                  */
+    class_judgement by_class[MODEL_MAX_CLASSES];
+    rule_judgement by_rule;
+    double *data, *encoded; /* (points, dim): fresh points and their images, model units, for pictures */
+    text json, table;
+};
+jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed);
+void judge_free(judgement *j);
+jf_status judge_write(judgement *j, const model *m); /* fills in json and table (write.c) */
+
+/* ---- report.c: pictures and report.html ---- */
+jf_status report_write(const model *m, const judgement *j, const char *folder);
+
+#endif

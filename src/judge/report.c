@@ -1,0 +1,212 @@
+/* The report of a run: pictures, judge.json and one page that a person opens and understands. */
+#include "base/file.h"
+#include "draw/html.h"
+#include "judge/judge.h"
+#include "judge/pictures.h"
+#include "model/use.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SAMPLES 2000 /* a panel */
+#define SEED    11
+
+typedef struct page {
+    const model *m;
+    const judgement *j;
+    const char *folder;
+    text html;
+} page;
+
+typedef jf_status (*painter)(const page *p, const char *path);
+
+/* Paints a picture into the folder and shows it on the page. */
+static jf_status add_picture(page *p, const char *name, painter paint, const char *caption) {
+    char *path;
+    JF_TRY(file_join(p->m->ctx, &path, p->folder, name));
+    jf_status status = paint(p, path);
+    if (status == JF_OK && file_exists(path)) status = html_picture(p->m->ctx, &p->html, path, caption);
+    free(path);
+    return status;
+}
+
+static jf_status paint_history(const page *p, const char *path) {
+    char *history;
+    JF_TRY(file_join(p->m->ctx, &history, p->folder, "history.csv"));
+    jf_status status = file_exists(history) ? picture_history(p->m->ctx, history, path) : JF_OK;
+    free(history);
+    return status;
+}
+static jf_status paint_maps(const page *p, const char *path) {
+    return picture_maps(p->m, p->j, SEED, path);
+}
+static jf_status paint_latent(const page *p, const char *path) {
+    return picture_latent(p->m, p->j, path);
+}
+
+/* Samples for every class, or for eight values across a continuous y, or just samples. */
+static jf_status paint_samples(const page *p, const char *path) {
+    const model_units *u = &p->m->units;
+    int dim = p->m->flow->dim, panels = u->classes ? u->classes : u->dim_y == 1 ? 8 : 1;
+    if (u->dim_y > 1) return JF_OK;
+    if (panels > 9) panels = 9;
+    long n = (long)panels * SAMPLES;
+    double *state, *x = NULL, *y = NULL, *z = NULL;
+    jf_status status;
+    JF_TRY(MEM_NEW(p->m->ctx, &state, (size_t)(n * dim)));
+    JF_TRY_DONE(MEM_NEW(p->m->ctx, &x, (size_t)(n * u->dim_x)));
+    JF_TRY_DONE(MEM_NEW(p->m->ctx, &y, (size_t)n));
+    JF_TRY_DONE(MEM_NEW(p->m->ctx, &z, (size_t)n));
+    model_draw_latent(p->m, SEED, 0, n, state);
+    for (long i = 0; i < n; i++) {
+        int k = (int)(i / SAMPLES);
+        z[i] = state[i * dim];
+        if (!u->dim_y) continue;
+        double middle = u->mean[u->dim_x], reach = 1.7 * u->deviation[u->dim_x];
+        y[i] = u->classes ? u->label[k] : middle + reach * (2.0 * (k + 0.5) / panels - 1);
+        state[i * dim + u->dim_x] = (y[i] - middle) / u->deviation[u->dim_x];
+    }
+    JF_TRY_DONE(model_inverse(p->m, n, state, NULL));
+    units_unstandardise(u, (int)n, state);
+    for (long i = 0; i < n; i++) memcpy(x + i * u->dim_x, state + i * dim, sizeof(double) * (size_t)u->dim_x);
+    JF_TRY_DONE(picture_samples(p->m, n, x, y, z, NULL, path));
+done:
+    free(state);
+    free(x);
+    free(y);
+    free(z);
+    return status;
+}
+
+static void number(char *out, size_t size, const char *format, double value) {
+    if (isfinite(value))
+        snprintf(out, size, format, value);
+    else
+        snprintf(out, size, "unknown");
+}
+
+/* What a reader should conclude, in sentences that follow from the numbers. */
+static void verdict(page *p) {
+    const judgement *j = p->j;
+    char words[400];
+    if (!j->has_data) {
+        if (isfinite(j->by_rule.divergence)) {
+            snprintf(words, sizeof words,
+                     "The samples differ from their exact target by %.3f nats (0 is perfect).",
+                     j->by_rule.divergence);
+            html_paragraph(&p->html, words);
+        }
+        return;
+    }
+    if (isfinite(j->entropy)) {
+        snprintf(words, sizeof words,
+                 "The model misses %.3f nats of what can be known about x given y (exact entropy %.4f, model "
+                 "%.4f).",
+                 j->nll - j->entropy, j->entropy, j->nll);
+        html_paragraph(&p->html, words);
+    }
+    if (p->m->units.dim_y) {
+        snprintf(words, sizeof words,
+                 "Densities assume that the map keeps y: it does so to %.1e on average (in units of y's "
+                 "deviation)%s.",
+                 j->y_error, j->y_error > 0.01 ? ", which is too loose to trust them" : "");
+        html_paragraph(&p->html, words);
+    }
+    int bad = 0;
+    for (int i = 0; i < j->latent.elements; i++) bad += j->latent.ks[i] > 3 * j->latent.chance_max;
+    snprintf(words, sizeof words,
+             "Latent histograms: the worst of %d elements is %.4f away from N(0,1); a perfect model would "
+             "show about "
+             "%.4f over %ld points. %s",
+             j->latent.elements, j->latent.max, j->latent.chance_max, j->latent.points,
+             bad ? "Elements far beyond that are drawn in another colour below." : "None stands out.");
+    html_paragraph(&p->html, words);
+}
+
+static void numbers(page *p) {
+    const judgement *j = p->j;
+    char v[8][32];
+    html_section(&p->html, "Numbers");
+    if (j->has_data) {
+        number(v[0], 32, "%.4f", j->nll);
+        number(v[1], 32, "%.4f", j->nll - j->entropy);
+        number(v[2], 32, "%.2e", j->y_error);
+        number(v[3], 32, "%.4f", j->nats_per_dim);
+        number(v[4], 32, "%.1e", j->roundtrip_data);
+        number(v[5], 32, "%.1e", j->roundtrip_latent);
+        number(v[6], 32, "%.4f", j->latent.max);
+        number(v[7], 32, "%.5f", j->energy);
+        html_row rows[] = {{"nll", v[0], "mean of -log p(x|y), nats, in the data's units"},
+                           {"gap", v[1], "nll minus the exact entropy, where that is known"},
+                           {"y error", v[2], "mean |F_Y' - y|, model units: the doubt of every density"},
+                           {"nats per dimension", v[3], "(-log p_Z - log|det|)/dim, model units"},
+                           {"round trip, data", v[4], "max |F^-1(F(x,y)) - (x,y)|"},
+                           {"round trip, latent", v[5], "max |F(F^-1(z,y)) - (z,y)|"},
+                           {"latent KS, worst", v[6], "Kolmogorov-Smirnov distance to N(0,1)"},
+                           {"energy distance", v[7], "between samples and data, 0 where they agree"}};
+        html_table(&p->html, rows, 8);
+    }
+    html_preformatted(&p->html, j->table.chars);
+}
+
+static jf_status fill(page *p) {
+    const model *m = p->m;
+    char command[600];
+    text recipe_text = {0};
+    jf_status status;
+    char title[160];
+    snprintf(title, sizeof title, "jointflow: %s", recipe_name(m->recipe));
+    html_begin(&p->html, title);
+    verdict(p);
+    html_section(&p->html, "Samples");
+    JF_TRY_DONE(add_picture(
+        p, "samples.png", paint_samples,
+        "Samples of p(x|y), coloured by the first latent coordinate: equal colours are equal z."));
+    if (p->j->has_data) {
+        JF_TRY_DONE(
+            add_picture(p, "maps.png", paint_maps, "Data, their encoding in latent space, and samples."));
+        html_section(&p->html, "Latent space");
+        JF_TRY_DONE(add_picture(p, "latent.png", paint_latent,
+                                "Histogram of every latent element over fresh points, and the prior."));
+    }
+    html_section(&p->html, "Training");
+    JF_TRY_DONE(add_picture(p, "training.png", paint_history,
+                            "Loss terms by epoch, and what is watched beside them."));
+    html_paragraph(&p->html, m->trained);
+    numbers(p);
+    html_section(&p->html, "How to use it");
+    const char *y_words = m->units.dim_y == 0 ? "" : m->units.classes ? " -y 0,1" : " -y VALUE";
+    snprintf(command, sizeof command,
+             "jointflow sample %s%s -n 1000 -o samples.csv\njointflow density %s DATA.csv\njointflow judge "
+             "%s --json",
+             p->folder, y_words, p->folder, p->folder);
+    html_preformatted(&p->html, command);
+    html_section(&p->html, "Recipe");
+    recipe_write(m->recipe, &recipe_text, 0);
+    JF_TRY_DONE(text_check(m->ctx, &recipe_text));
+    html_preformatted(&p->html, recipe_text.chars);
+    html_end(&p->html);
+    JF_TRY_DONE(text_check(m->ctx, &p->html));
+done:
+    text_free(&recipe_text);
+    return status;
+}
+
+static jf_status write_text(const page *p, const char *name, const char *chars, size_t length) {
+    char *path;
+    JF_TRY(file_join(p->m->ctx, &path, p->folder, name));
+    jf_status status = file_write(p->m->ctx, path, chars, length);
+    free(path);
+    return status;
+}
+
+jf_status report_write(const model *m, const judgement *j, const char *folder) {
+    page p = {.m = m, .j = j, .folder = folder};
+    jf_status status = file_make_folder(m->ctx, folder);
+    if (status == JF_OK) status = fill(&p);
+    if (status == JF_OK) status = write_text(&p, "report.html", p.html.chars, p.html.length);
+    if (status == JF_OK) status = write_text(&p, "judge.json", j->json.chars, j->json.length);
+    text_free(&p.html);
+    return status;
+}

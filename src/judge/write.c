@@ -1,0 +1,184 @@
+/* A judgement in words: one JSON object for programs, one table for people. */
+#include "io/json.h"
+#include "judge/judge.h"
+#include <math.h>
+#include <stdio.h>
+
+#define WORST_LISTED 10
+
+static void field(text *t, const char *name, double value) {
+    if (t->length && t->chars[t->length - 1] != '{') text_add(t, ", ");
+    json_add_string(t, name);
+    text_add(t, ": ");
+    json_add_number(t, value);
+}
+
+static void open_object(text *t, const char *name, char bracket) {
+    if (t->length && t->chars[t->length - 1] != '{') text_add(t, ", ");
+    json_add_string(t, name);
+    text_add(t, ": %c", bracket);
+}
+
+static void write_latent(text *t, const latent_fit *f) {
+    open_object(t, "latent_ks", '{');
+    field(t, "median", f->median);
+    field(t, "p95", f->p95);
+    field(t, "max", f->max);
+    field(t, "chance_median", f->chance_median);
+    field(t, "chance_max", f->chance_max);
+    field(t, "points", (double)f->points);
+    open_object(t, "worst", '[');
+    for (int i = 0; i < f->elements && i < WORST_LISTED; i++)
+        text_add(t, "%s{\"element\": %d, \"ks\": %.6g}", i ? ", " : "", f->order[i], f->ks[f->order[i]]);
+    text_add(t, "]}");
+}
+
+static void write_classes(text *t, const judgement *j, const model *m) {
+    open_object(t, m->units.classes ? "classes" : "conditions", '[');
+    for (int c = 0; c < j->classes; c++) {
+        const class_judgement *row = &j->by_class[c];
+        text_add(t, "%s{", c ? ", " : "");
+        field(t, "y", row->label);
+        if (row->name[0]) {
+            text_add(t, ", \"name\": ");
+            json_add_string(t, row->name);
+        }
+        if (m->units.classes) {
+            field(t, "nll", row->nll);
+            field(t, "entropy", row->entropy);
+            field(t, "gap", row->nll - row->entropy);
+            field(t, "gap_sampler", row->nll_sampler - row->entropy);
+        }
+        field(t, "integral", row->integral);
+        text_add(t, "}");
+    }
+    text_add(t, "]");
+}
+
+static void write_rule(text *t, const judgement *j) {
+    open_object(t, "rule", '{');
+    field(t, "loss", j->by_rule.loss);
+    field(t, "distance", j->by_rule.distance);
+    field(t, "divergence", j->by_rule.divergence);
+    if (isfinite(j->by_rule.divergence)) {
+        open_object(t, "radial_quantiles", '[');
+        for (int i = 0; i < 5; i++) {
+            text_add(t, "%s{", i ? ", " : "");
+            field(t, "probability", j->by_rule.quantiles[i][0]);
+            field(t, "samples", j->by_rule.quantiles[i][1]);
+            field(t, "exact", j->by_rule.quantiles[i][2]);
+            text_add(t, "}");
+        }
+        text_add(t, "]");
+    }
+    text_add(t, "}");
+}
+
+static void write_json(judgement *j, const model *m) {
+    text *t = &j->json;
+    text_add(t, "{");
+    if (j->has_data) {
+        field(t, "nll", j->nll);
+        field(t, "entropy", j->entropy);
+        field(t, "gap", j->nll - j->entropy);
+        field(t, "nll_standard_error", j->nll_error);
+        field(t, "y_error", j->y_error);
+        field(t, "nll_sampler", j->nll_sampler);
+        field(t, "gap_sampler", j->nll_sampler - j->entropy);
+        field(t, "nll_whole_map", j->nll_whole);
+        field(t, "log_dy", j->log_dy);
+        text_add(t, ", \"density\": \"%s\"", j->exact ? "exact" : "whole map");
+    }
+    open_object(t, "terms", '{');
+    field(t, "z", j->terms.z);
+    field(t, "y", j->terms.y);
+    field(t, "logdet", j->terms.logdet);
+    text_add(t, "}");
+    if (j->has_data) field(t, "nats_per_dim", j->nats_per_dim);
+    open_object(t, "roundtrip", '{');
+    field(t, "data", j->roundtrip_data);
+    field(t, "latent", j->roundtrip_latent);
+    text_add(t, "}");
+    if (j->has_data) {
+        write_latent(t, &j->latent);
+        field(t, "energy_distance", j->energy);
+        if (j->classes) write_classes(t, j, m);
+    } else {
+        write_rule(t, j);
+    }
+    field(t, "points", (double)j->points);
+    text_add(t, "}");
+}
+
+static void row(text *t, const char *label, const char *format, double value, const char *words) {
+    char number[32] = "unknown";
+    if (isfinite(value)) snprintf(number, sizeof number, format, value);
+    text_add(t, "  %-22s %12s   %s\n", label, number, words);
+}
+
+static void table_by_class(text *t, const judgement *j, const model *m) {
+    if (m->units.classes)
+        text_add(t, "\n  %-16s %10s %10s %10s %10s\n", "class", "nll", "entropy", "gap", "integral");
+    else
+        text_add(t, "\n  %-16s %10s\n", m->units.dim_y ? "y" : "density", "integral");
+    for (int c = 0; c < j->classes; c++) {
+        const class_judgement *k = &j->by_class[c];
+        char label[64];
+        snprintf(label, sizeof label, "%.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
+        if (m->units.classes)
+            text_add(t, "  %-16s %10.4f %10.4f %10.4f %10.4f\n", label, k->nll, k->entropy,
+                     k->nll - k->entropy, k->integral);
+        else
+            text_add(t, "  %-16s %10.4f\n", m->units.dim_y ? label : "all", k->integral);
+    }
+}
+
+static void table_of_data(text *t, const judgement *j, const model *m) {
+    row(t, "nll", "%.4f", j->nll, "mean of -log p(x|y), nats, the data's units");
+    row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
+    if (isfinite(j->entropy)) {
+        row(t, "entropy", "%.4f", j->entropy, "exact H(x|y): no model can be below");
+        row(t, "gap", "%.4f", j->nll - j->entropy, "nll - entropy: what the model still misses");
+        row(t, "gap of the sampler", "%.4f", j->nll_sampler - j->entropy,
+            "the same for the density that samples follow");
+    }
+    if (m->units.dim_y) {
+        row(t, "mean |F_Y' - y|", "%.2e", j->y_error, "the doubt of every density above: it assumes 0");
+        row(t, "mean log|dF_Y'/dy|", "%.4f", j->log_dy, "0 where y' follows y");
+    }
+    row(t, "term z", "%.4f", j->terms.z, "-log p_Z(F_Z)");
+    row(t, "term y", "%.4f", j->terms.y, "lambda d(F_Y', y)");
+    row(t, "term logdet", "%.4f", j->terms.logdet, "-log|det J|");
+    row(t, "nats per dimension", "%.4f", j->nats_per_dim, "(z + logdet)/dim, model units");
+    row(t, "round trip, data", "%.1e", j->roundtrip_data, "max |F^-1(F(x,y)) - (x,y)|");
+    row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z,y)) - (z,y)|");
+    row(t, "latent KS, median", "%.4f", j->latent.median, "distance of each latent element to N(0,1)");
+    row(t, "latent KS, worst", "%.4f", j->latent.max, "");
+    row(t, "  by chance", "%.4f", j->latent.chance_max, "the worst that a perfect model would show");
+    row(t, "energy distance", "%.5f", j->energy, "between samples and data, 0 where they agree");
+    if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
+    if (j->classes) table_by_class(t, j, m);
+}
+
+static void table_of_rule(text *t, const judgement *j) {
+    row(t, "loss", "%.4f", j->by_rule.loss, "lambda E[d(x)] - E[log|det J of z -> x|]");
+    row(t, "mean distance", "%.5f", j->by_rule.distance, "E[d(x)] of the samples");
+    row(t, "round trip, data", "%.1e", j->roundtrip_data, "max |F^-1(F(x)) - x|");
+    row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z)) - z|");
+    if (!isfinite(j->by_rule.divergence)) return;
+    row(t, "divergence", "%.4f", j->by_rule.divergence, "KL of the samples from exp(-lambda d)/Z, nats");
+    text_add(t, "\n  %-16s %10s %10s\n", "radius, quantile", "samples", "exact");
+    for (int i = 0; i < 5; i++)
+        text_add(t, "  %-16.2f %10.4f %10.4f\n", j->by_rule.quantiles[i][0], j->by_rule.quantiles[i][1],
+                 j->by_rule.quantiles[i][2]);
+}
+
+jf_status judge_write(judgement *j, const model *m) {
+    write_json(j, m);
+    if (j->has_data)
+        table_of_data(&j->table, j, m);
+    else
+        table_of_rule(&j->table, j);
+    JF_TRY(text_check(j->ctx, &j->json));
+    return text_check(j->ctx, &j->table);
+}
