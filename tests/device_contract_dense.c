@@ -1,0 +1,284 @@
+/* The contract of devices, continued: dense layers, and the optional whole coupling of dense networks. */
+#include "device_contract.h"
+
+#define MAX_LAYER 66
+#define MAX_WIDTH 128
+#define GAP       3 /* numbers between the layers of a network: parameters that are not theirs */
+
+/* ---- dense layer ---- */
+
+typedef struct layer_sizes {
+    int n, in, out;
+    double slope;
+} layer_sizes;
+
+static void run_layer(trial *t, const void *sizes) {
+    const layer_sizes *z = sizes;
+    const device_kind *k = t->l->d->kind;
+    size_t xs = (size_t)z->n * (size_t)z->in, ys = (size_t)z->n * (size_t)z->out,
+           ws = (size_t)z->in * (size_t)z->out;
+    size_t bs = (size_t)z->out;
+    double *x = draw_normal(xs, 1, 11), *w = draw_normal(ws, 1 / sqrt(z->in), 12),
+           *bias = draw_normal(bs, 0.3, 13);
+    double *y = draw_normal(ys, 1, 14), *g = draw_normal(ys, 1, 15); /* y of its own: signs are sure */
+    real *rx = lab_put(t->l, x, xs), *rw = lab_put(t->l, w, ws), *rb = lab_put(t->l, bias, bs);
+    real *ry = lab_put(t->l, y, ys), *to = poison(t, ys), *dx = poison(t, xs), *dw = begun(t, ws),
+         *db = begun(t, bs);
+    real *dy[3] = {lab_put(t->l, g, ys), lab_put(t->l, g, ys), lab_put(t->l, g, ys)},
+         *dx_only = poison(t, xs);
+    k->dense_forward(t->l->d, to, rx, rw, rb, z->n, z->in, z->out, z->slope);
+    k->dense_backward(t->l->d, dx, dw, db, dy[0], ry, rx, rw, z->n, z->in, z->out, z->slope);
+    k->dense_backward(t->l->d, dx_only, NULL, NULL, dy[1], ry, rx, rw, z->n, z->in, z->out, z->slope);
+    k->dense_backward(t->l->d, NULL, dw, db, dy[2], ry, rx, rw, z->n, z->in, z->out,
+                      z->slope); /* twice into dw, db */
+    take(t, "dense_forward y", OVERWRITES, to, ys);
+    take(t, "dense_backward dx", OVERWRITES, dx, xs);
+    take(t, "dense_backward dx alone", OVERWRITES, dx_only, xs);
+    take(t, "dense_backward dy", OVERWRITES, dy[0], ys);
+    take(t, "dense_backward dw", ADDS, dw, ws);
+    take(t, "dense_backward db", ADDS, db, bs);
+    free(x), free(w), free(bias), free(y), free(g);
+}
+
+void check_dense_layer(const bench *b) {
+    char what[64];
+    for (int i = 0; i < BATCHES; i++)
+        for (int j = 0; j < WIDTHS; j++)
+            for (int o = 0; o < WIDTHS; o++) {
+                if (batches[i] > 5 && (j + 2 * o + i) % WIDTHS)
+                    continue; /* one output width for every input width */
+                layer_sizes z = {batches[i], widths[j], widths[o], (i + j + o) % 2 ? 1 : 0.3};
+                snprintf(what, sizeof what, "dense layer n %d in %d out %d", z.n, z.in, z.out);
+                compare(b, run_layer, &z, what);
+            }
+}
+
+/* ---- coupling of dense networks ---- */
+
+/* Hidden weights are so few and so round that float and double compute the same activations, whatever the
+ * order of the sums: no unit near zero takes the other slope. Output layers, u2 and gradients are arbitrary
+ * numbers. */
+typedef struct coupling_case {
+    dense_coupling c;
+    dense_net nets[2];
+    size_t w[2][MAX_LAYER], b[2][MAX_LAYER], total;
+    int n;
+    int32_t kept[MAX_WIDTH], moved[MAX_WIDTH];
+    double *params, *state, *dstate, *dlogdet;
+} coupling_case;
+
+static void draw_layer(coupling_case *c, int net_index, int layer, rng *r) {
+    const dense_net *t = &c->nets[net_index];
+    int last = layer == t->depth, in = layer ? t->width : t->in, out = last ? t->out : t->width;
+    size_t weights = (size_t)in * (size_t)out;
+    c->w[net_index][layer] = c->total += GAP;
+    c->b[net_index][layer] = c->total += weights;
+    c->total += (size_t)out;
+    double *w = c->params + c->w[net_index][layer], *b = w + weights;
+    for (size_t i = 0; last && i < weights + (size_t)out; i++)
+        w[i] = as_float(rng_normal(r) / (10 + 2 * t->width));
+    for (int o = 0; !last && o < out; o++) {
+        for (int i = 0; i < (t->depth > 3 ? 1 : 3); i++)
+            w[rng_below(r, (uint32_t)in) * (uint32_t)out + (uint32_t)o] = rng_below(r, 2) ? 1 : -1;
+        b[o] = t->depth > 13 ? 0 : 0.5 * ((int)rng_below(r, 5) - 2);
+    }
+}
+
+static size_t room_for(const dense_net *t) {
+    size_t widest = (size_t)(t->in > t->out ? t->in : t->out);
+    if (widest < (size_t)t->width) widest = (size_t)t->width;
+    return (size_t)(t->depth + 1) * (widest * widest + widest + GAP);
+}
+
+static coupling_case *coupling_new(law_id law, int n, int k, int m, int depth_a, int depth_b, int width) {
+    coupling_case *c = calloc(1, sizeof *c);
+    CHECK(c && k <= MAX_WIDTH && m <= MAX_WIDTH);
+    rng r = rng_stream((rng_key){.seed = (uint64_t)(n * 1000 + width), .purpose = RNG_TEST}, 0);
+    double slope = depth_a > 13 ? 1 : 0.5; /* or too little is left of the deepest */
+    c->n = n;
+    c->nets[0] = (dense_net){k, law_outputs(law, m), depth_a, width, slope, c->w[0], c->b[0]};
+    c->nets[1] = (dense_net){k, m, depth_b, width, slope, c->w[1], c->b[1]};
+    c->c = (dense_coupling){.nets = c->nets, .law = law, .k = k, .m = m, .dim = k + m, .s = 1};
+    c->params = new_numbers(2 + room_for(&c->nets[0]) + room_for(&c->nets[1]));
+    c->params[1] = as_float(1.2);
+    c->total = 2;
+    for (int net_index = 0; net_index < 2; net_index++)
+        for (int i = 0; i <= c->nets[net_index].depth; i++) draw_layer(c, net_index, i, &r);
+    int order[2 * MAX_WIDTH];
+    for (int i = 0; i < k + m; i++) order[i] = i;
+    rng_shuffle(&r, order, k + m);
+    for (int i = 0; i < k + m; i++) *(i < k ? &c->kept[i] : &c->moved[i - k]) = order[i];
+    size_t whole = (size_t)(n * (k + m));
+    c->state = draw_normal(whole, 1, 61);
+    c->dstate = draw_normal(whole, 1, 62);
+    c->dlogdet = draw_normal((size_t)n, 1, 63);
+    for (int s = 0; s < n; s++)
+        for (int i = 0; i < k; i++) c->state[s * (k + m) + c->kept[i]] = 0.5 * ((int)rng_below(&r, 9) - 4);
+    return c;
+}
+
+static void coupling_delete(coupling_case *c) {
+    free(c->params), free(c->state), free(c->dstate), free(c->dlogdet), free(c);
+}
+
+/* One sample through one network, by the book: h[i + 1] is the output of layer i. */
+static void oracle_forward(const dense_net *t, const double *params, double h[][MAX_WIDTH]) {
+    for (int i = 0; i <= t->depth; i++) {
+        int in = i ? t->width : t->in, out = i < t->depth ? t->width : t->out;
+        memcpy(h[i + 1], params + t->b[i], sizeof(double) * (size_t)out);
+        for (int r = 0; r < in; r++)
+            for (int o = 0; o < out; o++) h[i + 1][o] += h[i][r] * params[t->w[i] + (size_t)(r * out + o)];
+        for (int o = 0; i < t->depth && o < out; o++) h[i + 1][o] *= h[i + 1][o] > 0 ? 1 : t->slope;
+    }
+}
+
+/* g: the gradient of the output becomes that of the input; grad is added to. */
+static void oracle_backward(const dense_net *t, const double *params, double h[][MAX_WIDTH], double *g,
+                            double *grad) {
+    double before[MAX_WIDTH];
+    for (int i = t->depth; i >= 0; i--) {
+        int in = i ? t->width : t->in, out = i < t->depth ? t->width : t->out;
+        for (int o = 0; o < out; o++) {
+            if (i < t->depth && !(h[i + 1][o] > 0)) g[o] *= t->slope;
+            grad[t->b[i] + (size_t)o] += g[o];
+        }
+        for (int r = 0; r < in; r++) {
+            before[r] = 0;
+            for (int o = 0; o < out; o++) {
+                before[r] += params[t->w[i] + (size_t)(r * out + o)] * g[o];
+                grad[t->w[i] + (size_t)(r * out + o)] += h[i][r] * g[o];
+            }
+        }
+        memcpy(g, before, sizeof(double) * (size_t)in);
+    }
+}
+
+/* One sample through the coupling, a batch of one for the law. */
+static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sample, double *state,
+                          double *dstate, double *logdet, double *grad) {
+    static double h[2][MAX_LAYER + 1][MAX_WIDTH];
+    const device_kind *k = l->d->kind;
+    int m = c->c.m, na = c->nets[0].out, backward = kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
+    double u2[MAX_WIDTH], g[3][MAX_WIDTH], *grads[3] = {g[0], g[1], g[2]}, ds;
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < c->c.k; i++) h[t][0][i] = state[c->kept[i]];
+        oracle_forward(&c->nets[t], c->params, h[t]);
+    }
+    for (int i = 0; i < m; i++) u2[i] = state[c->moved[i]], g[2][i] = dstate[c->moved[i]];
+    law_batch b = {c->c.law,
+                   1,
+                   m,
+                   lab_put(l, h[0][c->nets[0].depth + 1], (size_t)na),
+                   lab_put(l, h[1][c->nets[1].depth + 1], (size_t)m),
+                   lab_put(l, &c->params[c->c.s], 1)};
+    real *u = lab_put(l, u2, (size_t)m), *du = lab_put(l, g[2], (size_t)m), *dA = lab_new(l, (size_t)na);
+    real *dB = lab_new(l, (size_t)m), *one = lab_put(l, backward ? &c->dlogdet[sample] : logdet, 1),
+         *rs = lab_new(l, 1);
+    if (kind == PASS_FORWARD) k->law_forward(l->d, &b, u, one);
+    if (kind == PASS_INVERSE) k->law_inverse(l->d, &b, u, one);
+    if (kind == PASS_BACKWARD) k->law_backward(l->d, &b, u, du, one, dA, dB, rs);
+    if (kind == PASS_INVERSE_BACKWARD) k->law_inverse_backward(l->d, &b, u, du, one, dA, dB, rs);
+    k->get(l->d, u2, u, (size_t)m);
+    for (int i = 0; i < m; i++) state[c->moved[i]] = u2[i];
+    if (!backward) k->get(l->d, logdet, one, 1);
+    const real *results[3] = {dA, dB, du};
+    for (int t = 0; backward && t < 3; t++) k->get(l->d, grads[t], results[t], (size_t)(t ? m : na));
+    k->get(l->d, &ds, rs, 1);
+    lab_clear(l);
+    if (!backward) return;
+    grad[c->c.s] += ds;
+    for (int i = 0; i < m; i++) dstate[c->moved[i]] = g[2][i];
+    for (int t = 0; t < 2; t++) {
+        oracle_backward(&c->nets[t], c->params, h[t], g[t], grad);
+        for (int i = 0; i < c->c.k; i++) dstate[c->kept[i]] += g[t][i];
+    }
+}
+
+static const char *const pass_names[][3] = {
+    {"state of PASS_FORWARD", "logdet of PASS_FORWARD"},
+    {"state of PASS_INVERSE", "logdet of PASS_INVERSE"},
+    {"state of PASS_BACKWARD", "dstate of PASS_BACKWARD", "grad of PASS_BACKWARD"},
+    {"state of PASS_INVERSE_BACKWARD", "dstate of PASS_INVERSE_BACKWARD", "grad of PASS_INVERSE_BACKWARD"}};
+
+static void run_oracle(trial *t, const coupling_case *c, pass_kind kind) {
+    size_t n = (size_t)c->n, dim = (size_t)c->c.dim;
+    double *state = new_numbers(n * dim), *dstate = new_numbers(n * dim), *logdet = new_numbers(n);
+    double *grad = new_numbers(c->total);
+    memcpy(state, c->state, n * dim * sizeof *state);
+    memcpy(dstate, c->dstate, n * dim * sizeof *dstate);
+    for (size_t i = 0; t->second && i < n; i++) logdet[i] = BEGUN;
+    for (size_t i = 0; t->second && i < c->total; i++) grad[i] = BEGUN;
+    for (size_t s = 0; s < n; s++)
+        oracle_sample(t->l, c, kind, (int)s, state + s * dim, dstate + s * dim, logdet + s, grad);
+    take(t, pass_names[kind][0], OVERWRITES, lab_put(t->l, state, n * dim), n * dim);
+    if (kind == PASS_FORWARD || kind == PASS_INVERSE) {
+        take(t, pass_names[kind][1], ADDS, lab_put(t->l, logdet, n), n);
+    } else {
+        take(t, pass_names[kind][1], OVERWRITES, lab_put(t->l, dstate, n * dim), n * dim);
+        take(t, pass_names[kind][2], ADDS, lab_put(t->l, grad, c->total), c->total);
+    }
+    free(state), free(dstate), free(logdet), free(grad);
+}
+
+static void run_coupling(trial *t, const void *sizes) {
+    const coupling_case *c = sizes;
+    const device_kind *k = t->l->d->kind;
+    if (!k->dense_coupling) { /* optional: the formulas instead */
+        for (int kind = PASS_FORWARD; kind <= PASS_INVERSE_BACKWARD; kind++)
+            run_oracle(t, c, (pass_kind)kind);
+        return;
+    }
+    size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim;
+    dense_coupling on_device = c->c;
+    on_device.kept = lab_map(t->l, c->kept, (size_t)c->c.k);
+    on_device.moved = lab_map(t->l, c->moved, (size_t)c->c.m);
+    const real *params = lab_put(t->l, c->params, c->total), *dlogdet = lab_put(t->l, c->dlogdet, n);
+    for (int kind = PASS_FORWARD; kind <= PASS_INVERSE; kind++) {
+        real *state = lab_put(t->l, c->state, whole), *logdet = begun(t, n);
+        k->dense_coupling(t->l->d, &on_device, (pass_kind)kind, params, NULL, c->n, state, NULL, logdet,
+                          NULL);
+        take(t, pass_names[kind][0], OVERWRITES, state, whole);
+        take(t, pass_names[kind][1], ADDS, logdet, n);
+    }
+    for (int kind = PASS_BACKWARD; kind <= PASS_INVERSE_BACKWARD; kind++) {
+        real *state[2], *dstate[2], *grad = begun(t, c->total);
+        for (int i = 0; i < 2; i++) { /* the second time without gradients of parameters */
+            state[i] = lab_put(t->l, c->state, whole);
+            dstate[i] = lab_put(t->l, c->dstate, whole);
+            k->dense_coupling(t->l->d, &on_device, (pass_kind)kind, params, i ? NULL : grad, c->n, state[i],
+                              dstate[i], NULL, dlogdet);
+        }
+        take(t, pass_names[kind][0], OVERWRITES, state[0], whole);
+        take(t, pass_names[kind][1], OVERWRITES, dstate[0], whole);
+        take(t, pass_names[kind][2], ADDS, grad, c->total);
+        double *without = lab_get(t->l, dstate[1], whole);
+        CHECK(memcmp(without, t->outputs[t->count - 2].values, whole * sizeof(double)) == 0);
+        free(without);
+    }
+}
+
+static void compare_coupling(const bench *b, coupling_case *c) {
+    char what[112];
+    snprintf(what, sizeof what, "dense coupling %s n %d k %d m %d width %d depth %d and %d",
+             law_name(c->c.law), c->n, c->c.k, c->c.m, c->nets[0].width, c->nets[0].depth, c->nets[1].depth);
+    compare(b, run_coupling, c, what);
+    coupling_delete(c);
+}
+
+void check_dense_coupling(const bench *b) {
+    if (!b->tested->d->kind->dense_coupling) return;
+    for (int i = 0; i < BATCHES; i++)
+        for (int j = 0; j < WIDTHS; j++) {
+            int n = batches[i], width = widths[(j + 4 + i) % WIDTHS], depth = 1 + (i + j) % 13,
+                shear = (i + j) % 2;
+            if (n > 49) {
+                if ((i + j) % 3) continue;
+                depth = 1 + j % 2;
+            }
+            compare_coupling(b,
+                             coupling_new(shear ? law_shear : law_affine, n, widths[j],
+                                          shear ? 1 + j % 5 : widths[(j + 7) % WIDTHS], depth, depth, width));
+        }
+    compare_coupling(b, coupling_new(law_affine, 49, 6, 7, 2, 5, 17)); /* networks of different depth */
+    compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5)); /* as deep as a recipe allows */
+}

@@ -1,0 +1,221 @@
+#include "flow_fixture.h"
+#include "loss/loss.h"
+
+/* ---- numbers ---- */
+
+double as_float(double value) {
+    return (double)(float)value;
+}
+
+double *new_numbers(size_t count) {
+    double *values = calloc(count ? count : 1, sizeof *values);
+    CHECK(values);
+    return values;
+}
+
+double *draw_normal(size_t count, double scale, uint64_t seed) {
+    double *values = new_numbers(count);
+    rng r = rng_stream((rng_key){.seed = seed, .purpose = RNG_TEST}, 0);
+    for (size_t i = 0; i < count; i++) values[i] = as_float(scale * rng_normal(&r));
+    return values;
+}
+
+double norm_of(const double *values, size_t count) {
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += values[i] * values[i];
+    return sqrt(sum);
+}
+
+double relative_error(const double *found, const double *expected, size_t count) {
+    double sum = 0, scale = norm_of(expected, count);
+    for (size_t i = 0; i < count; i++) sum += (found[i] - expected[i]) * (found[i] - expected[i]);
+    double error = sqrt(sum) / (scale > 0 ? scale : 1);
+    return isfinite(error) ? error : INFINITY;
+}
+
+double device_tolerance(const device *d) {
+    return d->kind->real_size == sizeof(double) ? 1e-12 : 1e-5;
+}
+
+/* ---- a device and what was put on it ---- */
+
+lab *lab_open(const char *device_name, int threads) {
+    lab *l = calloc(1, sizeof *l);
+    CHECK(l);
+    CHECK_STATUS(jf_context_create(&l->ctx), JF_OK);
+    if (device_open(l->ctx, &l->d, device_name, threads) != JF_OK)
+        test_fail(__FILE__, __LINE__, "device \"%s\": %s", device_name, jf_context_error(l->ctx));
+    return l;
+}
+
+void lab_clear(lab *l) {
+    CHECK_STATUS(l->d->kind->status(l->d), JF_OK);
+    for (int i = 0; i < l->owned_count; i++) l->d->kind->release(l->d, l->owned[i]);
+    for (int i = 0; i < l->map_count; i++) l->d->kind->release_map(l->d, l->maps[i]);
+    l->owned_count = l->map_count = 0;
+}
+
+void lab_close(lab *l) {
+    lab_clear(l);
+    device_close(l->d);
+    jf_context_free(l->ctx);
+    free(l);
+}
+
+real *lab_new(lab *l, size_t count) {
+    CHECK(l->owned_count < (int)(sizeof l->owned / sizeof *l->owned));
+    real **p = &l->owned[l->owned_count];
+    CHECK_STATUS(l->d->kind->alloc(l->d, p, count), JF_OK);
+    l->owned_count++;
+    return *p;
+}
+
+real *lab_put(lab *l, const double *values, size_t count) {
+    real *p = lab_new(l, count);
+    l->d->kind->put(l->d, p, values, count);
+    return p;
+}
+
+real *lab_fill(lab *l, double value, size_t count) {
+    real *p = lab_new(l, count);
+    l->d->kind->fill(l->d, p, value, count);
+    return p;
+}
+
+int32_t *lab_map(lab *l, const int32_t *map, size_t count) {
+    CHECK(l->map_count < (int)(sizeof l->maps / sizeof *l->maps));
+    int32_t **p = &l->maps[l->map_count];
+    CHECK_STATUS(l->d->kind->alloc_map(l->d, p, map, count), JF_OK);
+    l->map_count++;
+    return *p;
+}
+
+double *lab_get(lab *l, const real *from, size_t count) {
+    double *values = new_numbers(count);
+    l->d->kind->get(l->d, values, from, count);
+    return values;
+}
+
+/* ---- finite differences ---- */
+
+double slope_at(double *x, scalar_fn f, void *arg) {
+    const double start = *x, h = 1e-6;
+    *x = start + h;
+    double above = f(arg), span = *x;
+    *x = start - h;
+    double below = f(arg);
+    span -= *x; /* 2h as it was really taken */
+    *x = start;
+    return (above - below) / span;
+}
+
+void check_gradient(const char *what, double *x, size_t count, const double *gradient, scalar_fn f, void *arg,
+                    double tolerance) {
+    double scale = 1;
+    for (size_t i = 0; i < count; i++) scale = fmax(scale, fabs(gradient[i]));
+    for (size_t i = 0; i < count; i++) {
+        double slope = slope_at(&x[i], f, arg);
+        if (!(fabs(slope - gradient[i]) <= tolerance * scale))
+            test_fail(__FILE__, __LINE__, "%s[%zu] is %.10g, by finite differences %.10g (scale %.3g)", what,
+                      i, gradient[i], slope, scale);
+    }
+}
+
+/* ---- a flow on a device ---- */
+
+recipe *recipe_of(jf_context *ctx, const char *content) {
+    recipe *r = NULL;
+    if (recipe_parse(ctx, &r, content, "test.recipe") != JF_OK || flow_declare(r) != JF_OK ||
+        loss_declare(r) != JF_OK || recipe_check(r) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", content, jf_context_error(ctx));
+    return r;
+}
+
+/* Scales around 1, biases around 0, weights as they start. */
+static void draw_parameters(flow_rig *r, uint64_t seed) {
+    const param_list *list = &r->flow->params;
+    CHECK_STATUS(params_initialise(list, seed, r->values), JF_OK);
+    double *noise = draw_normal(r->total, 0.2, seed + 1);
+    for (int i = 0; i < list->count; i++)
+        for (size_t k = list->items[i].offset; k < list->items[i].offset + list->items[i].count; k++)
+            if (list->items[i].init == INIT_CONSTANT) r->values[k] += noise[k];
+    for (size_t k = 0; k < r->total; k++) r->values[k] = as_float(r->values[k]);
+    free(noise);
+}
+
+flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text, int dim_x, int dim_y,
+                   const uint8_t *masks, int layers, int n_max, uint64_t seed) {
+    flow_rig *r = calloc(1, sizeof *r);
+    CHECK(r);
+    r->l = lab_open(device_name, threads);
+    r->recipe = recipe_of(r->l->ctx, recipe_text);
+    if (flow_create(r->l->ctx, &r->flow, r->l->d, r->recipe, dim_x, dim_y, masks, layers, seed) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
+    r->total = r->flow->params.total;
+    r->values = new_numbers(r->total);
+    r->params = lab_new(r->l, r->total);
+    r->grad = lab_new(r->l, r->total);
+    draw_parameters(r, seed);
+    rig_upload(r);
+    CHECK_STATUS(flow_run_create(&r->run, r->flow, r->params, r->grad, n_max), JF_OK);
+    return r;
+}
+
+void rig_close(flow_rig *r) {
+    flow_run_free(r->run);
+    flow_free(r->flow);
+    recipe_free(r->recipe);
+    lab_close(r->l);
+    free(r->values);
+    free(r);
+}
+
+void rig_upload(flow_rig *r) {
+    r->l->d->kind->put(r->l->d, r->params, r->values, r->total);
+}
+
+typedef void (*way_fn)(const flow *f, const pass *p, int n, real *state, real *logdet);
+
+static void go(flow_rig *r, way_fn way, int n, double *state, double *logdet) {
+    const device_kind *k = r->l->d->kind;
+    k->fill(r->l->d, r->run->logdet, NAN, (size_t)n); /* overwritten, not added to */
+    flow_run_put(r->run, n, state);
+    way(r->flow, &r->run->pass, n, r->run->state, r->run->logdet);
+    flow_run_get(r->run, n, state);
+    k->get(r->l->d, logdet, r->run->logdet, (size_t)n);
+}
+
+void rig_forward(flow_rig *r, int n, double *state, double *logdet) {
+    go(r, flow_forward, n, state, logdet);
+}
+
+void rig_inverse(flow_rig *r, int n, double *state, double *logdet) {
+    go(r, flow_inverse, n, state, logdet);
+}
+
+typedef void (*way_back_fn)(const flow *f, const pass *p, int n, real *state, real *dstate,
+                            const real *dlogdet);
+
+static void go_back(flow_rig *r, way_back_fn way, int n, double *state, double *dstate,
+                    const double *dlogdet) {
+    device *d = r->l->d;
+    size_t whole = (size_t)n * (size_t)r->flow->dim;
+    flow_run_put(r->run, n, state);
+    d->kind->put(d, r->run->dstate, dstate, whole);
+    d->kind->put(d, r->run->dlogdet, dlogdet, (size_t)n);
+    way(r->flow, &r->run->pass, n, r->run->state, r->run->dstate, r->run->dlogdet);
+    flow_run_get(r->run, n, state);
+    d->kind->get(d, dstate, r->run->dstate, whole);
+}
+
+void rig_backward(flow_rig *r, int n, double *state, double *dstate, const double *dlogdet) {
+    go_back(r, flow_backward, n, state, dstate, dlogdet);
+}
+
+void rig_inverse_backward(flow_rig *r, int n, double *state, double *dstate, const double *dlogdet) {
+    go_back(r, flow_inverse_backward, n, state, dstate, dlogdet);
+}
+
+double *rig_grad(flow_rig *r) {
+    return lab_get(r->l, r->grad, r->total);
+}

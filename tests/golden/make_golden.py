@@ -1,0 +1,176 @@
+"""Writes the golden values: one JSON file a case, and beside it the whole gradient as .npy where it is small.
+
+    python3 tests/golden/make_golden.py            write the files into this folder
+    python3 tests/golden/make_golden.py --check    compare with the stored files instead (relative 1e-10)
+
+Float64, one thread, no random state: every number follows from the seeds of the case. README.md describes the format.
+"""
+import argparse
+import json
+import pathlib
+import sys
+
+import numpy as np
+import torch
+
+import torch_flow as tf
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+# The six masks of (x0, x1, y) that keep something and move something, in four fixed orders: one a block.
+BLOCKS = (
+    ((0, 1, 0), (1, 0, 1), (1, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 1)),
+    ((1, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 0), (1, 0, 1)),
+    ((0, 0, 1), (1, 1, 0), (0, 1, 1), (0, 1, 0), (1, 0, 1), (1, 0, 0)),
+    ((1, 0, 1), (1, 0, 0), (0, 1, 0), (0, 1, 1), (0, 0, 1), (1, 1, 0)),
+)
+TWO_BLOCKS = BLOCKS[0] + BLOCKS[1]
+# The condition (the last element) is never moved.
+FIXED = ((1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0))
+ALTERNATING = ((1, 0), (0, 1)) * 4
+# Random halves of 4 + 3 elements, each followed by its complement.
+HALVES = (
+    (1, 0, 0, 1, 0, 1, 0), (0, 1, 1, 0, 1, 0, 1),
+    (0, 0, 1, 1, 1, 0, 1), (1, 1, 0, 0, 0, 1, 0),
+    (1, 1, 0, 0, 1, 0, 0), (0, 0, 1, 1, 0, 1, 1),
+)
+
+
+def case(name, objective, flow, seed, n=8, condition="none", weight=0.0, distance="l1", rule="none", size=0.0,
+         store_gradient=True):
+    """seed: parameters, points and signs take 3 consecutive seeds from it."""
+    return {
+        "name": name, "objective": objective, "condition": condition, "flow": flow, "n": n, "lambda": weight,
+        "distance": distance, "rule": rule, "rule_size": size, "seed_parameters": seed, "seed_points": seed + 1,
+        "seed_signs": seed + 2, "store_gradient": store_gradient,
+    }
+
+
+CASES = [
+    case("joint_affine_l1", "joint", tf.Flow(2, 1, "affine", 3, 16, TWO_BLOCKS), 1001,
+         condition="joint", weight=100.0, distance="l1"),
+    case("joint_shear_l2", "joint", tf.Flow(2, 1, "shear", 3, 12, TWO_BLOCKS), 2001,
+         condition="joint", weight=100.0, distance="l2"),
+    case("fixed_affine", "joint", tf.Flow(2, 1, "affine", 3, 12, FIXED), 3001,
+         condition="fixed", weight=100.0, distance="l1"),
+    case("plain_affine", "plain", tf.Flow(2, 0, "affine", 2, 12, ALTERNATING), 4001),
+    case("rule_circle", "rule", tf.Flow(2, 0, "affine", 2, 12, ALTERNATING), 5001,
+         weight=20.0, rule="circle", size=1.0),
+    case("rule_parabola", "rule", tf.Flow(2, 0, "affine", 2, 12, ALTERNATING), 6001,
+         weight=20.0, rule="parabola"),
+    case("joint_d7_affine", "joint", tf.Flow(4, 3, "affine", 2, 10, HALVES), 7001,
+         condition="joint", weight=100.0, distance="l1"),
+    # Only 3 or more moved elements show the row order of the shear's entries.
+    case("joint_d7_shear", "joint", tf.Flow(4, 3, "shear", 2, 10, HALVES), 7501,
+         condition="joint", weight=100.0, distance="l1"),
+    case("joint_paper", "joint", tf.Flow(2, 1, "affine", 12, 64, sum(BLOCKS, ())), 8001, n=16,
+         condition="joint", weight=100.0, distance="l1", store_gradient=False),
+]
+
+
+def evaluate(golden_case):
+    """The record for the JSON file and the flat gradient (parameters,)."""
+    flow, n = golden_case["flow"], golden_case["n"]
+    parameters = tf.formula_parameters(flow, golden_case["seed_parameters"])
+    points = tf.formula_points(n, flow.dim, golden_case["seed_points"]).requires_grad_(True)
+    if golden_case["objective"] == "rule":
+        state, logdet, terms = tf.rule_terms(flow, parameters, points, golden_case["lambda"], golden_case["rule"],
+                                             golden_case["rule_size"])
+    else:
+        state, logdet, terms = tf.data_terms(flow, parameters, points, golden_case["lambda"],
+                                             golden_case["distance"])
+    loss = sum(terms.values())
+    loss.backward()
+
+    values = np.concatenate([p.detach().numpy().ravel() for p in parameters.values()])
+    gradients = [p.grad.numpy().ravel() for p in parameters.values()]
+    flat = np.concatenate(gradients)
+    signs = np.where(tf.splitmix_symmetric(golden_case["seed_signs"], flat.size) < 0.0, -1.0, 1.0)
+    ends = np.cumsum([g.size for g in gradients])
+
+    record = {key: golden_case[key] for key in (
+        "name", "objective", "condition", "distance", "lambda", "rule", "rule_size", "n",
+        "seed_parameters", "seed_points", "seed_signs")}
+    record.update(
+        dim_x=flow.dim_x, dim_y=flow.dim_y, law=flow.law, depth=flow.depth, width=flow.width,
+        leaky_slope=tf.LEAKY_SLOPE, layers=len(flow.masks), masks=[list(m) for m in flow.masks],
+        parameters=int(flat.size), parameters_first=values[:8].tolist(), parameters_sum=float(values.sum()),
+        points=rows(points), state=rows(state), logdet=logdet.tolist())
+    record.update({f"term_{name}": value.item() for name, value in terms.items()})
+    record.update(
+        loss=loss.item(), points_gradient=rows(points.grad),
+        gradient_file=f"{golden_case['name']}.gradient.npy" if golden_case["store_gradient"] else "",
+        gradient_norm=float(np.linalg.norm(flat)),
+        tensor_names=list(parameters),
+        tensor_sizes=[g.size for g in gradients],
+        tensor_gradient_norms=[float(np.linalg.norm(g)) for g in gradients],
+        tensor_gradient_signs=[float(g @ signs[end - g.size:end]) for g, end in zip(gradients, ends)])
+    return record, flat
+
+
+class rows(list):
+    """A matrix stored as one flat row-major array; remembers its row length so that the file shows its rows."""
+
+    def __init__(self, matrix: torch.Tensor):
+        super().__init__(matrix.detach().reshape(-1).tolist())
+        self.length = matrix.shape[1]
+
+
+def format_json(record) -> str:
+    """One key a line, long arrays broken into short lines (a matrix into its rows); numbers round-trip."""
+    lines = []
+    for key, value in record.items():
+        text = json.dumps(value, allow_nan=False)
+        if isinstance(value, list) and len(text) > 90:
+            step = getattr(value, "length", 8 if isinstance(value[0], (int, list)) else 4)
+            pieces = [", ".join(json.dumps(v, allow_nan=False) for v in value[i:i + step])
+                      for i in range(0, len(value), step)]
+            text = "[\n    " + ",\n    ".join(pieces) + "\n  ]"
+        lines.append(f"  {json.dumps(key)}: {text}")
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def write(folder: pathlib.Path, record, gradient: np.ndarray) -> None:
+    (folder / f"{record['name']}.json").write_text(format_json(record))
+    if record["gradient_file"]:
+        np.save(folder / record["gradient_file"], gradient.astype("<f8"))
+
+
+def differences(folder: pathlib.Path, record, gradient: np.ndarray):
+    """Names of what differs from the stored files: numbers by more than 1e-10 of the largest in their array."""
+    stored = json.loads((folder / f"{record['name']}.json").read_text())
+
+    def same(a, b):
+        a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
+        return a.shape == b.shape and np.abs(a - b).max() <= 1e-10 * max(1.0, np.abs(b).max())
+
+    for key in sorted(record.keys() | stored.keys()):
+        found, expected = record.get(key), stored.get(key)
+        numeric = isinstance(expected, float) or (isinstance(expected, list) and not isinstance(expected[0], str))
+        if not (same(found, expected) if numeric and found is not None else found == expected):
+            yield key
+    if record["gradient_file"] and not same(gradient, np.load(folder / record["gradient_file"])):
+        yield record["gradient_file"]
+
+
+def main() -> int:
+    arguments = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    arguments.add_argument("--check", action="store_true", help="compare with the stored files, write nothing")
+    arguments.add_argument("--folder", type=pathlib.Path, default=HERE, help="where the files are (%(default)s)")
+    options = arguments.parse_args()
+    torch.set_num_threads(1)
+    failed = 0
+    for golden_case in CASES:
+        record, gradient = evaluate(golden_case)
+        if options.check:
+            different = list(differences(options.folder, record, gradient))
+            failed += bool(different)
+            print(f"{record['name']}: {'differs in ' + ', '.join(different) if different else 'same'}")
+        else:
+            write(options.folder, record, gradient)
+            print(f"{record['name']}: {record['parameters']} parameters, loss {record['loss']!r}")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,222 @@
+"""The dense conditional flow written a second time, in PyTorch, with gradients by autograd.
+
+It shares no code with the C library: it is the independent witness that the golden values come from.
+Everything is a plain function of (Flow, parameters, points); parameters are a dict name -> tensor in flat order.
+
+    F : u = (x, y) -> v = (z, y'),   a chain of coupling layers, log-determinants per sample (n,)
+
+One layer, with mask m in {0,1}^D; u1 = u[m == 0] is kept, u2 = u[m == 1] is transformed:
+    a = s * tanh(A(u1)[:, :m2])      b = B(u1)
+    affine:  v2   = exp(a) * u2 + b
+    shear:   v2_i = exp(a_i) * u2_i + sum_{j<i} L_ij u2_j + b_i,   L = A(u1)[:, m2:] in row order (1,0) (2,0) (2,1) ...
+    log|det| = sum_i a_i
+"""
+import math
+from dataclasses import dataclass
+from typing import Dict, List, Tuple
+
+import numpy as np
+import torch
+
+Parameters = Dict[str, torch.Tensor]
+LEAKY_SLOPE = 0.3
+
+
+@dataclass(frozen=True)
+class Flow:
+    dim_x: int
+    dim_y: int  # 0: plain or rule
+    law: str  # "affine" or "shear"
+    depth: int  # hidden layers of each network
+    width: int  # units of each hidden layer
+    masks: Tuple[Tuple[int, ...], ...]  # (layers, D); 1 = transformed
+
+    @property
+    def dim(self) -> int:
+        return self.dim_x + self.dim_y
+
+
+def split(mask) -> Tuple[List[int], List[int]]:
+    """Indices of the kept and of the transformed elements, both increasing."""
+    return [i for i, m in enumerate(mask) if not m], [i for i, m in enumerate(mask) if m]
+
+
+def a_outputs(law: str, transformed: int) -> int:
+    below_diagonal = transformed * (transformed - 1) // 2
+    return transformed + (below_diagonal if law == "shear" else 0)
+
+
+def parameter_layout(flow: Flow) -> List[Tuple[str, Tuple[int, ...]]]:
+    """(name, shape) in flat order: a layer's s, then network A, then B; weights are (in, out), row-major."""
+    layout = []
+    for layer, mask in enumerate(flow.masks):
+        kept, moved = split(mask)
+        layout.append((f"layer.{layer:03d}.s", (1,)))
+        for net, outputs in (("A", a_outputs(flow.law, len(moved))), ("B", len(moved))):
+            sizes = [len(kept)] + [flow.width] * flow.depth + [outputs]
+            for i, (fan_in, fan_out) in enumerate(zip(sizes, sizes[1:])):
+                layout.append((f"layer.{layer:03d}.{net}.{i:02d}.w", (fan_in, fan_out)))
+                layout.append((f"layer.{layer:03d}.{net}.{i:02d}.b", (fan_out,)))
+    return layout
+
+
+# ---- numbers that both sides can compute -----------------------------------------------------------------
+
+def splitmix_uniform(seed: int, count: int, first: int = 0) -> np.ndarray:
+    """u_k in [0, 1) for k = first .. first + count - 1: the top 53 bits of splitmix64's k-th output."""
+    golden, mul1, mul2 = (np.uint64(c) for c in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+    k = np.arange(first, first + count, dtype=np.uint64)
+    z = np.uint64(seed) + (k + np.uint64(1)) * golden  # modulo 2^64
+    z = (z ^ (z >> np.uint64(30))) * mul1
+    z = (z ^ (z >> np.uint64(27))) * mul2
+    z = z ^ (z >> np.uint64(31))
+    return (z >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+
+def splitmix_symmetric(seed: int, count: int, first: int = 0) -> np.ndarray:
+    """2u - 1, in [-1, 1)."""
+    return 2.0 * splitmix_uniform(seed, count, first) - 1.0
+
+
+def formula_parameters(flow: Flow, seed: int) -> Parameters:
+    """With c = 2u - 1 by flat index: s = 1 + 0.2c, bias = 0.05c, weight = gain sqrt(3 / fan_in) c;
+    the gain is 1 for hidden layers and 0.1 for the output layer. Float64 leaves that require gradients."""
+    parameters, first = {}, 0
+    for name, shape in parameter_layout(flow):
+        count = math.prod(shape)
+        c = splitmix_symmetric(seed, count, first)
+        if name.endswith(".s"):
+            values = 1.0 + 0.2 * c
+        elif name.endswith(".b"):
+            values = 0.05 * c
+        else:
+            is_output = int(name.split(".")[3]) == flow.depth
+            values = (0.1 if is_output else 1.0) * math.sqrt(3.0 / shape[0]) * c
+        parameters[name] = torch.from_numpy(values.reshape(shape)).requires_grad_(True)
+        first += count
+    return parameters
+
+
+def formula_points(n: int, dim: int, seed: int) -> torch.Tensor:
+    """Points (n, dim), each element 2(2u - 1), row-major."""
+    return torch.from_numpy(2.0 * splitmix_symmetric(seed, n * dim).reshape(n, dim))
+
+
+# ---- the flow --------------------------------------------------------------------------------------------
+
+def dense(flow: Flow, parameters: Parameters, prefix: str, h: torch.Tensor) -> torch.Tensor:
+    """depth times (h W + b, Leaky ReLU), then a linear output."""
+    for i in range(flow.depth + 1):
+        h = h @ parameters[f"{prefix}.{i:02d}.w"] + parameters[f"{prefix}.{i:02d}.b"]
+        if i < flow.depth:
+            h = torch.nn.functional.leaky_relu(h, LEAKY_SLOPE)
+    return h
+
+
+def coupling_terms(flow: Flow, parameters: Parameters, layer: int, u1: torch.Tensor, transformed: int):
+    """a (n, m2), b (n, m2) and, for shear, the entries below the diagonal (n, m2 (m2 - 1) / 2)."""
+    prefix = f"layer.{layer:03d}"
+    raw = dense(flow, parameters, f"{prefix}.A", u1)
+    a = parameters[f"{prefix}.s"] * torch.tanh(raw[:, :transformed])
+    return a, dense(flow, parameters, f"{prefix}.B", u1), raw[:, transformed:]
+
+
+def row(below: torch.Tensor, i: int) -> torch.Tensor:
+    """Entries L_i0 .. L_i,i-1 of the strictly lower triangle, (n, i)."""
+    start = i * (i - 1) // 2
+    return below[:, start:start + i]
+
+
+def merge(mask, part1: torch.Tensor, part2: List[torch.Tensor]) -> torch.Tensor:
+    """The state (n, D) from the kept part (n, k) and the transformed columns (m2 of (n,))."""
+    kept, moved = iter(part1.unbind(1)), iter(part2)
+    return torch.stack([next(moved) if m else next(kept) for m in mask], dim=1)
+
+
+def layer_forward(flow: Flow, parameters: Parameters, layer: int, u: torch.Tensor):
+    mask = flow.masks[layer]
+    kept, moved = split(mask)
+    u1, u2 = u[:, kept], u[:, moved]
+    a, b, below = coupling_terms(flow, parameters, layer, u1, len(moved))
+    v2 = []
+    for i in range(len(moved)):
+        v_i = torch.exp(a[:, i]) * u2[:, i] + b[:, i]
+        if flow.law == "shear":
+            v_i = v_i + (row(below, i) * u2[:, :i]).sum(1)
+        v2.append(v_i)
+    return merge(mask, u1, v2), a.sum(1)
+
+
+def layer_inverse(flow: Flow, parameters: Parameters, layer: int, v: torch.Tensor):
+    mask = flow.masks[layer]
+    kept, moved = split(mask)
+    v1, v2 = v[:, kept], v[:, moved]
+    a, b, below = coupling_terms(flow, parameters, layer, v1, len(moved))
+    u2: List[torch.Tensor] = []
+    for i in range(len(moved)):
+        rest = v2[:, i] - b[:, i]
+        if flow.law == "shear":  # forward substitution
+            for j in range(i):
+                rest = rest - row(below, i)[:, j] * u2[j]
+        u2.append(rest * torch.exp(-a[:, i]))
+    return merge(mask, v1, u2), a.sum(1)
+
+
+def forward(flow: Flow, parameters: Parameters, u: torch.Tensor):
+    """Data -> latent: v = F(u) (n, D) and log|det J_F(u)| (n,)."""
+    logdet = u.new_zeros(u.shape[0])
+    for layer in range(len(flow.masks)):
+        u, layer_logdet = layer_forward(flow, parameters, layer, u)
+        logdet = logdet + layer_logdet
+    return u, logdet
+
+
+def inverse(flow: Flow, parameters: Parameters, v: torch.Tensor):
+    """Latent -> data: u = F^{-1}(v) (n, D) and log|det J_F(u)| (n,), the determinant of *data -> latent*."""
+    logdet = v.new_zeros(v.shape[0])
+    for layer in reversed(range(len(flow.masks))):
+        v, layer_logdet = layer_inverse(flow, parameters, layer, v)
+        logdet = logdet + layer_logdet
+    return v, logdet
+
+
+# ---- objectives: terms whose sum is the loss -------------------------------------------------------------
+
+DISTANCES = {
+    "l1": lambda difference: difference.abs().sum(1),
+    "l2": lambda difference: difference.square().sum(1),
+}
+
+RULES = {
+    "circle": lambda x, size: (x.square().sum(1) - size**2).abs(),
+    "diamond": lambda x, size: (x[:, 0].abs() + x[:, 1].abs() - size).abs(),
+    "line": lambda x, size: (x[:, 0] + x[:, 1]).abs(),
+    "cross": lambda x, size: (x[:, 0] * x[:, 1]).abs(),
+    "parabola": lambda x, size: (x[:, 1] - x[:, 0].square()).abs(),
+}
+
+
+def data_terms(flow: Flow, parameters: Parameters, u: torch.Tensor, weight: float, distance: str):
+    """Joint, fixed and (with dim_y = 0) plain objective; returns v, logdet and the terms
+        z:      mean( 1/2 |z|^2 + dim_x/2 log 2 pi )
+        y:      mean( weight * d(y', y) )       y is a target here: no gradient flows into u through it
+        logdet: mean( -log|det J_F| )
+    """
+    v, logdet = forward(flow, parameters, u)
+    z, y_prime = v[:, :flow.dim_x], v[:, flow.dim_x:]
+    y = u[:, flow.dim_x:].detach()
+    terms = {
+        "z": (0.5 * z.square().sum(1) + 0.5 * flow.dim_x * math.log(2.0 * math.pi)).mean(),
+        "y": (weight * DISTANCES[distance](y_prime - y)).mean(),
+        "logdet": -logdet.mean(),
+    }
+    return v, logdet, terms
+
+
+def rule_terms(flow: Flow, parameters: Parameters, z: torch.Tensor, weight: float, rule: str, size: float):
+    """Training by rule; returns x = F^{-1}(z), log|det J_F(x)| and the terms
+        rule:   mean( weight * d(x) )
+        logdet: mean( log|det J_F(x)| )         = mean( -log|det J_{F^-1}(z)| )
+    """
+    x, logdet = inverse(flow, parameters, z)
+    return x, logdet, {"rule": (weight * RULES[rule](x, size)).mean(), "logdet": logdet.mean()}

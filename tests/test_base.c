@@ -1,0 +1,566 @@
+/* Tests of src/base: context, memory, numbers as text, random numbers, threads, files. */
+#include "test.h"
+
+#include "base/context.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "base/threads.h"
+
+#include <dirent.h>
+#include <locale.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static jf_context *new_context(void) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    return ctx;
+}
+
+/* ---- context ---- */
+
+static void collect(void *user, const char *line) {
+    text_add(user, "%s|", line);
+}
+
+TEST(context__keeps_the_last_message) {
+    jf_context *ctx = new_context();
+    CHECK_TEXT(jf_context_error(ctx), "");
+    CHECK_STATUS(jf_fail(ctx, JF_ERROR_SHAPE, "found %d", 7), JF_ERROR_SHAPE);
+    CHECK_TEXT(jf_context_error(ctx), "found 7");
+    CHECK_STATUS(jf_fail(ctx, JF_ERROR_IO, "file: %s", jf_context_error(ctx)), JF_ERROR_IO);
+    CHECK_TEXT(jf_context_error(ctx), "file: found 7");
+    jf_context_free(ctx);
+}
+
+TEST(context__marks_a_message_that_was_cut) {
+    jf_context *ctx = new_context();
+    char *longest = malloc(10001);
+    memset(longest, 'x', 10000);
+    longest[10000] = '\0';
+    jf_fail(ctx, JF_ERROR_IO, "%s", longest);
+    size_t length = strlen(jf_context_error(ctx));
+    CHECK(length > 100 && length < 10000);
+    CHECK_TEXT(jf_context_error(ctx) + length - 4, "x...");
+    free(longest);
+    jf_context_free(ctx);
+}
+
+TEST(context__log_lines_reach_the_callback_and_nobody_else) {
+    jf_context *ctx = new_context();
+    text lines = {0};
+    jf_log(ctx, "lost");
+    jf_context_set_log(ctx, collect, &lines);
+    jf_log(ctx, "epoch %d", 3);
+    jf_log(ctx, "done");
+    jf_context_set_log(ctx, NULL, NULL);
+    jf_log(ctx, "lost too");
+    CHECK_TEXT(lines.chars, "epoch 3|done|");
+    text_free(&lines);
+    jf_context_free(ctx);
+}
+
+TEST(status__every_code_has_its_name_and_text) {
+    CHECK_TEXT(jf_status_name(JF_ERROR_NUMERIC), "JF_ERROR_NUMERIC");
+    CHECK_TEXT(jf_status_name(JF_STOPPED), "JF_STOPPED");
+    CHECK_TEXT(jf_status_text(JF_OK), "success");
+    CHECK_TEXT(jf_status_name((jf_status)-99), "JF_ERROR_UNKNOWN");
+}
+
+/* ---- memory ---- */
+
+TEST(memory__comes_zeroed_and_never_as_null) {
+    jf_context *ctx = new_context();
+    double *values = NULL;
+    CHECK_STATUS(MEM_NEW(ctx, &values, 1000), JF_OK);
+    for (int i = 0; i < 1000; i++) CHECK(values[i] == 0);
+    free(values);
+    CHECK_STATUS(MEM_NEW(ctx, &values, 0), JF_OK);
+    CHECK(values != NULL);
+    free(values);
+    jf_context_free(ctx);
+}
+
+TEST(memory__refuses_sizes_that_overflow) {
+    jf_context *ctx = new_context();
+    double *values = (double *)ctx;
+    CHECK_STATUS(MEM_NEW(ctx, &values, SIZE_MAX / 4), JF_ERROR_MEMORY);
+    CHECK(values == NULL);
+    CHECK_HAS(jf_context_error(ctx), "not enough memory");
+    CHECK_STATUS(mem_alloc(ctx, &values, SIZE_MAX, 1), JF_ERROR_MEMORY);
+    jf_context_free(ctx);
+}
+
+TEST(text__grows_and_stays_terminated) {
+    text t = {0};
+    text_add_chars(&t, "", 0);
+    CHECK_TEXT(t.chars, "");
+    for (int i = 0; i < 1000; i++) text_add(&t, "%d,", i % 10);
+    text_add_chars(&t, "end of it", 3);
+    CHECK(t.length == 2003);
+    CHECK(strlen(t.chars) == 2003);
+    CHECK_TEXT(t.chars + 1990, "5,6,7,8,9,end");
+    CHECK_STATUS(text_check(NULL, &t), JF_OK);
+    text_free(&t);
+    CHECK(t.chars == NULL && t.length == 0);
+}
+
+TEST(text__remembers_that_something_was_lost) {
+    jf_context *ctx = new_context();
+    text t = {0};
+    text_add(&t, "kept");
+    text_add_chars(&t, "x", SIZE_MAX - 2);
+    text_add(&t, "ignored");
+    CHECK_STATUS(text_check(ctx, &t), JF_ERROR_MEMORY);
+    CHECK_TEXT(t.chars, "kept");
+    text_free(&t);
+    jf_context_free(ctx);
+}
+
+/* ---- numbers as text ---- */
+
+TEST(number__reads_decimals_and_nothing_else) {
+    double v = 0;
+    CHECK(number_parse("-12.5e-1", &v) && v == -1.25);
+    CHECK(number_parse("+.5", &v) && v == 0.5);
+    CHECK(number_parse("3.", &v) && v == 3);
+    CHECK(number_parse("-Inf", &v) && isinf(v) && v < 0);
+    CHECK(number_parse("infinity", &v) && isinf(v));
+    CHECK(number_parse("NaN", &v) && isnan(v));
+    static const char *const wrong[] = {"",    " 1",   "1 ",     "0x10", "1,5",   "e5",    ".",  "-",
+                                        "--1", "1e5x", "nan(1)", "in",   "infin", "1.2.3", "+-1"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        if (number_parse(wrong[i], &v)) test_fail(__FILE__, __LINE__, "\"%s\" was read as %g", wrong[i], v);
+    CHECK(number_scan("1.5;2", &v) == 3 && v == 1.5);
+}
+
+TEST(number__reads_whole_numbers_that_fit) {
+    long long v = 0;
+    CHECK(number_parse_int("-42", &v) && v == -42);
+    CHECK(number_parse_int("9223372036854775807", &v) && v == INT64_MAX);
+    CHECK(!number_parse_int("9223372036854775808", &v));
+    CHECK(!number_parse_int("1.0", &v) && !number_parse_int("", &v) && !number_parse_int(" 1", &v));
+    CHECK(!number_parse_int("0x1", &v) && !number_parse_int("1e3", &v));
+}
+
+TEST(number__is_the_same_in_every_locale) {
+    static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "de_DE", "fr_FR"};
+    const char *set = NULL;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !set; i++) set = setlocale(LC_NUMERIC, names[i]);
+    if (!set) SKIP("no locale with a decimal comma is installed");
+    char theirs[16], ours[16];
+    snprintf(theirs, sizeof theirs, "%g", 1.5);
+    number_print(ours, sizeof ours, "%g", 1.5);
+    double v = 0;
+    int read = number_parse("2.5", &v);
+    text t = {0};
+    text_add(&t, "%.2f", 0.25);
+    char after[16];
+    snprintf(after, sizeof after, "%g", 1.5);
+    setlocale(LC_NUMERIC, "C");
+    CHECK_TEXT(theirs, "1,5");
+    CHECK_TEXT(ours, "1.5");
+    CHECK(read && v == 2.5);
+    CHECK_TEXT(t.chars, "0.25");
+    CHECK_TEXT(after, "1,5"); /* the host's locale is untouched */
+    text_free(&t);
+}
+
+/* ---- random numbers ---- */
+
+TEST(random__bits_are_those_of_philox_4x32_10) {
+    /* known answers of Random123; counter and key word by word */
+    static const struct {
+        uint32_t counter[4], key[2], block[4];
+    } known[] = {
+        {{0, 0, 0, 0}, {0, 0}, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+        {{~0u, ~0u, ~0u, ~0u}, {~0u, ~0u}, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+        {{0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344},
+         {0xa4093822, 0x299f31d0},
+         {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        rng r = rng_stream((rng_key){0}, 0);
+        memcpy(r.counter, known[i].counter, sizeof r.counter);
+        memcpy(r.key, known[i].key, sizeof r.key);
+        for (int w = 0; w < 4; w++) CHECK(rng_bits(&r) == known[i].block[w]);
+    }
+}
+
+TEST(random__seed_sample_purpose_and_epoch_have_their_places_in_the_counter) {
+    rng_key key = {
+        .seed = 0x299f31d0a4093822u, .purpose = 0x03707344u >> 26, .epoch = 0x03707344u & 0x3ffffffu};
+    rng r = rng_stream(key, 0x13198a2e85a308d3u);
+    r.counter[0] = 0x243f6a88u;
+    CHECK(rng_bits(&r) == 0xd16cfe09u && rng_bits(&r) == 0x94fdccebu);
+    CHECK(rng_bits(&r) == 0x5001e420u && rng_bits(&r) == 0x24126ea1u);
+}
+
+TEST(random__every_part_of_the_key_changes_the_stream) {
+    rng_key base = {.seed = 1, .purpose = RNG_TEST, .epoch = 1};
+    rng_key keys[] = {base, base, base, base, base, base, base};
+    uint64_t samples[] = {1, 2, (uint64_t)1 << 32 | 1, 1, 1, 1, 1};
+    keys[3].seed = 2;
+    keys[4].seed = (uint64_t)1 << 32 | 1;
+    keys[5].purpose = RNG_JUDGE;
+    keys[6].epoch = 2;
+    uint32_t first[7];
+    for (int i = 0; i < 7; i++) {
+        rng r = rng_stream(keys[i], samples[i]);
+        first[i] = rng_bits(&r);
+        for (int j = 0; j < i; j++) CHECK(first[i] != first[j]);
+    }
+}
+
+TEST(random__a_stream_is_the_same_in_whatever_order_streams_are_drawn) {
+    rng_key key = {.seed = 12345, .purpose = RNG_TEST, .epoch = 3};
+    double forward[50][3];
+    for (int i = 0; i < 50; i++) {
+        rng r = rng_stream(key, (uint64_t)i);
+        for (int j = 0; j < 3; j++) forward[i][j] = rng_normal(&r);
+    }
+    for (int i = 49; i >= 0; i--) {
+        rng r = rng_stream(key, (uint64_t)i);
+        for (int j = 0; j < 3; j++) CHECK(rng_normal(&r) == forward[i][j]);
+    }
+}
+
+TEST(random__a_copied_stream_goes_on_from_where_it_was) {
+    rng a = rng_stream((rng_key){.seed = 9, .purpose = RNG_TEST}, 4);
+    (void)rng_bits(&a);
+    (void)rng_normal(&a);
+    rng b = a;
+    for (int i = 0; i < 20; i++) CHECK(rng_normal(&a) == rng_normal(&b));
+}
+
+TEST(random__uniforms_have_the_moments_of_the_uniform_law) {
+    rng r = rng_stream((rng_key){.seed = 7, .purpose = RNG_TEST}, 0);
+    enum { N = 200000 };
+    double sum = 0, squares = 0, lag = 0, last = 0.5;
+    for (int i = 0; i < N; i++) {
+        double u = rng_uniform(&r);
+        CHECK(u > 0 && u < 1);
+        sum += u;
+        squares += (u - 0.5) * (u - 0.5);
+        lag += (u - 0.5) * (last - 0.5);
+        last = u;
+    }
+    CHECK_NEAR(sum / N, 0.5, 5 * 0.2887 / sqrt(N));
+    CHECK_NEAR(squares / N, 1.0 / 12, 5 * 0.0745 / sqrt(N));
+    CHECK_NEAR(lag / N, 0, 5 * (1.0 / 12) / sqrt(N));
+}
+
+TEST(random__extreme_bits_still_give_uniforms_inside_the_interval) {
+    rng r = {.used = 0, .block = {~0u, ~0u, 0, 0}};
+    double high = rng_uniform(&r), low = rng_uniform(&r);
+    CHECK(high < 1 && high > 1 - 1e-15);
+    CHECK(low > 0 && low < 1e-15);
+    rng edge = {.used = 0, .block = {0, 0, 0, 0}};
+    CHECK(isfinite(rng_normal(&edge)));
+}
+
+TEST(random__normals_have_the_moments_of_the_normal_law) {
+    rng r = rng_stream((rng_key){.seed = 11, .purpose = RNG_TEST}, 0);
+    enum { N = 200000 };
+    double m1 = 0, m2 = 0, m3 = 0, m4 = 0, pair = 0, previous = 0;
+    for (int i = 0; i < N; i++) {
+        double z = rng_normal(&r);
+        m1 += z;
+        m2 += z * z;
+        m3 += z * z * z;
+        m4 += z * z * z * z;
+        pair += z * previous;
+        previous = z;
+    }
+    CHECK_NEAR(m1 / N, 0, 5 / sqrt(N));
+    CHECK_NEAR(m2 / N, 1, 5 * sqrt(2.0 / N));
+    CHECK_NEAR(m3 / N, 0, 5 * sqrt(15.0 / N));
+    CHECK_NEAR(m4 / N, 3, 5 * sqrt(96.0 / N));
+    CHECK_NEAR(pair / N, 0, 5 / sqrt(N));
+}
+
+TEST(random__below_is_even_and_stays_below) {
+    rng r = rng_stream((rng_key){.seed = 3, .purpose = RNG_TEST}, 0);
+    int counts[7] = {0};
+    for (int i = 0; i < 70000; i++) {
+        uint32_t n = rng_below(&r, 7);
+        CHECK(n < 7);
+        counts[n]++;
+    }
+    for (int i = 0; i < 7; i++) CHECK_NEAR(counts[i], 10000, 5 * sqrt(10000));
+    CHECK(rng_below(&r, 1) == 0);
+    CHECK(rng_below(&r, 0) == 0);
+    /* With n = 3 * 2^30 a biased method gives the lower third twice as often as each of the others. */
+    int lower = 0;
+    for (int i = 0; i < 30000; i++) lower += rng_below(&r, 3u << 30) < 1u << 30;
+    CHECK_NEAR(lower, 10000, 5 * sqrt(30000 * 2.0 / 9));
+}
+
+TEST(random__range_covers_its_interval) {
+    rng r = rng_stream((rng_key){.seed = 5, .purpose = RNG_TEST}, 0);
+    double least = 1e9, most = -1e9;
+    for (int i = 0; i < 10000; i++) {
+        double v = rng_range(&r, -2, 6);
+        least = v < least ? v : least;
+        most = v > most ? v : most;
+    }
+    CHECK(least > -2 && least < -1.98);
+    CHECK(most < 6 && most > 5.98);
+}
+
+TEST(random__shuffle_gives_every_order_equally_often) {
+    int counts[6] = {0};
+    for (uint64_t i = 0; i < 12000; i++) {
+        rng r = rng_stream((rng_key){.seed = 8, .purpose = RNG_TEST}, i);
+        int items[3] = {0, 1, 2};
+        rng_shuffle(&r, items, 3);
+        CHECK((1 << items[0] | 1 << items[1] | 1 << items[2]) == 7);
+        counts[items[0] * 2 + (items[1] > items[2])]++;
+    }
+    for (int i = 0; i < 6; i++) CHECK_NEAR(counts[i], 2000, 5 * sqrt(2000));
+}
+
+/* ---- threads ---- */
+
+typedef struct tally {
+    int runs[1000];        /* plain: each element is written by one task; the pool orders it for the reader */
+    atomic_int working[8]; /* tasks a worker is running right now */
+    atomic_int wrong_worker; /* tasks run by a worker that does not exist, or two at once by one */
+    int threads;
+} tally;
+
+static void count_task(void *arg, int task, int worker) {
+    tally *t = arg;
+    if (worker < 0 || worker >= t->threads || atomic_fetch_add(&t->working[worker], 1) != 0)
+        atomic_fetch_add(&t->wrong_worker, 1);
+    t->runs[task]++;
+    if (worker >= 0 && worker < t->threads) atomic_fetch_sub(&t->working[worker], 1);
+}
+
+TEST(pool__runs_each_task_once_with_any_number_of_threads) {
+    jf_context *ctx = new_context();
+    static const int sizes[] = {0, 1, 2, 3, 7, 64, 1000};
+    for (int threads = 1; threads <= 5; threads++) {
+        thread_pool *pool = NULL;
+        CHECK_STATUS(pool_create(ctx, &pool, threads), JF_OK);
+        CHECK(pool_threads(pool) == threads);
+        for (int round = 0; round < 210; round++) {
+            int tasks = sizes[round % 7];
+            tally *t = calloc(1, sizeof *t);
+            t->threads = threads;
+            pool_run(pool, tasks, count_task, t);
+            for (int i = 0; i < 1000; i++) CHECK(t->runs[i] == (i < tasks));
+            CHECK(t->wrong_worker == 0);
+            free(t);
+            if (round % 70 == 69) usleep(2000); /* let the workers fall asleep */
+        }
+        pool_free(pool);
+    }
+    jf_context_free(ctx);
+}
+
+static void meet(void *arg, int task, int worker) {
+    (void)task, (void)worker;
+    atomic_int *here = arg;
+    atomic_fetch_add(here, 1);
+    for (int i = 0; i < 5000 && atomic_load(here) < 3; i++) usleep(1000);
+}
+
+TEST(pool__threads_work_at_the_same_time) {
+    jf_context *ctx = new_context();
+    thread_pool *pool = NULL;
+    CHECK_STATUS(pool_create(ctx, &pool, 3), JF_OK);
+    atomic_int here = 0;
+    pool_run(pool, 3, meet, &here); /* each task waits for the two others */
+    CHECK(atomic_load(&here) == 3);
+    pool_free(pool);
+    jf_context_free(ctx);
+}
+
+static void nap(void *arg, int task, int worker) {
+    (void)worker;
+    if (task > 0) usleep(3000);
+    ((int *)arg)[task] = task + 1;
+}
+
+TEST(pool__caller_sleeps_until_the_slowest_task_is_done) {
+    jf_context *ctx = new_context();
+    thread_pool *pool = NULL;
+    CHECK_STATUS(pool_create(ctx, &pool, 4), JF_OK);
+    for (int round = 0; round < 10; round++) {
+        int done[4] = {0};
+        pool_run(pool, 4, nap, done);
+        for (int i = 0; i < 4; i++) CHECK(done[i] == i + 1);
+    }
+    pool_free(pool);
+    jf_context_free(ctx);
+}
+
+TEST(pool__refuses_impossible_numbers_of_threads) {
+    jf_context *ctx = new_context();
+    thread_pool *pool = NULL;
+    CHECK_STATUS(pool_create(ctx, &pool, 0), JF_ERROR_ARGUMENT);
+    CHECK(pool == NULL);
+    CHECK_HAS(jf_context_error(ctx), "found 0, expected 1 to");
+    CHECK_STATUS(pool_create(ctx, &pool, 1 << 20), JF_ERROR_ARGUMENT);
+    pool_free(NULL);
+    CHECK(threads_available() >= 1);
+    jf_context_free(ctx);
+}
+
+/* ---- files ---- */
+
+static int entries_in(const char *folder) {
+    int count = 0;
+    DIR *d = opendir(folder);
+    CHECK(d != NULL);
+    for (struct dirent *e = readdir(d); e; e = readdir(d))
+        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(d);
+    return count;
+}
+
+TEST(file__write_then_read_gives_the_same_bytes) {
+    jf_context *ctx = new_context();
+    char bytes[5000];
+    for (size_t i = 0; i < sizeof bytes; i++) bytes[i] = (char)(i * 31);
+    const char *path = test_path("some file.bin");
+    CHECK_STATUS(file_write(ctx, path, bytes, sizeof bytes), JF_OK);
+    char *read = NULL;
+    size_t size = 0;
+    CHECK_STATUS(file_read(ctx, &read, &size, path, sizeof bytes), JF_OK);
+    CHECK(size == sizeof bytes && memcmp(read, bytes, size) == 0 && read[size] == '\0');
+    free(read);
+    CHECK_STATUS(file_write(ctx, path, NULL, 0), JF_OK);
+    CHECK_STATUS(file_read(ctx, &read, &size, path, 10), JF_OK);
+    CHECK(size == 0 && read[0] == '\0');
+    free(read);
+    jf_context_free(ctx);
+}
+
+TEST(file__write_leaves_no_temporary_files) {
+    jf_context *ctx = new_context();
+    for (int i = 0; i < 3; i++) CHECK_STATUS(file_write(ctx, test_path("a.txt"), "abc", 3), JF_OK);
+    CHECK(entries_in(test_folder()) == 1);
+    CHECK_STATUS(file_make_folder(ctx, test_path("b.txt")), JF_OK);
+    CHECK_STATUS(file_write(ctx, test_path("b.txt"), "abc", 3), JF_ERROR_IO);
+    CHECK_HAS(jf_context_error(ctx), "b.txt: is a folder");
+    CHECK(entries_in(test_folder()) == 2);
+    jf_context_free(ctx);
+}
+
+TEST(file__write_keeps_links_and_permissions) {
+    jf_context *ctx = new_context();
+    const char *path = test_path("real"), *link = test_path("link");
+    CHECK_STATUS(file_write(ctx, path, "old", 3), JF_OK);
+    CHECK(chmod(path, 0640) == 0);
+    CHECK(symlink(path, link) == 0);
+    CHECK_STATUS(file_write(ctx, link, "newer", 5), JF_OK);
+    struct stat info;
+    CHECK(lstat(link, &info) == 0 && S_ISLNK(info.st_mode));
+    CHECK(stat(path, &info) == 0 && info.st_size == 5 && (info.st_mode & 0777) == 0640);
+    jf_context_free(ctx);
+}
+
+TEST(file__write_to_a_device_does_not_replace_it) {
+    jf_context *ctx = new_context();
+    CHECK_STATUS(file_write(ctx, "/dev/null", "abc", 3), JF_OK);
+    struct stat info;
+    CHECK(stat("/dev/null", &info) == 0 && S_ISCHR(info.st_mode));
+    if (file_exists("/dev/full")) {
+        CHECK_STATUS(file_write(ctx, "/dev/full", "abc", 3), JF_ERROR_IO);
+        CHECK_HAS(jf_context_error(ctx), "/dev/full: could not be written: No space left on device");
+    }
+    jf_context_free(ctx);
+}
+
+TEST(file__errors_name_the_path_and_the_reason) {
+    jf_context *ctx = new_context();
+    char *read = NULL;
+    size_t size = 0;
+    CHECK_STATUS(file_read(ctx, &read, &size, "/nowhere/x", 10), JF_ERROR_IO);
+    CHECK_TEXT(jf_context_error(ctx), "/nowhere/x: could not be opened: No such file or directory");
+    CHECK(read == NULL);
+    CHECK_STATUS(file_read(ctx, &read, &size, test_folder(), 10), JF_ERROR_IO);
+    CHECK_HAS(jf_context_error(ctx), "is a folder; expected a file");
+    CHECK_STATUS(file_write(ctx, "/nowhere/x", "a", 1), JF_ERROR_IO);
+    CHECK_TEXT(jf_context_error(ctx), "/nowhere/x: could not be created: No such file or directory");
+    CHECK_STATUS(file_write(ctx, test_path("eleven"), "12345678901", 11), JF_OK);
+    CHECK_STATUS(file_read(ctx, &read, &size, test_path("eleven"), 10), JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(ctx), "eleven: too large; expected at most 10 bytes");
+    CHECK_STATUS(file_read(ctx, &read, &size, "/dev/zero", 100000), JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(ctx), "/dev/zero: too large");
+    jf_context_free(ctx);
+}
+
+TEST(file__makes_folders_with_their_parents) {
+    jf_context *ctx = new_context();
+    CHECK_STATUS(file_make_folder(ctx, test_path("a/b//c/")), JF_OK);
+    CHECK(file_is_folder(test_path("a/b/c")));
+    CHECK_STATUS(file_make_folder(ctx, test_path("a/b/c")), JF_OK);
+    CHECK_STATUS(file_write(ctx, test_path("a/file"), "", 0), JF_OK);
+    CHECK_STATUS(file_make_folder(ctx, test_path("a/file")), JF_ERROR_IO);
+    CHECK_HAS(jf_context_error(ctx), "a/file: is a file; expected a folder");
+    CHECK_STATUS(file_make_folder(ctx, test_path("a/file/below")), JF_ERROR_IO);
+    CHECK_STATUS(file_make_folder(ctx, ""), JF_ERROR_ARGUMENT);
+    CHECK(!file_is_folder(test_path("a/file")) && file_exists(test_path("a/file")));
+    jf_context_free(ctx);
+}
+
+TEST(file__names_are_joined_and_taken_apart) {
+    jf_context *ctx = new_context();
+    static const char *const cases[][3] = {
+        {"a", "b", "a/b"}, {"a/", "b", "a/b"}, {"", "b", "b"}, {"/", "b", "/b"}};
+    for (int i = 0; i < 4; i++) {
+        char *joined = NULL;
+        CHECK_STATUS(file_join(ctx, &joined, cases[i][0], cases[i][1]), JF_OK);
+        CHECK_TEXT(joined, cases[i][2]);
+        free(joined);
+    }
+    CHECK_TEXT(file_extension("/a.b/c.tar.gz"), ".gz");
+    CHECK_TEXT(file_extension("/a.b/c"), "");
+    CHECK_TEXT(file_extension("/a/.hidden"), "");
+    jf_context_free(ctx);
+}
+
+/* Sets a variable of the environment, or takes it away. */
+static void set_variable(const char *name, const char *value) {
+    if (value)
+        setenv(name, value, 1);
+    else
+        unsetenv(name);
+}
+
+TEST(file__data_are_looked_for_in_their_places) {
+    jf_context *ctx = new_context();
+    const char *before[] = {getenv("JOINTFLOW_DATA"), getenv("XDG_DATA_HOME")};
+    char *own = before[0] ? strdup(before[0]) : NULL, *shared = before[1] ? strdup(before[1]) : NULL;
+    CHECK_STATUS(file_make_folder(ctx, test_path("own")), JF_OK);
+    CHECK_STATUS(file_make_folder(ctx, test_path("shared/jointflow")), JF_OK);
+    CHECK_STATUS(file_write(ctx, test_path("shared/jointflow/jf-both.csv"), "", 0), JF_OK);
+    CHECK_STATUS(file_write(ctx, test_path("shared/jointflow/jf-one.csv"), "", 0), JF_OK);
+    CHECK_STATUS(file_write(ctx, test_path("own/jf-both.csv"), "", 0), JF_OK);
+    set_variable("JOINTFLOW_DATA", test_path("own"));
+    set_variable("XDG_DATA_HOME", test_path("shared"));
+    char *both = NULL, *one = NULL, *given = NULL, *none = NULL;
+    jf_status found[] = {file_find_data(ctx, &both, "jf-both.csv"), file_find_data(ctx, &one, "jf-one.csv"),
+                         file_find_data(ctx, &given, test_path("own")),
+                         file_find_data(ctx, &none, "jf-none.csv")};
+    set_variable("JOINTFLOW_DATA", own);
+    set_variable("XDG_DATA_HOME", shared);
+    for (int i = 0; i < 3; i++) CHECK_STATUS(found[i], JF_OK);
+    CHECK_TEXT(both, test_path("own/jf-both.csv"));
+    CHECK_TEXT(one, test_path("shared/jointflow/jf-one.csv"));
+    CHECK_TEXT(given, test_path("own"));
+    CHECK_STATUS(found[3], JF_ERROR_IO);
+    CHECK(none == NULL);
+    CHECK_HAS(jf_context_error(ctx), "jf-none.csv: not found; looked for jf-none.csv, ");
+    CHECK_HAS(jf_context_error(ctx), test_path("own/jf-none.csv"));
+    CHECK_HAS(jf_context_error(ctx), test_path("shared/jointflow/jf-none.csv"));
+    free(own), free(shared), free(both), free(one), free(given);
+    jf_context_free(ctx);
+}

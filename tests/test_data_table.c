@@ -1,0 +1,231 @@
+/* Data sets from files: what is kept, what is refused and how, and the order in which rows are drawn. */
+#include "base/file.h"
+#include "data/permutation.h"
+#include "data_fixture.h"
+
+/* Writes a file of the test's folder and names it in the keys of [data]. */
+static const char *keys_for(const char *name, const char *content, const char *more) {
+    static char keys[768]; /* valid until the next call */
+    FILE *out = fopen(test_path(name), "w");
+    CHECK(out);
+    CHECK(fputs(content, out) >= 0);
+    CHECK(fclose(out) == 0);
+    snprintf(keys, sizeof keys, "set = table\nfile = %s\n%s", test_path(name), more);
+    return keys;
+}
+
+/* The file is refused with this status, and the message mentions both parts. */
+static void check_refused(const char *keys, jf_status status, const char *part, const char *other) {
+    data_fixture f;
+    CHECK_STATUS(data_try_open(&f, keys), status);
+    CHECK(!f.set);
+    CHECK_HAS(jf_context_error(f.ctx), part);
+    CHECK_HAS(jf_context_error(f.ctx), other);
+    data_close(&f);
+}
+
+/* `rows` rows of (row, row^2, class row % 3) */
+static const char *squares(int rows, const char *more) {
+    static char content[65536];
+    int used = snprintf(content, sizeof content, "a,b,c\n");
+    for (int i = 0; i < rows; i++) {
+        used += snprintf(content + used, sizeof content - (size_t)used, "%d,%d,%d\n", i, i * i, i % 3);
+    }
+    return keys_for("squares.csv", content, more);
+}
+
+/* ---- what is kept ---- */
+
+TEST(table__columns_become_x_and_y_with_their_names) {
+    data_fixture f = data_open(keys_for("t.csv", "a,b,c,d\n1,2,3,4\n5,6,8,8\n9,1,1,8\n", "x = 2\ny = 1"));
+    CHECK(f.set->dim_x == 2 && f.set->dim_y == 1 && f.set->classes == 0 && f.set->rows == 3);
+    static const double x[] = {1, 2, 5, 6, 9, 1}, y[] = {3, 8, 1};
+    for (int i = 0; i < 6; i++) CHECK(f.set->row_x[i] == x[i]);
+    for (int i = 0; i < 3; i++) CHECK(f.set->row_y[i] == y[i]);
+    CHECK_TEXT(f.set->x_names[1], "b");
+    CHECK_TEXT(f.set->y_names[0], "c");
+    CHECK_NEAR(f.set->mean[0], 5, 1e-14);
+    CHECK_NEAR(f.set->deviation[0], sqrt(32 / 3.0), 1e-14);
+    CHECK_NEAR(f.set->mean[2], 4, 1e-14);
+    CHECK(isnan(dataset_entropy(f.set, -1)));
+    data_close(&f);
+}
+
+TEST(table__a_large_offset_costs_no_digits) {
+    data_fixture f = data_open(keys_for("t.csv", "1e9,1\n1000000001,2\n1000000002,4\n", "x = 2\ny = 0"));
+    CHECK_NEAR(f.set->deviation[0], sqrt(2 / 3.0), 1e-12);
+    data_close(&f);
+}
+
+TEST(table__npy_gives_the_same_as_csv) {
+    char header[128];
+    int padded = 118; /* so that 10 + length is a multiple of 64 */
+    snprintf(header, sizeof header, "%-*s\n", padded - 1,
+             "{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }");
+    const double values[] = {1, 2, 3, 5, 7, 4};
+    FILE *out = fopen(test_path("t.npy"), "wb");
+    CHECK(out);
+    fwrite("\x93NUMPY\x01\x00\x76\x00", 1, 10, out);
+    fwrite(header, 1, (size_t)padded, out);
+    fwrite(values, sizeof *values, 6, out);
+    CHECK(fclose(out) == 0);
+    char keys[512];
+    snprintf(keys, sizeof keys, "set = table\nfile = %s\nx = 1\ny = 1", test_path("t.npy"));
+    data_fixture binary = data_open(keys);
+    data_fixture plain = data_open(keys_for("t.csv", "1,2\n3,5\n7,4\n", "x = 1\ny = 1"));
+    CHECK(binary.set->rows == 3);
+    for (int i = 0; i < 3; i++) CHECK(binary.set->row_x[i] == plain.set->row_x[i]);
+    for (int i = 0; i < 3; i++) CHECK(binary.set->row_y[i] == plain.set->row_y[i]);
+    CHECK(binary.set->deviation[1] == plain.set->deviation[1]);
+    data_close(&binary);
+    data_close(&plain);
+}
+
+TEST(table__distinct_values_become_classes_in_ascending_order) {
+    data_fixture f =
+        data_open(keys_for("t.csv", "1,7\n2,-1\n3,2.5\n4,7\n5,2.5\n6,7\n", "x = 1\ny = 1\ndiscrete = yes"));
+    CHECK(f.set->classes == 3);
+    CHECK(f.set->label[0] == -1 && f.set->label[1] == 2.5 && f.set->label[2] == 7);
+    CHECK_TEXT(f.set->class_name[1], "2.5");
+    data_close(&f);
+}
+
+/* ---- what is refused ---- */
+
+TEST(table__a_value_that_is_not_finite_is_refused_by_row_and_column) {
+    check_refused(keys_for("t.csv", "a,b\n1,2\n2,3\n3,nan\n", "x = 1\ny = 1"), JF_ERROR_DATA, "row 3",
+                  "column 2 (\"b\")");
+    check_refused(keys_for("t.csv", "1,2\ninf,3\n3,4\n", "x = 1\ny = 1"), JF_ERROR_DATA, "row 2", "column 1");
+}
+
+TEST(table__columns_that_are_not_used_may_hold_anything) {
+    data_fixture f = data_open(keys_for("t.csv", "1,2,nan\n2,3,7\n3,3,7\n", "x = 1\ny = 1"));
+    CHECK(f.set->rows == 3);
+    data_close(&f);
+}
+
+TEST(table__a_constant_column_is_refused_by_name) {
+    check_refused(keys_for("t.csv", "a,height\n1,0.1\n2,0.1\n3,0.1\n", "x = 1\ny = 1"), JF_ERROR_DATA,
+                  "column 2 (\"height\")", "constant");
+}
+
+TEST(table__numbers_too_large_to_standardise_are_refused) {
+    check_refused(keys_for("t.csv", "1,2\n1e300,3\n-1e300,4\n", "x = 1\ny = 1"), JF_ERROR_DATA,
+                  "element 0 of x", "finite");
+}
+
+TEST(table__too_few_columns_are_refused_with_both_numbers) {
+    check_refused(keys_for("t.csv", "1,2\n2,3\n3,4\n", "x = 2\ny = 1"), JF_ERROR_SHAPE, "found 2 columns",
+                  "at least 3");
+}
+
+TEST(table__a_single_row_is_refused) {
+    check_refused(keys_for("t.csv", "a,b\n1,2\n", "x = 1\ny = 1"), JF_ERROR_SHAPE, "found 1 row",
+                  "at least 2");
+}
+
+TEST(table__a_file_that_does_not_parse_is_refused_by_name) {
+    check_refused(keys_for("t.csv", "a,b\n1,2\n2\n", "x = 1\ny = 1"), JF_ERROR_FORMAT, "t.csv", "3");
+    check_refused(keys_for("t.npy", "not an array", "x = 1\ny = 1"), JF_ERROR_FORMAT, "t.npy", "npy");
+}
+
+TEST(table__another_kind_of_file_is_refused) {
+    check_refused(keys_for("t.txt", "1,2\n2,3\n", "x = 1\ny = 1"), JF_ERROR_RECIPE, ".txt", ".npy");
+}
+
+TEST(table__classes_need_one_column_of_y_and_at_most_64_values) {
+    check_refused(keys_for("t.csv", "1,2,3\n2,3,4\n", "x = 1\ny = 2\ndiscrete = yes"), JF_ERROR_RECIPE,
+                  "data.y", "expected 1");
+    char content[2048];
+    int used = 0;
+    for (int i = 0; i < 65; i++)
+        used += snprintf(content + used, sizeof content - (size_t)used, "%d,%d\n", i, i);
+    check_refused(keys_for("t.csv", content, "x = 1\ny = 1\ndiscrete = yes"), JF_ERROR_DATA, "more than 64",
+                  "row 65");
+}
+
+TEST(table__a_missing_file_is_reported_with_the_places_searched) {
+    setenv("JOINTFLOW_DATA", test_folder(), 1);
+    check_refused("set = table\nfile = nowhere.csv\nx = 1\ny = 1", JF_ERROR_IO, test_path("nowhere.csv"),
+                  "jointflow/nowhere.csv");
+    unsetenv("JOINTFLOW_DATA");
+}
+
+/* ---- the order of rows ---- */
+
+TEST(table__an_epoch_holds_every_row_once_and_the_next_in_another_order) {
+    enum { ROWS = 1000 };
+    data_fixture f = data_open(squares(ROWS, "x = 2\ny = 1"));
+    static double xy[2 * ROWS * 3];
+    static int seen[2][ROWS];
+    dataset_draw(f.set, data_key(0), 0, 2 * ROWS, -1, xy);
+    int moved = 0, changed = 0;
+    for (int i = 0; i < 2 * ROWS; i++) {
+        int row = (int)xy[3 * i];
+        CHECK(xy[3 * i + 1] == (double)row * row && xy[3 * i + 2] == row % 3);
+        seen[i / ROWS][row]++;
+        if (i < ROWS) moved += row != i;
+        if (i < ROWS) changed += xy[3 * i] != xy[3 * (ROWS + i)];
+    }
+    for (int i = 0; i < ROWS; i++) CHECK(seen[0][i] == 1 && seen[1][i] == 1);
+    CHECK(moved > ROWS - 15 && changed > ROWS - 15); /* one fixed point is expected */
+    data_close(&f);
+}
+
+TEST(table__a_sample_is_the_same_however_the_sequence_is_cut) {
+    data_fixture f = data_open(squares(10, "x = 2\ny = 1"));
+    double whole[3 * 35], part[3 * 7], other[3 * 35];
+    dataset_draw(f.set, data_key(4), 0, 35, -1, whole);
+    for (int i = 0; i < 5; i++) {
+        dataset_draw(f.set, data_key(4), (uint64_t)(7 * i), 7, -1, part);
+        CHECK(memcmp(part, whole + 21 * i, sizeof part) == 0);
+    }
+    dataset_draw(f.set, data_key(5), 0, 35, -1, other);
+    CHECK(memcmp(other, whole, sizeof whole) != 0);
+    data_close(&f);
+}
+
+TEST(table__a_class_gives_each_of_its_own_rows_once) {
+    data_fixture f = data_open(squares(100, "x = 2\ny = 1\ndiscrete = yes"));
+    CHECK(f.set->classes == 3);
+    for (int k = 0; k < 3; k++) {
+        int size = k == 0 ? 34 : 33, seen[100] = {0};
+        double xy[3 * 34];
+        dataset_draw(f.set, data_key(0), (uint64_t)(5 * size), size, k, xy);
+        for (int i = 0; i < size; i++) {
+            CHECK(xy[3 * i + 2] == k);
+            CHECK(seen[(int)xy[3 * i]]++ == 0);
+        }
+    }
+    data_close(&f);
+}
+
+TEST(permutation__is_one_for_every_size) {
+    static const uint64_t sizes[] = {1, 2, 3, 4, 5, 16, 17, 63, 64, 65, 1000, 4096, 4097};
+    for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
+        static char seen[5000];
+        memset(seen, 0, sizeof seen);
+        permutation p = permutation_create(data_key(0), s, sizes[s]);
+        for (uint64_t i = 0; i < sizes[s]; i++) {
+            uint64_t at = permutation_at(&p, i);
+            CHECK(at < sizes[s]);
+            CHECK(!seen[at]++);
+        }
+    }
+}
+
+TEST(permutation__puts_every_number_everywhere_equally_often) {
+    enum { SIZE = 7, EPOCHS = 14000 };
+    int count[SIZE][SIZE] = {{0}}, followed[SIZE] = {0};
+    for (int epoch = 0; epoch < EPOCHS; epoch++) {
+        permutation p = permutation_create(data_key((uint32_t)epoch), 0, SIZE);
+        uint64_t order[SIZE];
+        for (uint64_t i = 0; i < SIZE; i++) order[i] = permutation_at(&p, i);
+        for (int i = 0; i < SIZE; i++) count[i][order[i]]++;
+        followed[(order[1] + SIZE - order[0]) % SIZE]++; /* distance of neighbours: 1 .. 6, all alike */
+    }
+    for (int i = 0; i < SIZE; i++) {
+        for (int j = 0; j < SIZE; j++) CHECK_NEAR(count[i][j], EPOCHS / 7.0, 4.5 * sqrt(EPOCHS * 6 / 49.0));
+        if (i > 0) CHECK_NEAR(followed[i], EPOCHS / 6.0, 4.5 * sqrt(EPOCHS * 5 / 36.0));
+    }
+}

@@ -1,0 +1,210 @@
+/* The primitives' gradients against finite differences in double precision: coupling laws and dense layers.
+ * Each is run through the table of the reference device, which the other devices answer to. */
+#include "compute/compute.h"
+#include "flow_fixture.h"
+
+#define MAX_M       5
+#define MAX_OUTPUTS (MAX_M + MAX_M * (MAX_M - 1) / 2)
+#define SAMPLES     3
+
+/* L = w . out + c . logdet of one law on a few samples. */
+typedef struct law_case {
+    lab *l;
+    law_id law;
+    int m, inverse;
+    size_t count, outputs; /* SAMPLES * m, SAMPLES * outputs of A */
+    double A[SAMPLES * MAX_OUTPUTS], b[SAMPLES * MAX_M], s, in[SAMPLES * MAX_M];
+    double w[SAMPLES * MAX_M], c[SAMPLES];
+    double out[SAMPLES * MAX_M], logdet[SAMPLES];
+} law_case;
+
+static void copy_normal(double *to, size_t count, uint64_t seed) {
+    double *values = draw_normal(count, 1, seed);
+    memcpy(to, values, count * sizeof *to);
+    free(values);
+}
+
+static law_case law_case_of(lab *l, law_id law, int m, int inverse) {
+    law_case k = {.l = l, .law = law, .m = m, .inverse = inverse, .s = 1.3};
+    k.count = (size_t)(SAMPLES * m);
+    k.outputs = (size_t)(SAMPLES * law_outputs(law, m));
+    CHECK(k.outputs <= SAMPLES * MAX_OUTPUTS);
+    double *to[] = {k.A, k.b, k.in, k.w, k.c};
+    size_t counts[] = {k.outputs, k.count, k.count, k.count, SAMPLES};
+    for (int i = 0; i < 5; i++) copy_normal(to[i], counts[i], (uint64_t)(100 * law + 10 * m + i));
+    return k;
+}
+
+static law_batch put_batch(const law_case *k) {
+    return (law_batch){k->law,
+                       SAMPLES,
+                       k->m,
+                       lab_put(k->l, k->A, k->outputs),
+                       lab_put(k->l, k->b, k->count),
+                       lab_put(k->l, &k->s, 1)};
+}
+
+static void apply(law_case *k, int inverse) {
+    device *d = k->l->d;
+    law_batch c = put_batch(k);
+    real *state = lab_put(k->l, k->in, k->count), *logdet = lab_new(k->l, SAMPLES);
+    (inverse ? d->kind->law_inverse : d->kind->law_forward)(d, &c, state, logdet);
+    d->kind->get(d, k->out, state, k->count);
+    d->kind->get(d, k->logdet, logdet, SAMPLES);
+    lab_clear(k->l);
+}
+
+static double law_loss(void *arg) {
+    law_case *k = arg;
+    double sum = 0;
+    apply(k, k->inverse);
+    for (size_t i = 0; i < k->count; i++) sum += k->w[i] * k->out[i];
+    for (int i = 0; i < SAMPLES; i++) sum += k->c[i] * k->logdet[i];
+    return sum;
+}
+
+static void check_law_gradient(law_case *k) {
+    device *d = k->l->d;
+    double out[SAMPLES * MAX_M], back[SAMPLES * MAX_M], du[SAMPLES * MAX_M], db[SAMPLES * MAX_M], ds;
+    double dA[SAMPLES * MAX_OUTPUTS];
+    law_loss(k);
+    memcpy(out, k->out, sizeof out);
+    law_batch c = put_batch(k);
+    real *state = lab_put(k->l, out, k->count), *grad = lab_put(k->l, k->w, k->count);
+    real *rA = lab_new(k->l, k->outputs), *rb = lab_new(k->l, k->count), *rs = lab_new(k->l, 1);
+    (k->inverse ? d->kind->law_inverse_backward
+                : d->kind->law_backward)(d, &c, state, grad, lab_put(k->l, k->c, SAMPLES), rA, rb, rs);
+    d->kind->get(d, back, state, k->count);
+    d->kind->get(d, du, grad, k->count);
+    d->kind->get(d, dA, rA, k->outputs);
+    d->kind->get(d, db, rb, k->count);
+    d->kind->get(d, &ds, rs, 1);
+    lab_clear(k->l);
+    CHECK_CLOSE(back, k->in, k->count, 1e-13);
+    check_gradient("d input", k->in, k->count, du, law_loss, k, 1e-8);
+    check_gradient("dA", k->A, k->outputs, dA, law_loss, k, 1e-8);
+    check_gradient("db", k->b, k->count, db, law_loss, k, 1e-8);
+    check_gradient("ds", &k->s, 1, &ds, law_loss, k, 1e-8);
+}
+
+static void for_all_laws(int inverse, void (*check)(law_case *k)) {
+    lab *l = lab_open("ref", 1);
+    for (int law = 0; law < law_count; law++)
+        for (int m = 1; m <= MAX_M; m++) {
+            law_case k = law_case_of(l, (law_id)law, m, inverse);
+            check(&k);
+        }
+    lab_close(l);
+}
+
+TEST(law__backward_is_the_gradient_of_forward) {
+    for_all_laws(0, check_law_gradient);
+}
+
+TEST(law__inverse_backward_is_the_gradient_of_inverse) {
+    for_all_laws(1, check_law_gradient);
+}
+
+static void check_round_trip(law_case *k) {
+    double start[SAMPLES * MAX_M], logdet[SAMPLES];
+    memcpy(start, k->in, sizeof start);
+    apply(k, k->inverse);
+    memcpy(logdet, k->logdet, sizeof logdet);
+    CHECK(relative_error(k->out, start, k->count) > 0.1); /* something happened */
+    memcpy(k->in, k->out, sizeof k->in);
+    apply(k, !k->inverse);
+    CHECK_CLOSE(k->out, start, k->count, 1e-13);
+    CHECK_CLOSE(k->logdet, logdet, SAMPLES, 1e-14); /* of data -> latent, both ways */
+}
+
+TEST(law__inverse_undoes_forward) {
+    for_all_laws(0, check_round_trip);
+}
+
+TEST(law__forward_undoes_inverse) {
+    for_all_laws(1, check_round_trip);
+}
+
+/* The matrix dv/du of one sample is lower triangular: its determinant is the product of the diagonal. */
+static double out_element(void *arg) {
+    law_case *k = arg;
+    apply(k, 0);
+    return k->out[k->inverse]; /* which element */
+}
+
+TEST(law__log_determinant_is_that_of_the_jacobian) {
+    lab *l = lab_open("ref", 1);
+    for (int law = 0; law < law_count; law++) {
+        law_case k = law_case_of(l, (law_id)law, MAX_M, 0);
+        double logdet = 0, below = 0;
+        for (int i = 0; i < MAX_M; i++)
+            for (int j = 0; j < MAX_M; j++) {
+                k.inverse = i;
+                double slope = slope_at(&k.in[j], out_element, &k);
+                if (i == j) logdet += log(slope);
+                if (j > i) CHECK_NEAR(slope, 0, 1e-12);
+                if (j < i) below += fabs(slope);
+            }
+        CHECK_NEAR(k.logdet[0], logdet, 1e-8);
+        CHECK(law == law_shear ? below > 1 : below < 1e-8); /* the shear mixes elements, scaling does not */
+    }
+    lab_close(l);
+}
+
+TEST(law__names_find_laws) {
+    CHECK(law_find("affine") == law_affine && law_find("shear") == law_shear && law_find("spline") == -1);
+    for (int i = 0; i < law_count; i++) CHECK(law_find(law_name((law_id)i)) == i);
+    for (int m = 1; m <= MAX_M; m++)
+        CHECK(law_outputs(law_affine, m) == m && law_outputs(law_shear, m) == m * (m + 1) / 2);
+}
+
+/* ---- dense layer ---- */
+
+enum { IN = 4, OUT = 5 };
+
+typedef struct layer_case {
+    lab *l;
+    double slope, x[SAMPLES * IN], w[IN * OUT], b[OUT], weights[SAMPLES * OUT], y[SAMPLES * OUT];
+} layer_case;
+
+static double layer_loss(void *arg) {
+    layer_case *k = arg;
+    device *d = k->l->d;
+    real *y = lab_new(k->l, SAMPLES * OUT);
+    d->kind->dense_forward(d, y, lab_put(k->l, k->x, SAMPLES * IN), lab_put(k->l, k->w, IN * OUT),
+                           lab_put(k->l, k->b, OUT), SAMPLES, IN, OUT, k->slope);
+    d->kind->get(d, k->y, y, SAMPLES * OUT);
+    lab_clear(k->l);
+    double sum = 0;
+    for (int i = 0; i < SAMPLES * OUT; i++) sum += k->weights[i] * k->y[i];
+    return sum;
+}
+
+TEST(dense__backward_is_the_gradient_of_forward) {
+    layer_case k = {.l = lab_open("ref", 1)};
+    device *d = k.l->d;
+    for (int linear = 0; linear < 2; linear++) {
+        k.slope = linear ? 1 : 0.3;
+        copy_normal(k.x, SAMPLES * IN, 1);
+        copy_normal(k.w, IN * OUT, 2);
+        copy_normal(k.b, OUT, 3);
+        copy_normal(k.weights, SAMPLES * OUT, 4);
+        layer_loss(&k);
+        int below = 0;
+        for (int i = 0; i < SAMPLES * OUT; i++) below += k.y[i] < 0;
+        CHECK(below > 2 && below < SAMPLES * OUT - 2); /* both sides of the kink */
+        double dx[SAMPLES * IN], dw[IN * OUT], db[OUT];
+        real *rx = lab_new(k.l, SAMPLES * IN), *rw = lab_new(k.l, IN * OUT), *rb = lab_new(k.l, OUT);
+        d->kind->dense_backward(d, rx, rw, rb, lab_put(k.l, k.weights, SAMPLES * OUT),
+                                lab_put(k.l, k.y, SAMPLES * OUT), lab_put(k.l, k.x, SAMPLES * IN),
+                                lab_put(k.l, k.w, IN * OUT), SAMPLES, IN, OUT, k.slope);
+        d->kind->get(d, dx, rx, SAMPLES * IN);
+        d->kind->get(d, dw, rw, IN * OUT);
+        d->kind->get(d, db, rb, OUT);
+        lab_clear(k.l);
+        check_gradient("dx", k.x, SAMPLES * IN, dx, layer_loss, &k, 1e-8);
+        check_gradient("dw", k.w, IN * OUT, dw, layer_loss, &k, 1e-8);
+        check_gradient("db", k.b, OUT, db, layer_loss, &k, 1e-8);
+    }
+    lab_close(k.l);
+}
