@@ -24,7 +24,7 @@ build: packages ## build the library, the command line and the tests into build/
 	cmake --build --preset release
 
 demo: build ## build, then train a first model and draw its pictures into out/demo/
-	build/jointflow train recipes/crescents.ini -o out/demo
+	build/jointflow train recipes/crescents.ini -o out/demo --force
 	@echo; echo "Finished. Open these to see what the model has learned:"
 	@find out/demo -name '*.html' -o -name '*.png' -o -name '*.svg' | sort
 

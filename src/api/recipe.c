@@ -99,8 +99,7 @@ jf_status jf_recipe_parse(jf_context *ctx, jf_recipe **out, const char *chars, c
 }
 
 jf_status jf_recipe_set(jf_recipe *r, const char *key, const char *value) {
-    JF_TRY(recipe_set(r, key, value));
-    return recipe_check(r);
+    return recipe_set(r, key, value);
 }
 
 const char *jf_recipe_get(const jf_recipe *r, const char *key) {
@@ -109,6 +108,7 @@ const char *jf_recipe_get(const jf_recipe *r, const char *key) {
 
 jf_status jf_recipe_text(const jf_recipe *r, char **out, int with_docs) {
     text t = {0};
+    JF_TRY(recipe_check(r));
     recipe_write(r, &t, with_docs);
     jf_status status = text_check(recipe_context(r), &t);
     if (status != JF_OK) {

@@ -1,0 +1,117 @@
+#include "cli.h"
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* ---- failures ---- */
+
+/* A failure is one line, whatever the names in it are made of. */
+static void say(const char *before, const char *format, va_list rest, const char *after) {
+    char message[2048];
+    vsnprintf(message, sizeof message, format, rest);
+    for (char *c = message; *c; c++)
+        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    fprintf(stderr, "jointflow: %s%s%s\n", before, message, after);
+}
+
+int cli_fail(const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    say("", format, rest, "");
+    va_end(rest);
+    return CLI_FAILED;
+}
+
+int cli_fail_library(const call *c) {
+    return cli_fail("%s", jf_context_error(c->ctx));
+}
+
+int cli_fail_memory(void) {
+    return cli_fail("not enough memory");
+}
+
+int cli_fail_output(void) {
+    return cli_fail("standard output: %s", errno ? strerror(errno) : "cannot be written");
+}
+
+int cli_misuse(const command *k, const char *format, ...) {
+    char before[80], after[120];
+    snprintf(before, sizeof before, "%s: ", k->name);
+    snprintf(after, sizeof after, " (see: jointflow help %s)", k->name);
+    va_list rest;
+    va_start(rest, format);
+    say(before, format, rest, after);
+    va_end(rest);
+    return CLI_MISUSE;
+}
+
+/* ---- models and recipes ---- */
+
+jf_device_options cli_device_options(const call *c) {
+    return (jf_device_options){.device = option_text(c->arguments, "device"),
+                               .threads = option_int(c->arguments, "threads")};
+}
+
+int cli_load_model(const call *c, jf_model **out, const char *path) {
+    jf_device_options device = cli_device_options(c);
+    return jf_model_load(c->ctx, out, path, &device) == JF_OK ? CLI_OK : cli_fail_library(c);
+}
+
+/* --set KEY=VALUE */
+static int set_value(const call *c, jf_recipe *r, const char *item) {
+    const char *equals = strchr(item, '=');
+    if (!equals || equals == item)
+        return cli_misuse(c->command, "--set: found \"%s\", expected section.key=value", item);
+    char *key = cli_join("%.*s", (int)(equals - item), item);
+    if (!key) return cli_fail_memory();
+    jf_status status = jf_recipe_set(r, key, equals + 1);
+    free(key);
+    return status == JF_OK ? CLI_OK : cli_fail_library(c);
+}
+
+int cli_load_recipe(const call *c, jf_recipe **out, const char *path) {
+    jf_recipe *r;
+    if (jf_recipe_load(c->ctx, &r, path) != JF_OK) return cli_fail_library(c);
+    const char *item;
+    int code = CLI_OK;
+    for (int i = 0; code == CLI_OK && (item = option_item(c->arguments, "set", i)) != NULL; i++)
+        code = set_value(c, r, item);
+    if (code == CLI_OK)
+        *out = r;
+    else
+        jf_recipe_free(r);
+    return code;
+}
+
+/* ---- texts and paths ---- */
+
+char *cli_join(const char *format, ...) {
+    va_list rest;
+    va_start(rest, format);
+    int length = vsnprintf(NULL, 0, format, rest);
+    va_end(rest);
+    char *out = length < 0 ? NULL : malloc((size_t)length + 1);
+    if (!out) return NULL;
+    va_start(rest, format);
+    vsnprintf(out, (size_t)length + 1, format, rest);
+    va_end(rest);
+    return out;
+}
+
+int cli_is_folder(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+int cli_is_file(const char *path) {
+    struct stat s;
+    return stat(path, &s) == 0 && S_ISREG(s.st_mode);
+}
+
+int cli_ends_with(const char *text, const char *end) {
+    size_t a = strlen(text), b = strlen(end);
+    return a > b && strcmp(text + a - b, end) == 0;
+}

@@ -1,0 +1,56 @@
+/* What the commands have in common. The command line sees the public header of the library and nothing else
+ * of it. */
+#ifndef CLI_H
+#define CLI_H
+
+#include "jointflow/jointflow.h"
+#include "options.h"
+
+/* Exit statuses. */
+enum { CLI_OK = 0, CLI_FAILED = 1, CLI_MISUSE = 2, CLI_STOPPED = 130 };
+
+typedef struct call call;
+
+typedef struct example {
+    const char *what, *line; /* a sentence, and the command that does it */
+} example;
+
+typedef struct command {
+    const char *name, *summary;
+    const char *arguments;   /* "MODEL DATA", optional ones in brackets */
+    const char *about;       /* paragraphs, separated by a line break */
+    const option *options;   /* ends with {0} */
+    const example *examples; /* ends with {0} */
+    int (*run)(const call *c);
+} command;
+
+extern const command *const commands[]; /* ends with NULL */
+
+/* One run of a command. */
+struct call {
+    jf_context *ctx;
+    const command *command;
+    const arguments *arguments;
+    int argc; /* the whole command line */
+    char **argv;
+};
+
+/* Each says one line on standard error and returns the exit status. */
+int cli_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int cli_fail_library(const call *c); /* what the context says */
+int cli_fail_memory(void);
+int cli_fail_output(void); /* standard output could not be written; errno tells why */
+int cli_misuse(const command *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Both return an exit status; *out is only there after CLI_OK. */
+int cli_load_model(const call *c, jf_model **out, const char *path);   /* with --device and --threads */
+int cli_load_recipe(const call *c, jf_recipe **out, const char *path); /* with --set */
+jf_device_options cli_device_options(const call *c);
+
+char *cli_join(const char *format, ...)
+    __attribute__((format(printf, 1, 2))); /* yours to free(); NULL: no memory */
+int cli_is_folder(const char *path);
+int cli_is_file(const char *path);
+int cli_ends_with(const char *text, const char *end);
+
+#endif

@@ -1,0 +1,61 @@
+/* jointflow density: log p(x | y) of each row, never without the error of y'. */
+#include "tables.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* `mark`: what the lines begin with, "# " where a table follows them. */
+static void print_summary(const jf_density_summary *s, int rows, const char *mark) {
+    printf("%srows                          %d\n", mark, rows);
+    printf("%smean log p(x|y), nats         %.6g (%s)\n", mark, s->mean,
+           s->exact ? "exact, from the Jacobian" : "the whole map's log-determinant stands in");
+    if (!isnan(s->sampler_mean)) printf("%s  of the sampler's density    %.6g\n", mark, s->sampler_mean);
+    if (!isnan(s->whole_mean)) printf("%s  by the whole map            %.6g\n", mark, s->whole_mean);
+    printf("%smean |y' - y|, model's units  %.6g\n", mark, s->y_error);
+    printf("%smean log |det dy'/dy|         %.6g\n", mark, s->log_dy);
+}
+
+static int density_rows(const call *c, const jf_model *m, const pairs *data, const char *path) {
+    double *log_p = calloc((size_t)data->rows, sizeof *log_p);
+    jf_use_options use = {.standardised = option_given(c->arguments, "standardised")};
+    jf_density_summary summary;
+    columns parts[] = {{.name = "log_p", .values = log_p, .count = 1, .unnumbered = 1}};
+    int code = CLI_OK, to_file = path && strcmp(path, "-") != 0;
+    if (!log_p)
+        code = cli_fail_memory();
+    else if (jf_density(m, data->rows, data->first, data->second, log_p, &summary, &use) != JF_OK)
+        code = cli_fail_library(c);
+    if (code == CLI_OK && !to_file) print_summary(&summary, data->rows, "# ");
+    if (code == CLI_OK) code = tables_write(c, path, data->rows, parts, 1);
+    if (code == CLI_OK && to_file) print_summary(&summary, data->rows, "");
+    free(log_p);
+    return code;
+}
+
+static int density(const call *c) {
+    return pairs_answer(c, "x", density_rows);
+}
+
+static const option options[] = {
+    OPTION_OUTPUT_TABLE, OPTION_STANDARDISED, OPTION_THREADS, OPTION_DEVICE, {0}};
+
+static const example examples[] = {
+    {"How likely the points of a table are", "jointflow density out/crescents points.csv"},
+    {"The rows into a file, the means on the terminal",
+     "jointflow density out/crescents points.csv -o log_p.npy"},
+    {0},
+};
+
+const command command_density = {
+    .name = "density",
+    .summary = "log p(x | y) of each row of a table",
+    .arguments = "MODEL DATA",
+    .about = "Computes log p(x | y) in nats of each row of DATA, a .csv or .npy file with the columns of x "
+             "and then those of y, and their mean. Beside it stands the mean of |y' - y|: a density is to "
+             "be trusted as far as that is small. Without -o the means come first, in lines that begin with "
+             "#.",
+    .options = options,
+    .examples = examples,
+    .run = density,
+};

@@ -1,0 +1,98 @@
+/* jointflow figure: the figures of the paper. */
+#include "cli.h"
+#include "nearest.h"
+#include "progress.h"
+#include "stop.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int list_figures(void) {
+    const char *name;
+    for (int i = 0; (name = jf_figure_name(i)) != NULL; i++) printf("%-14s %s\n", name, jf_figure_summary(i));
+    return CLI_OK;
+}
+
+static int check_name(const call *c, const char *wanted) {
+    const char *name;
+    nearest near = nearest_begin(wanted);
+    for (int i = 0; (name = jf_figure_name(i)) != NULL; i++) {
+        if (strcmp(name, wanted) == 0) return CLI_OK;
+        nearest_try(&near, name);
+    }
+    if (near.best)
+        return cli_misuse(c->command, "unknown figure \"%s\"; did you mean \"%s\"?", wanted, near.best);
+    return cli_misuse(c->command, "unknown figure \"%s\"; jointflow figure lists them", wanted);
+}
+
+static int draw(const call *c, const char *name, const char *folder, const char **models, int model_count) {
+    const arguments *a = c->arguments;
+    const volatile int *stop = stop_on_signals();
+    progress line;
+    progress_begin(&line, option_given(a, "quiet"), 0, stop);
+    jf_context_set_log(c->ctx, progress_note, &line);
+    jf_figure_options options = {.folder = folder,
+                                 .models = models,
+                                 .model_count = model_count,
+                                 .train = {.seed = option_whole(a, "seed"),
+                                           .device = cli_device_options(c),
+                                           .progress = progress_show,
+                                           .user = &line,
+                                           .stop = stop}};
+    jf_status status = jf_figure(c->ctx, name, &options);
+    progress_end(&line);
+    stop_end();
+    if (status == JF_STOPPED) {
+        cli_fail(
+            "stopped before figure %s was drawn; the same command goes on with the models that are finished",
+            name);
+        return CLI_STOPPED;
+    }
+    if (status != JF_OK) return cli_fail_library(c);
+    if (!line.quiet) printf("figure:  %s\n", folder);
+    return CLI_OK;
+}
+
+static int figure(const call *c) {
+    const arguments *a = c->arguments;
+    const char *name = argument(a, 0), *given = option_text(a, "output");
+    if (!name) return list_figures();
+    int code = check_name(c, name), count = 0;
+    if (code != CLI_OK) return code;
+    const char **models = calloc((size_t)a->given_count + 1, sizeof *models);
+    char *folder = given ? cli_join("%s", given) : cli_join("out/figure-%s", name);
+    while (models && (models[count] = option_item(a, "model", count)) != NULL) count++;
+    code = models && folder ? draw(c, name, folder, models, count) : cli_fail_memory();
+    free(models);
+    free(folder);
+    return code;
+}
+
+static const option options[] = {
+    {"output", 'o', OPTION_TEXT, "FOLDER", NULL, 0, 0, "where the pictures go, by default out/figure-NAME"},
+    {"model", 0, OPTION_LIST, "MODEL", NULL, 0, 0,
+     "use this run folder or model file instead of training; repeat in the figure's order"},
+    OPTION_SEED,
+    OPTION_THREADS,
+    OPTION_DEVICE,
+    {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "say nothing unless it fails"},
+    {0},
+};
+
+static const example examples[] = {
+    {"Which figures there are", "jointflow figure"},
+    {"Train what figure 3 needs and draw it", "jointflow figure 3 -o out/figure-3"},
+    {"Draw it from a model that is there", "jointflow figure 3 --model out/crescents -o out/figure-3"},
+    {0},
+};
+
+const command command_figure = {
+    .name = "figure",
+    .summary = "draw a figure of the paper",
+    .arguments = "[NAME]",
+    .about = "Draws a figure of the paper after training the models that it shows, unless --model names "
+             "trained ones or the folder has them from an earlier call. Without NAME lists the figures.",
+    .options = options,
+    .examples = examples,
+    .run = figure,
+};

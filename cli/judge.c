@@ -1,0 +1,50 @@
+/* jointflow judge: how far to trust a model. */
+#include "cli.h"
+#include <limits.h>
+#include <stdio.h>
+
+static int judge(const call *c) {
+    const arguments *a = c->arguments;
+    jf_judge_options options = {.points = option_int(a, "points"), .seed = option_whole(a, "seed")};
+    jf_model *m = NULL;
+    jf_judgement *j = NULL;
+    int code = cli_load_model(c, &m, argument(a, 0));
+    if (code == CLI_OK && jf_judge(m, &j, &options) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK) {
+        if (option_given(a, "json"))
+            puts(jf_judgement_json(j));
+        else
+            fputs(jf_judgement_text(j), stdout);
+    }
+    jf_judgement_free(j);
+    jf_model_free(m);
+    return code;
+}
+
+static const option options[] = {
+    {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "one JSON object instead of a table"},
+    {"points", 0, OPTION_WHOLE, "N", "20000", 1, 10000000, "fresh points of the data to judge with"},
+    OPTION_SEED,
+    OPTION_THREADS,
+    OPTION_DEVICE,
+    {0},
+};
+
+static const example examples[] = {
+    {"A table for people", "jointflow judge out/crescents"},
+    {"One number for a script", "jointflow judge out/crescents --json | jq .gap"},
+    {0},
+};
+
+const command command_judge = {
+    .name = "judge",
+    .summary = "measure how far to trust a model",
+    .arguments = "MODEL",
+    .about =
+        "Measures MODEL, a run folder or a model file, on fresh points of its data: the terms of the loss, "
+        "the likelihood beside the exact entropy where that is known, the error of y', latent histograms "
+        "against the normal distribution, and round trips through the map and back.",
+    .options = options,
+    .examples = examples,
+    .run = judge,
+};

@@ -1,0 +1,8 @@
+/* Stopping on request: the first SIGINT, SIGTERM or SIGHUP sets a flag, a second one ends the program. */
+#ifndef CLI_STOP_H
+#define CLI_STOP_H
+
+const volatile int *stop_on_signals(void); /* the flag; signals that are ignored stay ignored */
+void stop_end(void);                       /* from here on the first signal ends the program */
+
+#endif

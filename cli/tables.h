@@ -1,0 +1,31 @@
+/* Tables of samples: reading pairs (x, y), and writing columns to a file or as CSV to standard output. */
+#ifndef CLI_TABLES_H
+#define CLI_TABLES_H
+
+#include "cli.h"
+
+/* Columns of a table that belong together: `count` of them, named name0, name1, ... */
+typedef struct columns {
+    const char *name;
+    const double *values; /* (rows, count) */
+    int count;
+    int unnumbered; /* one column, called `name` */
+} columns;
+
+/* Rows of a file, taken apart. */
+typedef struct pairs {
+    int rows;
+    double *first, *second; /* (rows, dim_x): x or z; (rows, dim_y) */
+} pairs;
+
+/* The way of encode, decode and density: loads MODEL, reads DATA as rows of (`first`, y) and lets `answer`
+ * write what it makes of them to `path`. All functions here return an exit status. */
+typedef int (*pairs_fn)(const call *c, const jf_model *m, const pairs *data, const char *path);
+int pairs_answer(const call *c, const char *first, pairs_fn answer);
+
+/* Whether an output file has one of the endings (".csv .npy"), before any work is done. NULL and "-":
+ * standard output. */
+int tables_check_output(const call *c, const char *path, const char *endings);
+int tables_write(const call *c, const char *path, int rows, const columns *parts, int part_count);
+
+#endif

@@ -1,0 +1,180 @@
+/* jointflow train: a recipe into a run folder. */
+#include "cli.h"
+#include "progress.h"
+#include "stop.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* out/NAME: the file's name without folder and .ini, or the name of a shipped recipe as it is
+ * (paper/sectors). */
+static char *default_folder(const char *recipe) {
+    int is_path = cli_ends_with(recipe, ".ini") || recipe[0] == '/' || recipe[0] == '.';
+    const char *slash = strrchr(recipe, '/'), *name = is_path && slash ? slash + 1 : recipe;
+    size_t length = strlen(name) - (cli_ends_with(name, ".ini") ? strlen(".ini") : 0);
+    return cli_join("out/%.*s", (int)length, name);
+}
+
+/* A run is hours of work: it is not written over by mistake. */
+static int check_folder(const call *c, const char *folder) {
+    static const char *const files[] = {"checkpoint.safetensors", "model.safetensors"};
+    const arguments *a = c->arguments;
+    int resume = option_given(a, "resume"), force = option_given(a, "force");
+    if (resume && force)
+        return cli_misuse(c->command, "--resume continues a run and --force starts it again: not both");
+    for (int i = 0; i < 2 && !resume && !force; i++) {
+        char *path = cli_join("%s/%s", folder, files[i]);
+        if (!path) return cli_fail_memory();
+        int exists = cli_is_file(path);
+        free(path);
+        if (exists)
+            return cli_fail("%s: holds a run already (%s); continue it with --resume, start again with "
+                            "--force, or choose another folder with -o",
+                            folder, files[i]);
+    }
+    return CLI_OK;
+}
+
+/* ---- what it says ---- */
+
+/* A word as a shell reads it back. */
+static void print_word(FILE *out, const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+    if (*word && !word[strspn(word, plain)]) {
+        fputs(word, out);
+        return;
+    }
+    putc('\'', out);
+    for (; *word; word++) {
+        if (*word == '\'')
+            fputs("'\\''", out);
+        else
+            putc(*word, out);
+    }
+    putc('\'', out);
+}
+
+/* The same command line with --resume; not at its end, where a "--" would make an argument of it. */
+static int say_stopped(const call *c, const char *folder) {
+    fprintf(stderr, "jointflow: stopped, saved in %s; continue with:", folder);
+    for (int i = 0; i < c->argc; i++) {
+        int dropped = strcmp(c->argv[i], "--force") == 0 || strcmp(c->argv[i], "--resume") == 0;
+        if (!dropped) putc(' ', stderr);
+        if (!dropped) print_word(stderr, c->argv[i]);
+        if (i == 1) fputs(" --resume", stderr);
+    }
+    putc('\n', stderr);
+    return CLI_STOPPED;
+}
+
+/* A command that works as it stands where the model has classes or no condition. */
+static void say_how_to_sample(const jf_model *m, const char *folder) {
+    int dim = jf_model_dim_y(m), classes = jf_model_classes(m);
+    printf("samples: jointflow sample ");
+    print_word(stdout, folder);
+    for (int i = 0; i < classes; i++) {
+        const char *name = jf_model_class_name(m, i);
+        fputs(i ? "," : " -y ", stdout);
+        if (*name)
+            print_word(stdout, name);
+        else
+            printf("%g", jf_model_label(m, i));
+    }
+    for (int i = 0; i < dim && !classes; i++) printf("%sY%d", i ? "," : " -y ", i);
+    puts(" -o samples.png");
+}
+
+static int judge_and_report(const call *c, const jf_model *m, const char *folder, int quiet) {
+    jf_judgement *j = NULL;
+    jf_judge_options options = {.seed = option_whole(c->arguments, "seed")};
+    if (!quiet) {
+        puts("judging ...");
+        fflush(stdout);
+    }
+    jf_status status = jf_judge(m, &j, &options);
+    if (status == JF_OK) status = jf_report(m, j, folder);
+    if (status == JF_OK && !quiet) printf("\n%s\nreport:  %s/report.html\n", jf_judgement_text(j), folder);
+    jf_judgement_free(j);
+    return status == JF_OK ? CLI_OK : cli_fail_library(c);
+}
+
+/* ---- the command ---- */
+
+static int train_into(const call *c, const jf_recipe *r, const char *folder) {
+    const arguments *a = c->arguments;
+    int quiet = option_given(a, "quiet");
+    const char *batch = jf_recipe_get(r, "train.batch");
+    const volatile int *stop = stop_on_signals();
+    progress line;
+    progress_begin(&line, quiet, batch ? atoi(batch) : 0, stop);
+    jf_context_set_log(c->ctx, progress_note, &line);
+    jf_train_options options = {.folder = folder,
+                                .resume = option_given(a, "resume"),
+                                .seed = option_whole(a, "seed"),
+                                .device = cli_device_options(c),
+                                .progress = progress_show,
+                                .user = &line,
+                                .stop = stop};
+    jf_model *m = NULL;
+    if (!quiet) printf("%s %s into %s\n", options.resume ? "continuing" : "training", argument(a, 0), folder);
+    jf_status status = jf_train(c->ctx, &m, r, &options);
+    progress_end(&line);
+    stop_end(); /* the model is saved: nothing is lost from here on */
+    int code = status == JF_OK ? CLI_OK : status == JF_STOPPED ? say_stopped(c, folder) : cli_fail_library(c);
+    if (code == CLI_OK && !option_given(a, "no-report")) code = judge_and_report(c, m, folder, quiet);
+    if (code == CLI_OK && !quiet) {
+        printf("model:   %s/model.safetensors\n", folder);
+        say_how_to_sample(m, folder);
+    }
+    jf_model_free(m);
+    return code;
+}
+
+static int train(const call *c) {
+    const char *recipe = argument(c->arguments, 0), *given = option_text(c->arguments, "output");
+    jf_recipe *r = NULL;
+    char *folder = given ? cli_join("%s", given) : default_folder(recipe);
+    if (!folder) return cli_fail_memory();
+    int code = cli_load_recipe(c, &r, recipe);
+    if (code == CLI_OK) code = check_folder(c, folder);
+    if (code == CLI_OK) code = train_into(c, r, folder);
+    jf_recipe_free(r);
+    free(folder);
+    return code;
+}
+
+static const option options[] = {
+    {"output", 'o', OPTION_TEXT, "RUN", NULL, 0, 0, "the run folder, by default out/ and the recipe's name"},
+    OPTION_SET,
+    OPTION_SEED,
+    OPTION_THREADS,
+    OPTION_DEVICE,
+    {"resume", 0, OPTION_FLAG, NULL, NULL, 0, 0, "continue the run in the folder exactly where it stopped"},
+    {"force", 0, OPTION_FLAG, NULL, NULL, 0, 0, "start again although the folder holds a run"},
+    {"no-report", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "do not judge the model and draw its pictures at the end"},
+    {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "say nothing unless it fails"},
+    {0},
+};
+
+static const example examples[] = {
+    {"A first model", "jointflow train crescents"},
+    {"Smaller networks, another seed, a folder of its own",
+     "jointflow train crescents --set model.width=32 --set model.depth=4 --seed 7 -o out/small"},
+    {"Go on after Ctrl-C", "jointflow train crescents --resume"},
+    {0},
+};
+
+const command command_train = {
+    .name = "train",
+    .summary = "learn a model from a recipe",
+    .arguments = "RECIPE",
+    .about = "Trains the model that RECIPE describes, a file or the name of a recipe that came with the "
+             "program, and keeps it in a run folder together with its recipe, its history and a report.\n"
+             "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
+             "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
+             "same model, whatever the number of threads.",
+    .options = options,
+    .examples = examples,
+    .run = train,
+};

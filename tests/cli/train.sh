@@ -1,0 +1,152 @@
+# Training: runs, their folders, stopping and going on.
+. "$(dirname "$0")/lib.sh"
+TINY="$ROOT/tests/cli/tiny.ini"
+
+case_begin train__fills_a_run_folder_and_tells_where_things_are
+cp "$TINY" mine.ini
+run jointflow train mine.ini
+expect_status 0
+expect_error_line_count 0
+expect_line 'training mine.ini into out/mine'
+expect_line '[0-9]+ coupling layers, [0-9]+ parameters on cpu .*'
+expect_line 'precondition 1/1  .*'
+expect_line 'anneal 1/1  .*'
+expect_line "train 3/3  [0-9]:[0-9]{2}:[0-9]{2}, .* left  loss -?[0-9.]+ = z .* \\+ y .* \\+ logdet .*, y error .*"
+expect_line '  gap  .*'
+expect_line 'report:  out/mine/report.html'
+expect_line 'samples: jointflow sample out/mine -y upper,lower -o samples.png'
+for file in model.safetensors checkpoint.safetensors history.csv recipe.ini report.html; do expect_file out/mine/$file; done
+run jointflow info out/mine
+expect_status 0
+expect_line 'parameters  [0-9]+'
+
+case_begin train__takes_a_recipe_by_name
+export JOINTFLOW_RECIPES="$work/case/recipes"
+mkdir -p recipes/small && cp "$TINY" recipes/small/two.ini
+run jointflow train small/two --no-report
+expect_status 0
+expect_file out/small/two/model.safetensors
+unset JOINTFLOW_RECIPES
+
+case_begin train__quiet_says_nothing
+run jointflow train "$TINY" -o run --quiet --no-report
+expect_status 0
+expect_line_count 0
+expect_error_line_count 0
+expect_no_file run/report.html
+
+case_begin train__does_not_write_over_a_run_unless_told_to
+run jointflow train "$TINY" -o run --no-report --quiet
+cp -r run before
+run jointflow train "$TINY" -o run --no-report --seed 8
+expect_status 1
+expect_error_line 'jointflow: run: holds a run already .* --resume, .* --force, .*'
+expect_error_line_count 1
+expect diff -r run before
+run jointflow train "$TINY" -o run --no-report --seed 8 --force
+expect_status 0
+expect_file run/model.safetensors
+expect test "$(cmp run/model.safetensors before/model.safetensors | wc -l)" -eq 1
+run jointflow train "$TINY" -o run --resume --force
+expect_status 2
+
+case_begin train__same_seed_gives_the_same_bytes_for_any_number_of_threads
+for threads in 1 2; do jointflow train "$TINY" -o run$threads --threads $threads --seed 3 --no-report --quiet; done
+jointflow train "$TINY" -o other --seed 4 --no-report --quiet
+expect_same run1/model.safetensors run2/model.safetensors
+expect_file other/model.safetensors
+expect test "$(cmp run1/model.safetensors other/model.safetensors | wc -l)" -eq 1
+
+# stop_midway SIGNAL FOLDER OPTION...: trains until some epochs have ended, then sends the signal.
+stop_midway() {
+    local signal=$1 folder=$2 pid
+    shift 2
+    env --default-signal="$signal" jointflow train "$TINY" -o "$folder" --no-report "$@" \
+        > "$work/stdout" 2> "$work/stderr" < /dev/null &
+    pid=$!
+    for ((i = 0; i < 1000; i++)); do
+        [ "$(cat "$folder/history.csv" 2> /dev/null | wc -l)" -lt 30 ] || break
+        sleep 0.01
+    done
+    kill -s "$signal" $pid
+    wait $pid
+    status=$?
+}
+LONG="--set train.epochs=2000 --set train.patience=0 --set train.ks_every=100"
+
+case_begin train__interrupted_and_resumed_gives_the_bytes_of_an_uninterrupted_run
+jointflow train "$TINY" -o whole $LONG --no-report --quiet
+stop_midway INT stopped $LONG
+expect_status 130
+expect_error_line_count 1
+expect_error_line 'jointflow: stopped, saved in stopped; continue with: jointflow train --resume .*tiny.ini -o stopped .*'
+expect_file stopped/checkpoint.safetensors
+expect_file stopped/model.safetensors
+expect test "$(wc -l < stopped/history.csv)" -lt 2000
+eval "$(sed 's/.*continue with: //' "$work/stderr")" > "$work/stdout" 2> "$work/stderr"
+status=$?
+expect_status 0
+expect_same whole/model.safetensors stopped/model.safetensors
+for run in whole stopped; do cut -d, -f1-12 $run/history.csv > $run.history; done
+expect_same whole.history stopped.history
+expect test "$(wc -l < whole.history)" -eq 2003
+
+case_begin train__terminated_in_the_background_is_saved_too
+stop_midway TERM run $LONG
+expect_status 130
+run jointflow info run
+expect_status 0
+expect_line 'training    stopped after .*'
+
+case_begin train__second_signal_ends_at_once
+jointflow train "$TINY" -o run --threads 1 --set train.batch=500000 --set model.width=64 --no-report --quiet &
+pid=$!
+for ((i = 0; i < 1000; i++)); do
+    [ ! -e run/history.csv ] || break
+    sleep 0.01
+done
+sleep 0.2
+kill -TERM $pid
+sleep 0.1
+kill -TERM $pid
+wait $pid
+status=$?
+expect_status 143
+expect_no_file run/model.safetensors
+
+case_begin train__resume_needs_the_same_recipe_and_seed
+jointflow train "$TINY" -o run --no-report --quiet
+cp run/model.safetensors before
+run jointflow train "$TINY" -o run --resume --seed 9
+expect_status 1
+expect_error_line 'jointflow: .*seed 0, now it is 9'
+run jointflow train "$TINY" -o run --resume --set train.rate=0.5
+expect_status 1
+expect_error_line 'jointflow: .*another recipe: "rate = .*" there, "rate = .*" now'
+expect_error_line_count 1
+expect_same run/model.safetensors before
+run jointflow train "$TINY" -o nothing --resume
+expect_status 1
+expect_error_line_count 1
+
+case_begin train__on_a_terminal_rewrites_one_line
+command -v script > /dev/null || skip "script is not installed"
+run script -qec "jointflow train $TINY -o run --set train.epochs=50 --set train.patience=0 --no-report" /dev/null
+expect_status 0
+expect grep -q "$(printf '\rtrain [0-9]*/50 ')" "$work/stdout"
+expect test "$(wc -l < "$work/stdout")" -lt 10
+
+case_begin bench__json_has_its_keys
+run jointflow bench --recipe "$TINY" --seconds 0.05 --threads 1 --batch 50 --json
+expect_status 0
+expect_line_count 1
+for key in train_samples_per_s sample_samples_per_s peak_memory_mib; do
+    expect_line ".*\"$key\": [1-9][0-9.e+]*,.*"
+done
+expect_line '.*"batch": 50,.*"device": "cpu .*"\}'
+
+case_begin bench__table_names_the_same
+run jointflow bench --recipe "$TINY" --seconds 0.05
+expect_status 0
+expect_line 'training +[0-9]+ samples/s'
+expect_line 'sampling +[0-9]+ samples/s'
