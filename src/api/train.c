@@ -135,6 +135,8 @@ static double samples_per_second(model *m, flow_run *run, optimiser *opt, int n,
                                  int *steps) {
     device *d = m->d;
     double start = 0;
+    pass sampling = run->pass;
+    sampling.kept_by_layer = NULL;
     *steps = 0;
     for (int i = 0;; i++) {
         if (i == 2) start = now();
@@ -145,7 +147,7 @@ static double samples_per_second(model *m, flow_run *run, optimiser *opt, int n,
             m->objective.kind->evaluate(&m->objective, run, n, &terms);
             optimiser_step(opt, m, 1e-6, 0);
         } else {
-            flow_inverse(m->flow, &run->pass, n, run->state, run->logdet);
+            flow_inverse(m->flow, &sampling, n, run->state, run->logdet);
         }
         d->kind->status(d);
         if (i < 2) continue;
@@ -169,6 +171,7 @@ jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_device_options 
     JF_TRY_DONE(open_run(ctx, r, &o, 1, &data, &m));
     JF_TRY_DONE(optimiser_create(&opt, m));
     JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, out->batch));
+    JF_TRY_DONE(flow_run_keep(run, recipe_real(r, "train.keep")));
     char words[64];
     m->d->kind->describe(m->d, words, sizeof words);
     snprintf(out->device, sizeof out->device, "%s (%s)", m->d->kind->name, words);

@@ -49,6 +49,15 @@ typedef struct dense_coupling {
     size_t s; /* offset of the scale in params */
 } dense_coupling;
 
+typedef struct coupling_call {
+    pass_kind kind;
+    int n;
+    const real *params;
+    real *grad, *state, *dstate, *logdet;
+    const real *dlogdet;
+    real *kept;
+} coupling_call;
+
 /* A coupling law applied to m elements of each of n samples. */
 typedef struct law_batch {
     law_id law;
@@ -126,9 +135,11 @@ struct device_kind {
     /* Optional: a whole coupling layer of two dense networks, in place on state (n, dim) and dstate. Default:
      * gather, dense_forward / dense_backward, law_..., scatter (net/dense.c, flow/coupling.c). PASS_FORWARD,
      * PASS_INVERSE: logdet (n) +=; dstate, dlogdet and grad unused. PASS_BACKWARD, PASS_INVERSE_BACKWARD:
-     * from dlogdet (n); grad (flat, like params) +=, NULL: not wanted. */
-    void (*dense_coupling)(device *d, const dense_coupling *c, pass_kind kind, const real *params, real *grad,
-                           int n, real *state, real *dstate, real *logdet, const real *dlogdet);
+     * from dlogdet (n); grad (flat, like params) +=, NULL: not wanted. kept: NULL, or dense_coupling_kept()
+     * numbers that carry the activations from a pass to the backward pass of the same batch, which then need
+     * not be computed again. */
+    void (*dense_coupling)(device *d, const dense_coupling *c, const coupling_call *call);
+    size_t (*dense_coupling_kept)(const device *d, const dense_coupling *c, int n);
 };
 
 struct device {

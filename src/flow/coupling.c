@@ -61,10 +61,14 @@ static law_batch prepare(const coupling *c, const pass *p, int n, const real *st
 /* The layer in one call, where the device has one for it. */
 static int run_whole(const coupling *c, pass_kind kind, const pass *p, int n, real *state, real *dstate,
                      real *logdet, const real *dlogdet) {
-    if (c->whole)
-        p->d->kind->dense_coupling(p->d, &c->dense, kind, p->params, p->grad, n, state, dstate, logdet,
-                                   dlogdet);
+    coupling_call call = {kind, n, p->params, p->grad, state, dstate, logdet, dlogdet, p->kept};
+    if (c->whole) p->d->kind->dense_coupling(p->d, &c->dense, &call);
     return c->whole;
+}
+
+static size_t coupling_kept(const transform *t, const device *d, int n) {
+    const coupling *c = t->own;
+    return c->whole && d->kind->dense_coupling_kept ? d->kind->dense_coupling_kept(d, &c->dense, n) : 0;
 }
 
 static void coupling_forward(const transform *t, const pass *p, int n, real *state, real *logdet) {
@@ -124,6 +128,7 @@ static const transform_kind coupling_kind = {
     .name = "coupling",
     .free = coupling_free,
     .workspace = coupling_workspace,
+    .kept = coupling_kept,
     .forward = coupling_forward,
     .inverse = coupling_inverse,
     .backward = coupling_backward,

@@ -50,6 +50,7 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, i
     f->layout = (layout){1, f->dim, dim_x};
     f->fixed = recipe_is(r, "model.condition", "fixed");
     if (masks) {
+        JF_TRY_DONE(masks_check(ctx, masks, layers, dim_x, dim_y, f->fixed));
         JF_TRY_DONE(MEM_NEW(ctx, &f->masks, (size_t)layers * (size_t)f->dim));
         memcpy(f->masks, masks, (size_t)layers * (size_t)f->dim);
         f->layers = layers;
@@ -85,25 +86,42 @@ size_t flow_workspace(const flow *f, int n) {
     return most;
 }
 
+/* The pass of layer i: with its own place to keep activations. */
+static pass pass_of_layer(const pass *p, int i) {
+    pass layer = *p;
+    layer.kept = p->kept_by_layer ? p->kept_by_layer[i] : NULL;
+    return layer;
+}
+
 void flow_forward(const flow *f, const pass *p, int n, real *state, real *logdet) {
     p->d->kind->fill(p->d, logdet, 0, (size_t)n);
-    for (int i = 0; i < f->layers; i++) f->chain[i].kind->forward(&f->chain[i], p, n, state, logdet);
+    for (int i = 0; i < f->layers; i++) {
+        pass layer = pass_of_layer(p, i);
+        f->chain[i].kind->forward(&f->chain[i], &layer, n, state, logdet);
+    }
 }
 
 void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet) {
     p->d->kind->fill(p->d, logdet, 0, (size_t)n);
-    for (int i = f->layers - 1; i >= 0; i--) f->chain[i].kind->inverse(&f->chain[i], p, n, state, logdet);
+    for (int i = f->layers - 1; i >= 0; i--) {
+        pass layer = pass_of_layer(p, i);
+        f->chain[i].kind->inverse(&f->chain[i], &layer, n, state, logdet);
+    }
 }
 
 void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstate, const real *dlogdet) {
-    for (int i = f->layers - 1; i >= 0; i--)
-        f->chain[i].kind->backward(&f->chain[i], p, n, state, dstate, dlogdet);
+    for (int i = f->layers - 1; i >= 0; i--) {
+        pass layer = pass_of_layer(p, i);
+        f->chain[i].kind->backward(&f->chain[i], &layer, n, state, dstate, dlogdet);
+    }
 }
 
 void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, real *dstate,
                            const real *dlogdet) {
-    for (int i = 0; i < f->layers; i++)
-        f->chain[i].kind->inverse_backward(&f->chain[i], p, n, state, dstate, dlogdet);
+    for (int i = 0; i < f->layers; i++) {
+        pass layer = pass_of_layer(p, i);
+        f->chain[i].kind->inverse_backward(&f->chain[i], &layer, n, state, dstate, dlogdet);
+    }
 }
 
 void flow_project(const flow *f, real *params) {

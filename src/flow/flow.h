@@ -31,7 +31,8 @@ void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, rea
                            const real *dlogdet);
 void flow_project(const flow *f, real *params);
 
-/* A pass with its own scratch and batch buffers, for batches up to n_max; nothing is allocated afterwards. */
+/* A pass with its own scratch and batch buffers, for batches up to n_max; nothing is allocated afterwards.
+ * Batches of fewer samples may follow each other; a backward pass must follow the pass of the same batch. */
 typedef struct flow_run {
     const flow *f;
     pass pass;
@@ -41,8 +42,11 @@ typedef struct flow_run {
     real *logdet, *dlogdet; /* (n_max) */
     real *term;             /* (n_max) */
     double *host;           /* (n_max, dim) */
+    real **kept;            /* (layers) activations for the backward pass; NULL where the budget ended */
 } flow_run;
 jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max);
+/* Lets layers keep their activations between a pass and its backward pass, as many as fit into `mib` MiB. */
+jf_status flow_run_keep(flow_run *run, double mib);
 void flow_run_free(flow_run *run);
 /* run->state -> host values, and back */
 void flow_run_put(flow_run *run, int n, const double *state);

@@ -23,15 +23,31 @@ static void random_half(rng *r, int free_dim, uint8_t *mask, uint8_t *complement
     for (int i = 0; i < free_dim; i++) (i < (free_dim + 1) / 2 ? mask : complement)[order[i]] = 1;
 }
 
-jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y, int fixed,
-                       int blocks, uint64_t seed) {
-    int dim = dim_x + dim_y, free_dim = fixed ? dim_x : dim;
+static jf_status check_size(jf_context *ctx, int dim_x, int dim_y) {
+    int dim = dim_x + dim_y;
     if (dim < 2)
         return jf_fail(ctx, JF_ERROR_SHAPE,
                        "a coupling flow needs at least 2 elements to couple, found %d of x and %d of y",
                        dim_x, dim_y);
     if (dim > 4096)
         return jf_fail(ctx, JF_ERROR_SHAPE, "vector models go up to 4096 elements, found %d", dim);
+    return JF_OK;
+}
+
+jf_status masks_check(jf_context *ctx, const uint8_t *masks, int layers, int dim_x, int dim_y, int fixed) {
+    JF_TRY(check_size(ctx, dim_x, dim_y));
+    for (int i = 0; fixed && i < layers; i++)
+        for (int k = dim_x; k < dim_x + dim_y; k++)
+            if (masks[(size_t)i * (size_t)(dim_x + dim_y) + (size_t)k])
+                return jf_fail(ctx, JF_ERROR_SHAPE,
+                               "mask of layer %d transforms y, which model.condition = fixed keeps", i);
+    return JF_OK;
+}
+
+jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y, int fixed,
+                       int blocks, uint64_t seed) {
+    int dim = dim_x + dim_y, free_dim = fixed ? dim_x : dim;
+    JF_TRY(check_size(ctx, dim_x, dim_y));
     unsigned small[1 << SMALL_DIM];
     int small_count = dim <= SMALL_DIM ? small_masks(free_dim, dim, small) : 0;
     int repeats = small_count && fixed && dim == SMALL_DIM && small_count <= SMALL_DIM ? 6 / small_count : 1;

@@ -8,11 +8,14 @@
 
 /* Masks of vectors with dim_x + dim_y elements, in blocks of layers, random order from the seed:
  *   joint, up to 3 elements   one block = all 2^dim - 2 non-trivial masks (six of three, as in the paper)
- *   fixed, up to 3 elements   the masks that never transform y, each twice for three elements (so a block is
- * as long) more elements             one block = three complementary pairs of random halves (of x only, where
- * y is fixed)
+ *   fixed, up to 3 elements   the masks that never transform y; of three elements each comes twice, so that
+ *                             a block is as long
+ *   more elements             one block = three complementary pairs of random halves (of x only, where y is
+ *                             fixed)
  * `*out` (layers, dim) is yours to free. */
 jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y, int fixed,
                        int blocks, uint64_t seed);
+/* Refuses masks, from a file, of a size that no flow has, or that transform y where it is fixed. */
+jf_status masks_check(jf_context *ctx, const uint8_t *masks, int layers, int dim_x, int dim_y, int fixed);
 
 #endif

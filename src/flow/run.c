@@ -32,9 +32,28 @@ done:
     return status;
 }
 
+jf_status flow_run_keep(flow_run *run, double mib) {
+    const flow *f = run->f;
+    device *d = f->d;
+    double left = mib * 1048576 / (double)d->kind->real_size;
+    JF_TRY(MEM_NEW(f->ctx, &run->kept, (size_t)f->layers));
+    for (int i = f->layers - 1; i >= 0; i--) {
+        const transform *t = &f->chain[i];
+        size_t count = t->kind->kept ? t->kind->kept(t, d, run->n_max) : 0;
+        if (count == 0 || (double)count > left) continue;
+        JF_TRY(d->kind->alloc(d, &run->kept[i], count));
+        left -= (double)count;
+    }
+    run->pass.kept_by_layer = run->kept;
+    return JF_OK;
+}
+
 void flow_run_free(flow_run *run) {
     if (!run) return;
     device *d = run->f->d;
+    for (int i = 0; run->kept && i < run->f->layers; i++)
+        if (run->kept[i]) d->kind->release(d, run->kept[i]);
+    free(run->kept);
     real *all[] = {run->pass.work, run->state, run->dstate, run->copy, run->logdet, run->dlogdet, run->term};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]) d->kind->release(d, all[i]);

@@ -23,12 +23,15 @@ typedef struct pass {
     const real *params; /* flat */
     real *grad;         /* flat, accumulated; NULL: no gradients of parameters wanted */
     real *work;         /* at least the largest `workspace` of all transforms */
+    real *kept; /* NULL, or `kept` numbers of this transform, the same in a pass and in its backward pass */
+    real *const *kept_by_layer; /* NULL, or the above for each transform of a chain */
 } pass;
 
 typedef struct transform_kind {
     const char *name;
     void (*free)(transform *t, device *d);
     size_t (*workspace)(const transform *t, int n);
+    size_t (*kept)(const transform *t, const device *d, int n); /* numbers it can make use of; 0: none */
     void (*forward)(const transform *t, const pass *p, int n, real *u_to_v, real *logdet); /* logdet += */
     void (*inverse)(const transform *t, const pass *p, int n, real *v_to_u, real *logdet); /* logdet += */
     /* of forward: v -> u by inverting, dv -> du; dlogdet (n) is dL/dlogdet */

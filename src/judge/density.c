@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LOG_2PI          1.83787706640934548356
+#define KEEP_MIB         512
 #define NEWTON_STEPS     12
 #define NEWTON_TOLERANCE 2e-5
 
@@ -143,6 +144,7 @@ static jf_status exact_densities(const model *m, densities *out, long n, const d
     double *moved = NULL;
     jf_status status;
     JF_TRY_DONE(flow_run_create(&e.run, f, m->params, NULL, (int)chunk));
+    JF_TRY_DONE(flow_run_keep(e.run, KEEP_MIB));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.state, chunk * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.J, chunk * dim * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.logdet, chunk));

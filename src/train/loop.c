@@ -154,6 +154,7 @@ static jf_status measure_ks(trainer *t) {
     const phase *last = &phases[phase_count - 1];
     pass no_grad = t->run->pass;
     no_grad.grad = NULL;
+    no_grad.kept_by_layer = NULL;
     JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * (size_t)(KS_POINTS + t->batch)));
     jf_status status = MEM_NEW(m->ctx, &distances, (size_t)dim_x);
     for (int b = 0; status == JF_OK && points < KS_POINTS; b++) {
@@ -281,6 +282,7 @@ static jf_status prepare(trainer *t) {
                            t->data->rows);
     JF_TRY(optimiser_create(&t->opt, m));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch));
+    JF_TRY(flow_run_keep(t->run, recipe_real(m->recipe, "train.keep")));
     JF_TRY(MEM_NEW(m->ctx, &t->host, (size_t)t->batch * dim));
     JF_TRY(MEM_NEW(m->ctx, &t->scratch, (size_t)t->batch * (data_dim ? data_dim : 1)));
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->flow->params.total));

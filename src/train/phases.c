@@ -50,6 +50,9 @@ static const recipe_key keys[] = {
      "depends on y."},
     {"train", "ks_every", KEY_INT, "5", 0, 1e6, NULL,
      "Epochs between measurements of the latent histograms; 0: never."},
+    {"train", "keep", KEY_REAL, "512", 0, 1e6, NULL,
+     "MiB that may hold activations for the backward pass; beyond, they are computed twice. 0: always "
+     "twice."},
     {"train", "checkpoint", KEY_REAL, "60", 0, 1e6, NULL, "Seconds between checkpoints."},
     {0},
 };

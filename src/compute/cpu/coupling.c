@@ -25,6 +25,9 @@ typedef struct call {
     size_t stride;
     float *work; /* (threads, work_count) */
     size_t work_count;
+    float *kept; /* NULL, or the activations of every chunk */
+    const float *params;
+    float *packed[2];
 } call;
 
 /* Scratch of one worker: blocks of CPU_CHUNK rows. Both networks share their input, h[0]. */
@@ -34,19 +37,26 @@ typedef struct scratch {
     float *A, *B, *dA, *dB, *u2, *du2, *du1; /* dense rows */
 } scratch;
 
+static size_t kept_blocks(const call *c) {
+    return (size_t)(c->nets[0].layers + c->nets[1].layers);
+}
 static size_t scratch_blocks(const call *c) {
-    return (size_t)(c->nets[0].layers + c->nets[1].layers + 3);
+    return kept_blocks(c) + 3; /* the input and two gradients */
+}
+
+/* Outputs of all layers of both networks: blocks one after the other from `at`. */
+static void place_activations(const call *c, scratch *s, float *at) {
+    size_t block = (size_t)CPU_CHUNK * (size_t)c->ld;
+    for (int k = 0; k < 2; k++)
+        for (int i = 0; i < c->nets[k].layers; i++, at += block) s->h[k][i + 1] = at;
 }
 
 static scratch carve(const call *c, int worker) {
     scratch s;
     size_t block = (size_t)CPU_CHUNK * (size_t)c->ld;
     float *at = c->work + (size_t)worker * c->work_count;
-    for (int k = 0; k < 2; k++) {
-        s.h[k][0] = at;
-        for (int i = 0; i < c->nets[k].layers; i++)
-            s.h[k][i + 1] = at + block * (size_t)(1 + i + (k ? c->nets[0].layers : 0));
-    }
+    s.h[0][0] = s.h[1][0] = at;
+    place_activations(c, &s, at + block);
     s.g = at + block * (scratch_blocks(c) - 2);
     s.g_next = s.g + block;
     float *dense = s.g_next + block + CPU_MAX_VECTOR; /* kernels may read a vector past the last row */
@@ -71,7 +81,11 @@ static void from_dense(float *to, const float *from, int rows, int count, int pa
     }
 }
 
-/* u1 into h[0], u2 into its place, A and B from the networks. */
+static int is_backward(pass_kind kind) {
+    return kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
+}
+
+/* u1 into h[0], u2 into its place, A and B from the networks (or from what the forward pass kept of them). */
 static void run_networks(const call *c, scratch *s, int at, int rows) {
     const dense_coupling *l = c->c;
     for (int r = 0; r < rows; r++) {
@@ -81,7 +95,8 @@ static void run_networks(const call *c, scratch *s, int at, int rows) {
     }
     float *outs[2] = {s->A, s->B};
     for (int k = 0; k < 2; k++) {
-        network_forward(&c->nets[k], c->k, rows, s->h[k], c->nets[k].layers);
+        if (!c->kept || !is_backward(c->kind))
+            network_forward(&c->nets[k], c->k, rows, s->h[k], c->nets[k].layers);
         to_dense(outs[k], s->h[k][c->nets[k].layers], rows, c->nets[k].net->out, c->ld);
     }
 }
@@ -127,6 +142,12 @@ static void backward_chunk(const call *c, scratch *s, int at, int rows, float *p
     }
 }
 
+/* Chunks of the longest slice: every slice has room for so many in `kept`. */
+static int chunks_per_slice(int n) {
+    int slices = cpu_slices(n), longest = (n + slices - 1) / slices;
+    return (longest + CPU_CHUNK - 1) / CPU_CHUNK;
+}
+
 static void run_slice(void *arg, int slice, int worker) {
     call *c = arg;
     scratch s = carve(c, worker);
@@ -134,11 +155,15 @@ static void run_slice(void *arg, int slice, int worker) {
     float *partial = c->grad ? c->partial + (size_t)slice * c->stride : NULL;
     for (int at = begin; at < end; at += CPU_CHUNK) {
         int rows = end - at < CPU_CHUNK ? end - at : CPU_CHUNK;
+        if (c->kept) {
+            size_t chunk = (size_t)(slice * chunks_per_slice(c->n) + (at - begin) / CPU_CHUNK);
+            place_activations(c, &s, c->kept + chunk * kept_blocks(c) * CPU_CHUNK * (size_t)c->ld);
+        }
         run_networks(c, &s, at, rows);
-        if (c->kind == PASS_FORWARD || c->kind == PASS_INVERSE)
-            forward_chunk(c, &s, at, rows);
-        else
+        if (is_backward(c->kind))
             backward_chunk(c, &s, at, rows, partial, at > begin, &c->ds[slice]);
+        else
+            forward_chunk(c, &s, at, rows);
     }
 }
 
@@ -154,40 +179,54 @@ static size_t whole_vectors(size_t count) {
     return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;
 }
 
-void cpu_dense_coupling(device *d, const dense_coupling *l, pass_kind kind, const real *params, real *grad,
-                        int n, real *state, real *dstate, real *logdet, const real *dlogdet) {
+static void plan_networks(call *c, int vector) {
+    for (int k = 0; k < 2; k++) network_plan(&c->nets[k], &c->c->nets[k], vector, is_backward(c->kind));
+    c->ld = c->nets[0].ld > c->nets[1].ld ? c->nets[0].ld : c->nets[1].ld;
+    c->nets[0].ld = c->nets[1].ld = c->ld;
+}
+
+static void pack_network(void *arg, int k, int worker) {
+    (void)worker;
+    call *c = arg;
+    network_pack(&c->nets[k], c->params, c->packed[k], is_backward(c->kind));
+}
+
+size_t cpu_dense_coupling_kept(const device *d, const dense_coupling *l, int n) {
+    const cpu_device *own = d->own;
+    call c = {.c = l};
+    plan_networks(&c, own->kernels->vector);
+    size_t chunks = (size_t)cpu_slices(n) * (size_t)chunks_per_slice(n);
+    return chunks * kept_blocks(&c) * CPU_CHUNK * (size_t)c.ld + CPU_MAX_VECTOR;
+}
+
+void cpu_dense_coupling(device *d, const dense_coupling *l, const coupling_call *asked) {
     cpu_device *own = d->own;
-    int backward = kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
-    call c = {.c = l,
-              .k = own->kernels,
-              .law = &law_formulas[l->law],
-              .kind = kind,
-              .n = n,
-              .slices = cpu_slices(n)};
+    call c = {.c = l, .k = own->kernels, .law = &law_formulas[l->law], .kind = asked->kind, .n = asked->n};
+    c.slices = cpu_slices(c.n);
     c.na = c.law->outputs(l->m);
-    c.s = ((const float *)params)[l->s];
-    c.state = (float *)state;
-    c.dstate = (float *)dstate;
-    c.logdet = (float *)logdet;
-    c.dlogdet = (const float *)dlogdet;
-    c.grad = backward ? (float *)grad : NULL;
-    for (int k = 0; k < 2; k++) network_plan(&c.nets[k], &l->nets[k], c.k->vector, backward);
-    c.ld = c.nets[0].ld > c.nets[1].ld ? c.nets[0].ld : c.nets[1].ld;
-    c.nets[0].ld = c.nets[1].ld = c.ld;
+    c.params = (const float *)asked->params;
+    c.s = c.params[l->s];
+    c.state = (float *)asked->state;
+    c.dstate = (float *)asked->dstate;
+    c.logdet = (float *)asked->logdet;
+    c.dlogdet = (const float *)asked->dlogdet;
+    c.grad = is_backward(c.kind) ? (float *)asked->grad : NULL;
+    c.kept = (float *)asked->kept;
+    plan_networks(&c, c.k->vector);
 
     size_t packed[2] = {whole_vectors(c.nets[0].packed_count), whole_vectors(c.nets[1].packed_count)};
     c.stride = c.grad ? whole_vectors(c.nets[0].partial_count + c.nets[1].partial_count) : 0;
-    c.work_count = whole_vectors(
-        (size_t)CPU_CHUNK * ((size_t)c.ld * scratch_blocks(&c) + (size_t)(2 * c.na + 4 * l->m + l->k)) +
-        CPU_MAX_VECTOR);
-    float *memory = cpu_scratch(d, packed[0] + packed[1] + (size_t)c.slices * c.stride +
-                                       (size_t)pool_threads(own->pool) * c.work_count);
-    if (!memory) return;
-    network_pack(&c.nets[0], (const float *)params, memory, backward);
-    network_pack(&c.nets[1], (const float *)params, memory + packed[0], backward);
-    c.partial = memory + packed[0] + packed[1];
+    c.work_count =
+        whole_vectors(CPU_CHUNK * ((size_t)c.ld * scratch_blocks(&c) + (size_t)(2 * c.na + 4 * l->m + l->k)) +
+                      CPU_MAX_VECTOR);
+    c.packed[0] = cpu_scratch(d, packed[0] + packed[1] + (size_t)c.slices * c.stride +
+                                     (size_t)pool_threads(own->pool) * c.work_count);
+    if (!c.packed[0]) return;
+    c.packed[1] = c.packed[0] + packed[0];
+    c.partial = c.packed[1] + packed[1];
     c.work = c.partial + (size_t)c.slices * c.stride;
 
+    pool_run(own->pool, 2, pack_network, &c);
     pool_run(own->pool, c.slices, run_slice, &c);
     if (!c.grad) return;
     for (int i = 0; i < c.slices; i++) c.grad[l->s] += c.ds[i];

@@ -311,4 +311,5 @@ const device_kind device_cpu = {
     .adam = cpu_adam,
     .clamp = cpu_clamp,
     .dense_coupling = cpu_dense_coupling,
+    .dense_coupling_kept = cpu_dense_coupling_kept,
 };

@@ -8,10 +8,9 @@
 #include "base/threads.h"
 #include "compute/compute.h"
 
-#define CPU_SLICES 8 /* partial sums a batch, at most */
-#define CPU_CHUNK                                                                                            \
-    48 /* samples that go through a whole network together; their activations stay in the cache */
-#define CPU_ROWS       6 /* rows of a register tile: row counts are rounded up to it */
+#define CPU_SLICES     8  /* partial sums a batch, at most */
+#define CPU_CHUNK      48 /* samples that go through both networks of a layer together */
+#define CPU_ROWS       6  /* rows of a register tile: row counts are rounded up to it */
 #define CPU_MAX_VECTOR 16
 
 /* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`; rows are rounded
@@ -53,8 +52,8 @@ int cpu_slice_begin(int n, int slices, int i);
  * message). */
 float *cpu_scratch(device *d, size_t count);
 
-void cpu_dense_coupling(device *d, const dense_coupling *c, pass_kind kind, const real *params, real *grad,
-                        int n, real *state, real *dstate, real *logdet, const real *dlogdet);
+void cpu_dense_coupling(device *d, const dense_coupling *c, const coupling_call *call);
+size_t cpu_dense_coupling_kept(const device *d, const dense_coupling *c, int n);
 void cpu_dense_forward(device *d, real *y, const real *x, const real *w, const real *b, int n, int in,
                        int out, double slope);
 void cpu_dense_backward(device *d, real *dx, real *dw, real *db, real *dy, const real *y, const real *x,
