@@ -155,7 +155,7 @@ TEST(table__a_missing_file_is_reported_with_the_places_searched) {
 
 TEST(table__an_epoch_holds_every_row_once_and_the_next_in_another_order) {
     enum { ROWS = 1000 };
-    data_fixture f = data_open(squares(ROWS, "x = 2\ny = 1"));
+    data_fixture f = data_open(squares(ROWS, "x = 2\ny = 1\nvalidation = 0"));
     static double xy[2 * ROWS * 3];
     static int seen[2][ROWS];
     dataset_draw(f.set, data_key(0), 0, 2 * ROWS, -1, xy);
@@ -173,7 +173,7 @@ TEST(table__an_epoch_holds_every_row_once_and_the_next_in_another_order) {
 }
 
 TEST(table__a_sample_is_the_same_however_the_sequence_is_cut) {
-    data_fixture f = data_open(squares(10, "x = 2\ny = 1"));
+    data_fixture f = data_open(squares(10, "x = 2\ny = 1\nvalidation = 0"));
     double whole[3 * 35], part[3 * 7], other[3 * 35];
     dataset_draw(f.set, data_key(4), 0, 35, -1, whole);
     for (int i = 0; i < 5; i++) {
@@ -186,7 +186,7 @@ TEST(table__a_sample_is_the_same_however_the_sequence_is_cut) {
 }
 
 TEST(table__a_class_gives_each_of_its_own_rows_once) {
-    data_fixture f = data_open(squares(100, "x = 2\ny = 1\ndiscrete = yes"));
+    data_fixture f = data_open(squares(100, "x = 2\ny = 1\ndiscrete = yes\nvalidation = 0"));
     CHECK(f.set->classes == 3);
     for (int k = 0; k < 3; k++) {
         int size = k == 0 ? 34 : 33, seen[100] = {0};
@@ -228,4 +228,20 @@ TEST(permutation__puts_every_number_everywhere_equally_often) {
         for (int j = 0; j < SIZE; j++) CHECK_NEAR(count[i][j], EPOCHS / 7.0, 4.5 * sqrt(EPOCHS * 6 / 49.0));
         if (i > 0) CHECK_NEAR(followed[i], EPOCHS / 6.0, 4.5 * sqrt(EPOCHS * 5 / 36.0));
     }
+}
+
+TEST(table__held_out_rows_are_apart_from_those_to_train_on_and_always_the_same) {
+    data_fixture f = data_open(squares(100, "x = 2\ny = 1\nvalidation = 0.25"));
+    CHECK(f.set->rows == 75 && f.set->held == 25);
+    int seen[100] = {0};
+    double xy[3 * 75];
+    dataset_draw(f.set, (rng_key){1, RNG_DATA, 0}, 0, 75, -1, xy);
+    for (int i = 0; i < 75; i++) seen[(int)xy[3 * i]]++;
+    dataset_held_out(f.set, 0, 25, xy);
+    for (int i = 0; i < 25; i++) seen[(int)xy[3 * i]]++;
+    for (int i = 0; i < 100; i++) CHECK(seen[i] == 1);
+    data_fixture again = data_open(squares(100, "x = 2\ny = 1\nvalidation = 0.25"));
+    CHECK(memcmp(f.set->held_x, again.set->held_x, sizeof(double) * 50) == 0);
+    data_close(&f);
+    data_close(&again);
 }

@@ -172,6 +172,15 @@ static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int 
     }
 }
 
+void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) {
+    size_t dim_x = (size_t)d->dim_x, dim_y = (size_t)d->dim_y;
+    for (int i = 0; i < n; i++, xy += dim_x + dim_y) {
+        size_t row = (size_t)((first + (uint64_t)i) % (uint64_t)d->held);
+        memcpy(xy, d->held_x + row * dim_x, dim_x * sizeof *xy);
+        if (dim_y > 0) memcpy(xy + dim_x, d->held_y + row * dim_y, dim_y * sizeof *xy);
+    }
+}
+
 void dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
     if (d->rows > 0) {
         draw_rows(d, key, first, n, class_index, xy);

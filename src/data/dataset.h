@@ -38,6 +38,8 @@ struct dataset {
     const char *class_name[DATASET_MAX_CLASSES]; /* may be NULL */
     long rows;                                   /* file sets: number of rows; 0: generated */
     const double *row_x, *row_y;                 /* file sets: (rows, dim_x), (rows, dim_y) */
+    long held;                                   /* file sets: further rows, held out from training */
+    const double *held_x, *held_y;               /* (held, dim_x), (held, dim_y) */
     const char *x_names[DATASET_MAX_DIM], *y_names[DATASET_MAX_DIM]; /* axis names; may be NULL */
     void *own;
     /* The rest is filled in by dataset_open. */
@@ -64,6 +66,8 @@ int dataset_dim(const dataset *d); /* dim_x + dim_y */
  * - File sets: each run of `rows` samples (of as many as the class has rows) holds every row once, shuffled
  *   by the key and anew for every run. */
 void dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy);
+/* The same of the held-out rows first .. first+n-1, in their order; beyond the last it starts again. */
+void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy);
 void dataset_standardise(const dataset *d, int n, double *xy);   /* to the model's units, in place */
 void dataset_unstandardise(const dataset *d, int n, double *xy); /* back */
 /* Sum of log deviation over x: nats in the data's units = nats in the model's units + this. */

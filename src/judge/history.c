@@ -7,7 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum column { EPOCH = 1, STEP, LOSS, TERM_Z, TERM_Y, TERM_LOGDET, Y_ERROR, RATE, KS_MEDIAN, KS_MAX, COLUMNS };
+enum column {
+    EPOCH = 1,
+    STEP,
+    LOSS,
+    TERM_Z,
+    TERM_Y,
+    TERM_LOGDET,
+    Y_ERROR,
+    VALIDATION,
+    RATE,
+    KS_MEDIAN,
+    KS_MAX,
+    COLUMNS
+};
 #define MAX_PHASES 8
 
 typedef struct history {
@@ -76,7 +89,8 @@ jf_status picture_history(jf_context *ctx, const char *path, const char *picture
     curve terms[] = {{"loss", h.rows, h.number, h.values[LOSS]},
                      {"z", h.rows, h.number, h.values[TERM_Z]},
                      {"y", h.rows, h.number, h.values[TERM_Y]},
-                     {"logdet", h.rows, h.number, h.values[TERM_LOGDET]}};
+                     {"logdet", h.rows, h.number, h.values[TERM_LOGDET]},
+                     {"held-out loss", h.rows, h.number, h.values[VALIDATION]}};
     long measured = 0; /* the latent fit is measured every few epochs: join those points */
     for (long i = 0; i < h.rows; i++)
         if (!isnan(h.values[KS_MAX][i])) {
@@ -88,7 +102,10 @@ jf_status picture_history(jf_context *ctx, const char *path, const char *picture
                       {"latent KS, worst", measured, h.values[EPOCH], h.values[KS_MAX]}};
     JF_TRY_DONE(figure_create(ctx, &fig, 1, 2, 520, 340, NULL));
     panel_title(figure_panel(fig, 0, 0), "loss terms");
-    panel_curves(figure_panel(fig, 0, 0), 4, terms, h.phase_count, h.phases, "epoch", "nats", AXES_SYMLOG_Y);
+    int validated = 0;
+    for (long i = 0; i < h.rows; i++) validated |= !isnan(h.values[VALIDATION][i]);
+    panel_curves(figure_panel(fig, 0, 0), validated ? 5 : 4, terms, h.phase_count, h.phases, "epoch", "nats",
+                 AXES_SYMLOG_Y);
     panel_title(figure_panel(fig, 0, 1), "errors and learning rate");
     panel_curves(figure_panel(fig, 0, 1), 3, errors, h.phase_count, h.phases, "epoch", NULL, AXES_LOG_Y);
     JF_TRY_DONE(figure_save(fig, picture));

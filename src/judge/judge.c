@@ -99,7 +99,10 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
     JF_TRY_DONE(MEM_NEW(m->ctx, &logdet, n));
     JF_TRY_DONE(MEM_NEW(m->ctx, &j->data, n * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &j->encoded, n * dim));
-    dataset_draw(data, (rng_key){seed, RNG_JUDGE, 0}, 0, (int)n, -1, drawn);
+    if (data->held)
+        dataset_held_out(data, 0, (int)n, drawn);
+    else
+        dataset_draw(data, (rng_key){seed, RNG_JUDGE, 0}, 0, (int)n, -1, drawn);
     for (size_t s = 0; s < n; s++) memcpy(j->data + s * dim, drawn + s * data_dim, sizeof(double) * dim);
     units_standardise(&m->units, (int)n, j->data);
     memcpy(j->encoded, j->data, sizeof(double) * n * dim);
@@ -140,6 +143,9 @@ jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed)
         .ctx = m->ctx, .points = points > 0 ? points : 50000, .has_data = m->objective.kind->from_data};
     if (j->has_data) {
         JF_TRY_DONE(dataset_open(m->ctx, &data, m->recipe));
+        j->unseen = data->rows == 0 || data->held > 0;
+        if (data->held && j->points > data->held) j->points = data->held;
+        if (data->rows && !data->held && j->points > data->rows) j->points = data->rows;
         JF_TRY_DONE(judge_data(j, m, data, seed));
     } else {
         JF_TRY_DONE(judge_by_rule(j, m, seed));

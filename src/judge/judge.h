@@ -65,6 +65,7 @@ struct jf_judgement {
     jf_context *ctx;
     long points;
     int has_data;                                /* judged against data; otherwise by rule */
+    int unseen;                                  /* on points that training never saw: fresh, or held out */
     double nll, nll_sampler, nll_whole, entropy; /* original units; entropy NAN where unknown */
     double nll_error;                            /* standard error of nll: the points are a sample */
     double y_error, log_dy;

@@ -107,6 +107,7 @@ static void write_json(judgement *j, const model *m) {
         write_rule(t, j);
     }
     field(t, "points", (double)j->points);
+    if (j->has_data) text_add(t, ", \"unseen\": %s", j->unseen ? "true" : "false");
     text_add(t, "}");
 }
 
@@ -156,6 +157,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "latent KS, worst", "%.4f", j->latent.max, "");
     row(t, "  by chance", "%.4f", j->latent.chance_max, "the worst that a perfect model would show");
     row(t, "energy distance", "%.5f", j->energy, "between samples and data, 0 where they agree");
+    if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
 }

@@ -44,6 +44,7 @@ typedef struct history_row {
     int epoch;
     long step;
     loss_terms terms;
+    double validation; /* loss of the held-out rows, NAN where there are none */
     double rate, ks_median, ks_max, drift, seconds;
 } history_row;
 /* Begins the file, or cuts it back to its first `rows` rows. */

@@ -15,8 +15,9 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_ROLLBACKS 5
-#define KS_POINTS     10000
+#define MAX_ROLLBACKS   5
+#define KS_POINTS       10000
+#define VALIDATION_ROWS 20000
 
 typedef struct trainer {
     model *m;
@@ -178,6 +179,28 @@ static jf_status measure_ks(trainer *t) {
     return status;
 }
 
+/* Mean loss over the held-out rows, with the phase's share of data and fixed noise; NAN where there are none.
+ */
+static double validate(trainer *t, const phase *p) {
+    const model *m = t->m;
+    if (!t->data || t->data->held == 0 || !m->objective.kind->from_data) return NAN;
+    double sum = 0;
+    long done = 0, rows = t->data->held < VALIDATION_ROWS ? t->data->held : VALIDATION_ROWS;
+    real *grad = t->run->pass.grad;
+    t->run->pass.grad = NULL;
+    for (int n; done < rows; done += n) {
+        loss_terms terms;
+        n = rows - done < t->batch ? (int)(rows - done) : t->batch;
+        batch_key key = {p, (int)t->s.epoch, 0, 0};
+        batch_held_out(m, t->data, &key, done, n, t->scratch, t->host);
+        flow_run_put(t->run, n, t->host);
+        m->objective.kind->evaluate(&m->objective, t->run, n, &terms);
+        sum += terms.total * n;
+    }
+    t->run->pass.grad = grad;
+    return sum / (double)rows;
+}
+
 static jf_status run_batch(trainer *t, const phase *p, int batches, double *rate) {
     model *m = t->m;
     batch_key key = {p, (int)t->s.epoch, (uint32_t)t->s.total_epoch, (int)t->s.batch};
@@ -207,8 +230,9 @@ static jf_status end_epoch(trainer *t, const phase *p, double rate, int *done) {
     int measured =
         t->m->objective.kind->from_data && every && ((int)t->s.epoch % every == 0 || t->s.epoch == epochs);
     if (measured) JF_TRY(measure_ks(t));
-    if (mean.total < t->s.best) {
-        t->s.best = mean.total;
+    double validation = validate(t, p), score = isnan(validation) ? mean.total : validation;
+    if (score < t->s.best) {
+        t->s.best = score;
         t->s.since_best = 0;
         copy_flat(t, t->best, t->m->params);
     } else {
@@ -219,6 +243,7 @@ static jf_status end_epoch(trainer *t, const phase *p, double rate, int *done) {
                            (int)t->s.epoch,
                            t->opt.step,
                            mean,
+                           validation,
                            rate,
                            measured ? t->s.ks_median : NAN,
                            measured ? t->s.ks_max : NAN,

@@ -76,17 +76,10 @@ int phase_patience(const phase *p, const model *m) {
     return p->patience_key ? recipe_int(m->recipe, p->patience_key) : 0;
 }
 
-/* Rows of one class of a file set. */
-static long class_rows(const dataset *data, int c) {
-    long rows = 0;
-    for (long i = 0; i < data->rows; i++) rows += data->row_y[i * data->dim_y] == data->label[c];
-    return rows;
-}
-
 /* A file's epoch is every row once: whole batches of one class each where there are classes, remainders
  * dropped. */
 static int file_batches(const dataset *data, int batch, int by_class, int c) {
-    long rows = by_class ? class_rows(data, c) : data->rows;
+    long rows = by_class ? data->class_start[c + 1] - data->class_start[c] : data->rows;
     return (int)(rows / batch);
 }
 
@@ -139,24 +132,22 @@ static int batch_class(const model *m, const dataset *data, const batch_key *key
     return order[0];
 }
 
-void batch_make(const model *m, const dataset *data, const batch_key *key, int n, double *scratch,
-                double *host) {
+/* x and y of the model from rows of the data (which may have a y that a plain flow leaves out), standardised.
+ */
+static void take_rows(const model *m, const dataset *data, int n, double *rows, double *host) {
+    size_t dim = (size_t)(m->units.dim_x + m->units.dim_y), data_dim = (size_t)dataset_dim(data);
+    dataset_standardise(data, n, rows);
+    for (size_t s = 0; s < (size_t)n; s++) memcpy(host + s * dim, rows + s * data_dim, sizeof(double) * dim);
+}
+
+/* host = share * ((1 - alpha) host + alpha N) + (1 - share) N, then noise on y alone; sample s from stream
+ * first + s. */
+static void add_noise(const model *m, double share, rng_key key, uint64_t first, int n, double *host) {
     int dim = m->units.dim_x + m->units.dim_y;
-    double share = key->phase->data_share(key->phase_epoch, phase_epochs(key->phase, m));
     double alpha = recipe_real(m->recipe, "train.noise"), y_noise = recipe_real(m->recipe, "train.y_noise");
-    uint64_t first;
-    if (!m->objective.kind->from_data) share = 0;
-    if (share > 0) {
-        int data_dim = dataset_dim(data), c = batch_class(m, data, key, n, &first);
-        dataset_draw(data, (rng_key){m->seed, RNG_DATA, key->epoch}, first, n, c, scratch);
-        dataset_standardise(data, n, scratch);
-        for (int s = 0; s < n; s++)
-            memcpy(host + (size_t)s * dim, scratch + (size_t)s * data_dim, sizeof(double) * (size_t)dim);
-    }
     if (share == 1 && alpha == 0 && y_noise == 0) return;
-    rng_key noise = {m->seed, RNG_NOISE, key->epoch};
     for (int s = 0; s < n; s++) {
-        rng r = rng_stream(noise, (uint64_t)key->batch * (uint64_t)n + (uint64_t)s);
+        rng r = rng_stream(key, first + (uint64_t)s);
         double *v = host + (size_t)s * dim;
         for (int i = 0; i < dim; i++) {
             double e = rng_normal(&r);
@@ -168,4 +159,29 @@ void batch_make(const model *m, const dataset *data, const batch_key *key, int n
         if (share > 0 && y_noise > 0)
             for (int i = m->units.dim_x; i < dim; i++) v[i] += y_noise * rng_normal(&r);
     }
+}
+
+static double share_of(const model *m, const batch_key *key) {
+    if (!m->objective.kind->from_data) return 0;
+    return key->phase->data_share(key->phase_epoch, phase_epochs(key->phase, m));
+}
+
+void batch_make(const model *m, const dataset *data, const batch_key *key, int n, double *scratch,
+                double *host) {
+    double share = share_of(m, key);
+    if (share > 0) {
+        uint64_t first;
+        int c = batch_class(m, data, key, n, &first);
+        dataset_draw(data, (rng_key){m->seed, RNG_DATA, key->epoch}, first, n, c, scratch);
+        take_rows(m, data, n, scratch, host);
+    }
+    add_noise(m, share, (rng_key){m->seed, RNG_NOISE, key->epoch}, (uint64_t)key->batch * (uint64_t)n, n,
+              host);
+}
+
+void batch_held_out(const model *m, const dataset *data, const batch_key *key, long first, int n,
+                    double *scratch, double *host) {
+    dataset_held_out(data, (uint64_t)first, n, scratch);
+    take_rows(m, data, n, scratch, host);
+    add_noise(m, share_of(m, key), (rng_key){m->seed, RNG_JUDGE, 0}, (uint64_t)first, n, host);
 }

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/dataset.h"
+#include "data/permutation.h"
 #include "io/csv.h"
 #include "io/npy.h"
 #include <math.h>
@@ -18,10 +19,15 @@ static const recipe_key keys[] = {
     {"data", "x", KEY_INT, NULL, 1, DATASET_MAX_DIM, NULL, "How many of the leading columns are x."},
     {"data", "y", KEY_INT, NULL, 0, DATASET_MAX_DIM - 1, NULL, "How many of the columns after x are y."},
     {"data", "discrete", KEY_BOOL, "no", 0, 0, NULL, "The values of y are classes; y is then one column."},
+    {"data", "validation", KEY_REAL, "0.1", 0, 0.9, NULL,
+     "Share of the rows that is held out: training stops by their loss, and the model is judged on them."},
     {0}};
 
+#define SPLIT_SEED                                                                                           \
+    20220112 /* which rows are held out is the same for every run, so that runs can be compared */
+
 typedef struct table {
-    double *x, *y; /* (rows, dim_x), (rows, dim_y) */
+    double *x, *y; /* (rows, dim_x), (rows, dim_y): those to train on first, then those held out */
     char *names[DATASET_MAX_DIM];
     char class_text[DATASET_MAX_CLASSES][32];
 } table;
@@ -130,22 +136,31 @@ static jf_status check_column(const dataset *d, const sheet *s, size_t column) {
 
 /* ---- keeping ---- */
 
-static void copy_columns(double *out, const sheet *s, size_t first, size_t count) {
-    for (size_t row = 0; row < s->rows; row++) {
-        memcpy(out + row * count, s->values + row * s->columns + first, count * sizeof *out);
-    }
+/* Moves the columns of row `from` of the sheet to row `to` of what is kept. */
+static void copy_row(const dataset *d, const sheet *s, size_t from, size_t to) {
+    table *own = d->own;
+    size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
+    const double *row = s->values + from * s->columns;
+    memcpy(own->x + to * nx, row, nx * sizeof *row);
+    memcpy(own->y + to * ny, row + nx, ny * sizeof *row);
 }
 
-static jf_status keep(dataset *d, const sheet *s) {
+/* Both parts stay in the order of the file; a shuffled place decides which part a row belongs to. */
+static jf_status keep(dataset *d, const sheet *s, double validation) {
     table *own = d->own;
     size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
     JF_TRY(MEM_NEW(d->ctx, &own->x, s->rows * nx));
     JF_TRY(MEM_NEW(d->ctx, &own->y, s->rows * ny + 1)); /* never of size 0 */
-    copy_columns(own->x, s, 0, nx);
-    copy_columns(own->y, s, nx, ny);
-    d->rows = (long)s->rows;
+    d->held = (long)(validation * (double)s->rows);
+    d->rows = (long)s->rows - d->held;
     d->row_x = own->x;
     d->row_y = own->y;
+    d->held_x = own->x + (size_t)d->rows * nx;
+    d->held_y = own->y + (size_t)d->rows * ny;
+    permutation places = permutation_create((rng_key){SPLIT_SEED, RNG_SHUFFLE, 0}, 0, s->rows);
+    size_t trained = 0, held = (size_t)d->rows;
+    for (size_t row = 0; row < s->rows; row++)
+        copy_row(d, s, row, permutation_at(&places, row) < (uint64_t)d->held ? held++ : trained++);
     for (size_t i = 0; s->names && i < nx + ny; i++) {
         JF_TRY(mem_copy_text(d->ctx, &own->names[i], s->names[i]));
         if (i < nx) {
@@ -160,8 +175,8 @@ static jf_status keep(dataset *d, const sheet *s) {
 /* The distinct values of y, ascending, become the labels. */
 static jf_status find_classes(dataset *d, const sheet *s) {
     table *own = d->own;
-    for (long row = 0; row < d->rows; row++) {
-        double y = d->row_y[row];
+    for (long row = 0; row < d->rows + d->held; row++) {
+        double y = own->y[row];
         int k = 0;
         while (k < d->classes && d->label[k] < y) k++;
         if (k < d->classes && d->label[k] == y) continue;
@@ -196,7 +211,7 @@ static jf_status table_open(dataset *d, const recipe *r) {
     JF_TRY_DONE(read_sheet(d->ctx, &s, r));
     JF_TRY_DONE(check_sizes(d, &s, r));
     for (size_t column = 0; column < used; column++) JF_TRY_DONE(check_column(d, &s, column));
-    JF_TRY_DONE(keep(d, &s));
+    JF_TRY_DONE(keep(d, &s, recipe_real(r, "data.validation")));
     if (recipe_bool(r, "data.discrete")) JF_TRY_DONE(find_classes(d, &s));
     if (s.columns > used) {
         jf_log(d->ctx, "%s: the last %zu of %zu columns are not used", s.path, s.columns - used, s.columns);
