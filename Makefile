@@ -52,7 +52,7 @@ golden: measure-packages ## write the golden values of the tests again, with an 
 	$(PYTHON) tests/golden/make_golden.py
 
 bench: build measure-packages ## measure the speed, beside that of other libraries
-	bench/run
+	$(PYTHON) bench/run
 
 install: build ## install below PREFIX, by default /usr/local
 	cmake --install build --prefix $(abspath $(PREFIX))
