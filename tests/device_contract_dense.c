@@ -40,13 +40,14 @@ static void run_layer(trial *t, const void *sizes) {
     free(x), free(w), free(bias), free(y), free(g);
 }
 
+/* All pairs of widths for small batches, one output width for each input width for the others. */
 void check_dense_layer(const bench *b) {
     char what[64];
     for (int i = 0; i < BATCHES; i++)
         for (int j = 0; j < WIDTHS; j++)
             for (int o = 0; o < WIDTHS; o++) {
-                if (batches[i] > 5 && (j + 2 * o + i) % WIDTHS)
-                    continue; /* one output width for every input width */
+                if (batches[i] > 5 && (j + 2 * o + i) % WIDTHS != 0) continue;
+                if (batches[i] > 49 && (i + j) % 4 != 0) continue;
                 layer_sizes z = {batches[i], widths[j], widths[o], (i + j + o) % 2 ? 1 : 0.3};
                 snprintf(what, sizeof what, "dense layer n %d in %d out %d", z.n, z.in, z.out);
                 compare(b, run_layer, &z, what);
@@ -220,10 +221,26 @@ static void run_oracle(trial *t, const coupling_case *c, pass_kind kind) {
     free(state), free(dstate), free(logdet), free(grad);
 }
 
+/* Runs a backward pass on the case's state; leaves dstate in *dstate. */
+static void run_backward(trial *t, const dense_coupling *on_device, const coupling_case *c,
+                         coupling_call call, real **dstate) {
+    size_t whole = (size_t)c->n * (size_t)c->c.dim;
+    call.state = lab_put(t->l, c->state, whole);
+    *dstate = call.dstate = lab_put(t->l, c->dstate, whole);
+    t->l->d->kind->dense_coupling(t->l->d, on_device, &call);
+    if (call.grad && !call.kept) take(t, pass_names[call.kind][0], OVERWRITES, call.state, whole);
+}
+
+static void check_same_bits(lab *l, const real *a, const real *b, size_t count) {
+    double *x = lab_get(l, a, count), *y = lab_get(l, b, count);
+    CHECK(memcmp(x, y, count * sizeof *x) == 0);
+    free(x), free(y);
+}
+
 static void run_coupling(trial *t, const void *sizes) {
     const coupling_case *c = sizes;
-    const device_kind *k = t->l->d->kind;
-    if (!k->dense_coupling) { /* optional: the formulas instead */
+    device *d = t->l->d;
+    if (!d->kind->dense_coupling) { /* optional: the formulas instead */
         for (int kind = PASS_FORWARD; kind <= PASS_INVERSE_BACKWARD; kind++)
             run_oracle(t, c, (pass_kind)kind);
         return;
@@ -232,28 +249,34 @@ static void run_coupling(trial *t, const void *sizes) {
     dense_coupling on_device = c->c;
     on_device.kept = lab_map(t->l, c->kept, (size_t)c->c.k);
     on_device.moved = lab_map(t->l, c->moved, (size_t)c->c.m);
-    const real *params = lab_put(t->l, c->params, c->total), *dlogdet = lab_put(t->l, c->dlogdet, n);
+    size_t kept_count = d->kind->dense_coupling_kept ? d->kind->dense_coupling_kept(d, &on_device, c->n) : 0;
+    coupling_call call = {.n = c->n, .params = lab_put(t->l, c->params, c->total)};
+    real *kept[2] = {NULL, NULL};
     for (int kind = PASS_FORWARD; kind <= PASS_INVERSE; kind++) {
-        real *state = lab_put(t->l, c->state, whole), *logdet = begun(t, n);
-        k->dense_coupling(t->l->d, &on_device, (pass_kind)kind, params, NULL, c->n, state, NULL, logdet,
-                          NULL);
-        take(t, pass_names[kind][0], OVERWRITES, state, whole);
-        take(t, pass_names[kind][1], ADDS, logdet, n);
+        call.kind = (pass_kind)kind;
+        call.state = lab_put(t->l, c->state, whole);
+        call.logdet = begun(t, n);
+        if (kept_count) call.kept = kept[kind] = poison(t, kept_count);
+        d->kind->dense_coupling(d, &on_device, &call);
+        take(t, pass_names[kind][0], OVERWRITES, call.state, whole);
+        take(t, pass_names[kind][1], ADDS, call.logdet, n);
     }
     for (int kind = PASS_BACKWARD; kind <= PASS_INVERSE_BACKWARD; kind++) {
-        real *state[2], *dstate[2], *grad = begun(t, c->total);
-        for (int i = 0; i < 2; i++) { /* the second time without gradients of parameters */
-            state[i] = lab_put(t->l, c->state, whole);
-            dstate[i] = lab_put(t->l, c->dstate, whole);
-            k->dense_coupling(t->l->d, &on_device, (pass_kind)kind, params, i ? NULL : grad, c->n, state[i],
-                              dstate[i], NULL, dlogdet);
-        }
-        take(t, pass_names[kind][0], OVERWRITES, state[0], whole);
-        take(t, pass_names[kind][1], OVERWRITES, dstate[0], whole);
+        real *dstate, *other, *grad = begun(t, c->total), *grad_of_kept = begun(t, c->total);
+        call = (coupling_call){(pass_kind)kind, c->n, call.params, .dlogdet = lab_put(t->l, c->dlogdet, n)};
+        call.grad = grad;
+        run_backward(t, &on_device, c, call, &dstate);
+        take(t, pass_names[kind][1], OVERWRITES, dstate, whole);
         take(t, pass_names[kind][2], ADDS, grad, c->total);
-        double *without = lab_get(t->l, dstate[1], whole);
-        CHECK(memcmp(without, t->outputs[t->count - 2].values, whole * sizeof(double)) == 0);
-        free(without);
+        call.grad = NULL;
+        run_backward(t, &on_device, c, call, &other);
+        check_same_bits(t->l, dstate, other, whole);
+        if (!kept_count) continue;
+        call.grad = grad_of_kept; /* the kept elements are those of the pass above, so are the activations */
+        call.kept = kept[kind - PASS_BACKWARD];
+        run_backward(t, &on_device, c, call, &other);
+        check_same_bits(t->l, dstate, other, whole);
+        check_same_bits(t->l, grad, grad_of_kept, c->total);
     }
 }
 
@@ -265,20 +288,32 @@ static void compare_coupling(const bench *b, coupling_case *c) {
     coupling_delete(c);
 }
 
+/* Room for a batch is room for any smaller one. */
+static void check_kept_grows(lab *l) {
+    if (!l->d->kind->dense_coupling_kept) return;
+    coupling_case *c = coupling_new(law_affine, 1, 2, 1, 2, 2, 7);
+    for (int n = 1; n < 1200; n++)
+        CHECK(l->d->kind->dense_coupling_kept(l->d, &c->c, n) <=
+              l->d->kind->dense_coupling_kept(l->d, &c->c, n + 1));
+    coupling_delete(c);
+}
+
+/* Six couplings a batch size; together they have all widths, depths up to 13, and up to five sheared
+ * elements. */
 void check_dense_coupling(const bench *b) {
     if (!b->tested->d->kind->dense_coupling) return;
-    for (int i = 0; i < BATCHES; i++)
-        for (int j = 0; j < WIDTHS; j++) {
-            int n = batches[i], width = widths[(j + 4 + i) % WIDTHS], depth = 1 + (i + j) % 13,
-                shear = (i + j) % 2;
-            if (n > 49) {
-                if ((i + j) % 3) continue;
-                depth = 1 + j % 2;
-            }
-            compare_coupling(b,
-                             coupling_new(shear ? law_shear : law_affine, n, widths[j],
-                                          shear ? 1 + j % 5 : widths[(j + 7) % WIDTHS], depth, depth, width));
+    check_kept_grows(b->tested);
+    for (int i = 0; i < BATCHES; i++) {
+        int n = batches[i], small = n <= 49;
+        for (int t = 0; t < (small ? 6 : 3); t++) {
+            int j = (5 * i + 2 * t) % WIDTHS, width = widths[(j + 3 * i + 4) % WIDTHS];
+            int depth = small ? 1 + (4 * i + 3 * t) % 13 : 1 + t, shear = t % 2;
+            int m = shear ? 1 + (i + t) % 5 : widths[(3 * j + i) % WIDTHS];
+            compare_coupling(
+                b, coupling_new(shear ? law_shear : law_affine, n, widths[j], m, depth, depth, width));
         }
-    compare_coupling(b, coupling_new(law_affine, 49, 6, 7, 2, 5, 17)); /* networks of different depth */
-    compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5)); /* as deep as a recipe allows */
+    }
+    compare_coupling(b, coupling_new(law_affine, 100, 2, 1, 12, 12, 64)); /* the paper's */
+    compare_coupling(b, coupling_new(law_affine, 49, 6, 7, 2, 5, 17));    /* networks of different depth */
+    compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5));    /* as deep as a recipe allows */
 }

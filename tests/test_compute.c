@@ -291,6 +291,7 @@ static const struct entry {
     ENTRY(adam, REQUIRED, check_optimiser),
     ENTRY(clamp, REQUIRED, check_optimiser),
     ENTRY(dense_coupling, OPTIONAL, check_dense_coupling),
+    ENTRY(dense_coupling_kept, OPTIONAL, check_dense_coupling),
 #undef ENTRY
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };

@@ -9,7 +9,7 @@
 
 #define POINTS 4000
 #define STEPS  9
-static const double limits[4] = {-1.6, 2.6, -1.4, 1.9};
+static const double limits[4] = {-1.8, 3.2, -2.2, 2.0};
 
 typedef struct space {
     double *x, *z, *samples, *colours, *back;

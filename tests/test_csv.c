@@ -1,0 +1,149 @@
+/* Tests of tables as text. */
+#include "format_fixture.h"
+
+#include "io/csv.h"
+
+static csv_table read_csv(const char *chars) {
+    jf_context *ctx = new_context();
+    csv_table table;
+    if (csv_read(ctx, put_file("t.csv", chars, strlen(chars)), &table) != JF_OK)
+        test_fail(__FILE__, __LINE__, "refused: %s", jf_context_error(ctx));
+    jf_context_free(ctx);
+    return table;
+}
+
+static void refuse_csv(const char *chars, size_t size, const char *part) {
+    jf_context *ctx = new_context();
+    csv_table table;
+    CHECK_STATUS(csv_read(ctx, put_file("t.csv", chars, size), &table), JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(ctx), part);
+    CHECK(table.values == NULL && table.names == NULL && table.rows == 0);
+    jf_context_free(ctx);
+}
+
+TEST(csv__reads_tables_with_any_separator) {
+    static const char *const files[] = {"1,2,3\n4,5,6\n",
+                                        "1;2;3\n4;5;6",
+                                        "1\t2\t3\r\n4\t5\t6\r\n",
+                                        "  1 2   3 \n4\t5 6\n",
+                                        "1, 2 ,3\n\n# comment\n 4,5 ,  6  \n\n",
+                                        "\xEF\xBB\xBF# marked\n1,2,3\n4,5,6\n"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        csv_table t = read_csv(files[i]);
+        CHECK(t.rows == 2 && t.columns == 3 && t.names == NULL);
+        for (int v = 0; v < 6; v++) CHECK(t.values[v] == v + 1);
+        csv_free(&t);
+        CHECK(t.values == NULL);
+    }
+}
+
+TEST(csv__the_first_line_is_a_header_if_it_is_not_all_numbers) {
+    csv_table t = read_csv("# made by hand\n\nx, \"y, in \"\"m\"\"\",3\n1,2,3\n");
+    CHECK(t.rows == 1 && t.columns == 3 && t.names != NULL);
+    CHECK_TEXT(t.names[0], "x");
+    CHECK_TEXT(t.names[1], "y, in \"m\"");
+    CHECK_TEXT(t.names[2], "3");
+    csv_free(&t);
+    t = read_csv("alpha beta\n1 2\n3 4\n");
+    CHECK(t.rows == 2 && t.columns == 2);
+    CHECK_TEXT(t.names[1], "beta");
+    csv_free(&t);
+    t = read_csv(",x\n0,1\n"); /* an unnamed first column, as spreadsheets write it */
+    CHECK_TEXT(t.names[0], "");
+    csv_free(&t);
+    t = read_csv("nan,-inf\n1e3,+.5\n");
+    CHECK(t.names == NULL && t.rows == 2 && isnan(t.values[0]) && t.values[1] == -INFINITY);
+    CHECK(t.values[2] == 1000 && t.values[3] == 0.5);
+    csv_free(&t);
+}
+
+TEST(csv__refuses_rows_that_do_not_fit_with_line_and_column) {
+#define REFUSE_CSV(chars, part) refuse_csv(chars, sizeof chars - 1, part)
+    REFUSE_CSV("1,2\n3\n", "t.csv:2: found 1 columns, expected 2 as in line 1");
+    REFUSE_CSV("a,b\n\n1,2,3\n", "t.csv:3: found 3 columns, expected 2 as in line 1");
+    REFUSE_CSV("1,2\n3,4,\n", "t.csv:2: found 3 columns, expected 2 as in line 1");
+    REFUSE_CSV("a,b\n1,2\n3,x4\n", "t.csv:3: column 2 (\"b\"): found \"x4\", expected a number");
+    REFUSE_CSV("1,2\n3,4x\n", "t.csv:2: column 2: found \"4x\", expected a number");
+    REFUSE_CSV("1,2\n,4\n", "t.csv:2: column 1: found \"\", expected a number");
+    REFUSE_CSV("1,,2\n", "t.csv:1: column 2: found \"\", expected a number");
+    REFUSE_CSV("1;2\n1,5;2\n", "t.csv:2: column 1: found \"1,5\", expected a number");
+    REFUSE_CSV("1,2\n0x10,2\n", "t.csv:2: column 1: found \"0x10\", expected a number");
+    REFUSE_CSV("\"1\",\"2\"\n\"3\",\"4\"\n", "t.csv:2: column 1 (\"1\"): found '\"3\"', expected a number");
+    REFUSE_CSV("", "t.csv: found no rows of numbers, expected at least one");
+    REFUSE_CSV("\n# only a comment\n", "t.csv: found no rows of numbers");
+    REFUSE_CSV("a,b\n", "t.csv: found no rows of numbers");
+    REFUSE_CSV("1,2\n3,\0004\n", "t.csv: not a text file");
+    REFUSE_CSV("1\n\x1b[31m\n", "t.csv:2: column 1: found \"?[31m\", expected a number");
+}
+
+TEST(csv__write_then_read_gives_the_same_floats_and_names) {
+    jf_context *ctx = new_context();
+    const char *path = test_path("t.csv");
+    enum { ROWS = 200, COLUMNS = 3 };
+    static const char *const names[COLUMNS] = {"1e5", "#a \"b\"; c", ""};
+    double values[ROWS * COLUMNS];
+    rng random = rng_stream((rng_key){.seed = 4, .purpose = RNG_TEST}, 0);
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        values[i] = (double)(float)(rng_normal(&random) * exp(20 * rng_normal(&random)));
+    values[4] = INFINITY;
+    CHECK_STATUS(csv_write(ctx, path, names, values, ROWS, COLUMNS), JF_OK);
+    csv_table t;
+    CHECK_STATUS(csv_read(ctx, path, &t), JF_OK);
+    CHECK(t.rows == ROWS && t.columns == COLUMNS && t.names != NULL);
+    for (int i = 0; i < COLUMNS; i++) CHECK_TEXT(t.names[i], names[i]);
+    for (int i = 0; i < ROWS * COLUMNS; i++) CHECK((float)t.values[i] == (float)values[i]);
+    csv_free(&t);
+    static const char *const one[] = {"two words"};
+    CHECK_STATUS(csv_write(ctx, path, one, values, 2, 1), JF_OK);
+    CHECK_STATUS(csv_read(ctx, path, &t), JF_OK);
+    CHECK(t.columns == 1 && t.rows == 2);
+    CHECK_TEXT(t.names[0], "two words");
+    csv_free(&t);
+    jf_context_free(ctx);
+}
+
+TEST(csv__writes_plain_text) {
+    jf_context *ctx = new_context();
+    static const char *const names[] = {"x", "y"}, *const broken[] = {"x", "y\nz"};
+    static const double values[] = {0.1, -2, 1e-10, 123456789};
+    char *chars = NULL;
+    size_t size = 0;
+    CHECK_STATUS(csv_write(ctx, test_path("t.csv"), names, values, 2, 2), JF_OK);
+    CHECK_STATUS(file_read(ctx, &chars, &size, test_path("t.csv"), 1000), JF_OK);
+    CHECK_TEXT(chars, "x,y\n0.1,-2\n1e-10,123456789\n");
+    free(chars);
+    CHECK_STATUS(csv_write(ctx, test_path("t.csv"), broken, values, 2, 2), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "a column name holds a line break");
+    CHECK_STATUS(csv_write(ctx, test_path("t.csv"), NULL, values, 2, 0), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(csv_write(ctx, "/nowhere/t.csv", NULL, values, 2, 2), JF_ERROR_IO);
+    CHECK_STATUS(csv_read(ctx, "/nowhere/t.csv", &(csv_table){0}), JF_ERROR_IO);
+    jf_context_free(ctx);
+}
+
+TEST(csv__damaged_files_are_refused_or_read_but_never_harm) {
+    static const char good[] = "\"x, in m\",y,z\n0.5,-1e-3,7\n# between\n1.25,nan,8\n  3 , 4,\t5\n10,11,12\n";
+    jf_context *ctx = new_context();
+    rng random = rng_stream((rng_key){.seed = 5, .purpose = RNG_TEST}, 0);
+    const char *path = test_path("damaged.csv");
+    int refused = 0, read = 0;
+    for (int i = 0; i < 1500; i++) {
+        char bytes[sizeof good];
+        memcpy(bytes, good, sizeof good);
+        size_t length = damage(&random, bytes, sizeof good - 1);
+        put_quickly(path, bytes, length);
+        csv_table t;
+        jf_status status = csv_read(ctx, path, &t);
+        if (status == JF_OK) {
+            CHECK(t.rows > 0 && t.columns > 0);
+            for (size_t v = 0; v < t.rows * t.columns; v++) read += t.values[v] == 1e300;
+            for (size_t c = 0; t.names && c < t.columns; c++) CHECK(strlen(t.names[c]) < sizeof good);
+            read++;
+        } else {
+            CHECK_STATUS(status, JF_ERROR_FORMAT);
+            refused++;
+        }
+        csv_free(&t);
+    }
+    CHECK(refused > 300 && read > 100);
+    jf_context_free(ctx);
+}

@@ -1,0 +1,268 @@
+/* The golden values of tests/golden, written by an independent implementation in another framework: states,
+ * log-determinants, loss terms and gradients of whole models, on every device. README.md there has the
+ * format. */
+#include "base/file.h"
+#include "compute/compute.h"
+#include "flow_fixture.h"
+#include "io/json.h"
+#include "io/npy.h"
+#include "loss/loss.h"
+#include <glob.h>
+
+#define MAX_MASKS (64 * 16)
+
+/* c in [-1, 1): splitmix64 at position k of a seed */
+static double formula(uint64_t seed, uint64_t k) {
+    uint64_t z = seed + (k + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
+    z = z ^ (z >> 31);
+    return 2 * ((double)(z >> 11) * 0x1p-53) - 1;
+}
+
+/* ---- reading a case ---- */
+
+typedef struct golden {
+    jf_context *ctx;
+    json *root;
+    const char *name;
+    int n, dim_x, dim_y, dim, depth, layers, by_rule;
+    uint8_t masks[MAX_MASKS]; /* (layers, dim) */
+} golden;
+
+static const json *need(const golden *g, const char *key) {
+    const json *value = json_find(g->root, key);
+    if (!value) test_fail(__FILE__, __LINE__, "%s: \"%s\" is missing", g->name, key);
+    return value;
+}
+
+static double number(const golden *g, const char *key) {
+    return json_number(need(g, key));
+}
+
+static const char *words(const golden *g, const char *key) {
+    return json_string(need(g, key));
+}
+
+/* A list of exactly `count` numbers, yours to free. */
+static double *numbers(const golden *g, const char *key, size_t count) {
+    const json *list = need(g, key);
+    if (json_count(list) != count)
+        test_fail(__FILE__, __LINE__, "%s: \"%s\" has %zu numbers, expected %zu", g->name, key,
+                  json_count(list), count);
+    double *values = new_numbers(count), *to = values;
+    for (const json *e = json_first(list); e; e = json_next(e)) *to++ = json_number(e);
+    return values;
+}
+
+static golden golden_open(const char *path) {
+    golden g = {.name = path};
+    char *content = NULL;
+    size_t size = 0;
+    CHECK_STATUS(jf_context_create(&g.ctx), JF_OK);
+    if (file_read(g.ctx, &content, &size, path, 1 << 24) != JF_OK ||
+        json_parse(g.ctx, &g.root, content, size, path) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s", jf_context_error(g.ctx));
+    free(content);
+    g.name = words(&g, "name");
+    g.n = (int)number(&g, "n");
+    g.dim_x = (int)number(&g, "dim_x");
+    g.dim_y = (int)number(&g, "dim_y");
+    g.dim = g.dim_x + g.dim_y;
+    g.depth = (int)number(&g, "depth");
+    g.layers = (int)number(&g, "layers");
+    g.by_rule = strcmp(words(&g, "objective"), "rule") == 0;
+    CHECK(json_count(need(&g, "masks")) == (size_t)g.layers && g.layers * g.dim <= MAX_MASKS);
+    uint8_t *to = g.masks;
+    for (const json *mask = json_first(need(&g, "masks")); mask; mask = json_next(mask)) {
+        CHECK(json_count(mask) == (size_t)g.dim);
+        for (const json *e = json_first(mask); e; e = json_next(e)) *to++ = json_number(e) != 0;
+    }
+    return g;
+}
+
+static void golden_close(golden *g) {
+    json_free(g->root);
+    jf_context_free(g->ctx);
+}
+
+/* ---- the same model ---- */
+
+static void write_recipe(const golden *g, char *to, size_t size) {
+    int fixed = strcmp(words(g, "condition"), "fixed") == 0;
+    int used =
+        snprintf(to, size,
+                 "[model]\nlaw = %s\ncondition = %s\ndepth = %d\nwidth = %d\nslope = %.17g\n"
+                 "[loss]\nobjective = %s\nlambda = %.17g\ndistance = %s\n",
+                 words(g, "law"), fixed ? "fixed" : "joint", g->depth, (int)number(g, "width"),
+                 number(g, "leaky_slope"), words(g, "objective"), number(g, "lambda"), words(g, "distance"));
+    if (g->by_rule)
+        snprintf(to + used, size - (size_t)used, "rule = %s\nsize = %.17g\n", words(g, "rule"),
+                 number(g, "rule_size"));
+}
+
+/* Parameters by the formula, checked against the names, the sizes, the first few and the sum in the file. */
+static void fill_parameters(const golden *g, flow_rig *r) {
+    const param_list *list = &r->flow->params;
+    uint64_t seed = (uint64_t)number(g, "seed_parameters");
+    CHECK((size_t)number(g, "parameters") == list->total);
+    CHECK(json_count(need(g, "tensor_names")) == (size_t)list->count);
+    double *sizes = numbers(g, "tensor_sizes", (size_t)list->count),
+           *first = numbers(g, "parameters_first", 8), sum = 0;
+    const json *name = json_first(need(g, "tensor_names"));
+    for (int i = 0; i < list->count; i++, name = json_next(name)) {
+        const param *p = &list->items[i];
+        CHECK_TEXT(p->name, json_string(name));
+        CHECK(p->count == (size_t)sizes[i]);
+        const char *kind = strrchr(p->name, '.');
+        double gain = 0.05, offset = 0;
+        if (strcmp(kind, ".s") == 0) gain = 0.2, offset = 1;
+        if (strcmp(kind, ".w") == 0)
+            gain = (atoi(kind - 2) == g->depth ? 0.1 : 1) * sqrt(3.0 / (double)p->shape[0]);
+        for (size_t k = p->offset; k < p->offset + p->count; k++)
+            sum += r->values[k] = offset + gain * formula(seed, k);
+    }
+    CHECK_CLOSE(r->values, first, 8, 1e-14);
+    CHECK_NEAR(sum, number(g, "parameters_sum"), 1e-9 * (double)list->total);
+    rig_upload(r);
+    free(sizes), free(first);
+}
+
+/* ---- comparing ---- */
+
+/* Prints every error, so that a failure shows them all, and keeps the worst in proportion to what is allowed.
+ */
+typedef struct verdict {
+    const golden *g;
+    const char *device_name;
+    double limit, worst;
+    char worst_name[64];
+} verdict;
+
+static double worse(double a, double b) {
+    return isnan(a) || isnan(b) ? INFINITY : fmax(a, b);
+}
+
+static void judge(verdict *v, const char *what, double error) {
+    printf("%-4s %-16s %-24s %.2e\n", v->device_name, v->g->name, what, error);
+    if (error <= v->worst) return;
+    v->worst = worse(v->worst, error);
+    snprintf(v->worst_name, sizeof v->worst_name, "%s", what);
+}
+
+static void judge_array(verdict *v, const char *key, const double *found, size_t count) {
+    double *expected = numbers(v->g, key, count);
+    judge(v, key, relative_error(found, expected, count));
+    free(expected);
+}
+
+static void judge_term(verdict *v, const char *key, double found) {
+    double expected = number(v->g, key);
+    judge(v, key, fabs(found - expected) / fmax(1, fabs(expected)));
+}
+
+/* Every tensor against its norm and its projection on a vector of signs. */
+static void judge_tensors(verdict *v, const flow_rig *r, const double *grad) {
+    const param_list *list = &r->flow->params;
+    double *norms = numbers(v->g, "tensor_gradient_norms", (size_t)list->count);
+    double *signs = numbers(v->g, "tensor_gradient_signs", (size_t)list->count), worst[2] = {0};
+    double whole = number(v->g, "gradient_norm");
+    uint64_t seed = (uint64_t)number(v->g, "seed_signs");
+    for (int i = 0; i < list->count; i++) {
+        const param *p = &list->items[i];
+        double dot = 0;
+        for (size_t k = p->offset; k < p->offset + p->count; k++)
+            dot += formula(seed, k) < 0 ? -grad[k] : grad[k];
+        /* a sum of signs grows like the root of its length; a tensor that hardly counts need not be exact in
+         * itself */
+        double scale = fmax(norms[i], whole / sqrt((double)list->count));
+        worst[0] = worse(worst[0], fabs(norm_of(grad + p->offset, p->count) - norms[i]) / scale);
+        worst[1] = worse(worst[1], fabs(dot - signs[i]) / (scale * sqrt((double)p->count)));
+    }
+    judge(v, "tensor_gradient_norms", worst[0]);
+    judge(v, "tensor_gradient_signs", worst[1]);
+    judge(v, "gradient_norm", fabs(norm_of(grad, r->total) - whole) / whole);
+    free(norms), free(signs);
+}
+
+/* The whole gradient, tensor by tensor and in all, where it is stored. */
+static void judge_gradient(verdict *v, const flow_rig *r, const double *grad) {
+    const char *file = words(v->g, "gradient_file");
+    if (!*file) return;
+    char path[512];
+    double *expected = NULL, worst = 0;
+    int rank = 0;
+    size_t extents[NPY_MAX_RANK];
+    snprintf(path, sizeof path, JF_TESTS_DIR "/golden/%s", file);
+    if (npy_read(v->g->ctx, path, &expected, &rank, extents) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s", jf_context_error(v->g->ctx));
+    CHECK(rank == 1 && extents[0] == r->total);
+    double whole = norm_of(expected, r->total);
+    for (int i = 0; i < r->flow->params.count; i++) {
+        const param *p = &r->flow->params.items[i];
+        double error = relative_error(grad + p->offset, expected + p->offset, p->count);
+        double size = norm_of(expected + p->offset, p->count);
+        /* rounding errors come with the largest tensors: tiny ones count in proportion */
+        worst = worse(worst, error * size / fmax(size, whole / sqrt((double)r->flow->params.count)));
+    }
+    judge(v, "gradient of each tensor", worst);
+    judge(v, "whole gradient", relative_error(grad, expected, r->total));
+    free(expected);
+}
+
+static void check_case(golden *g, const char *device_name) {
+    char content[600];
+    write_recipe(g, content, sizeof content);
+    flow_rig *r = rig_open(device_name, 2, content, g->dim_x, g->dim_y, g->masks, g->layers, g->n, 1);
+    verdict v = {.g = g, .device_name = device_name, .limit = r->l->d->kind->real_size == 8 ? 1e-6 : 1e-4};
+    fill_parameters(g, r);
+    size_t n = (size_t)g->n, whole = n * (size_t)g->dim;
+    double *points = new_numbers(whole), *state = new_numbers(whole), *logdet = new_numbers(n);
+    for (size_t k = 0; k < whole; k++)
+        state[k] = points[k] = 2 * formula((uint64_t)number(g, "seed_points"), k);
+    double *stored = numbers(g, "points", whole);
+    CHECK_CLOSE(points, stored, whole, 1e-15);
+    (g->by_rule ? rig_inverse : rig_forward)(r, g->n, state, logdet);
+    judge_array(&v, "state", state, whole);
+    judge_array(&v, "logdet", logdet, n);
+
+    objective o;
+    loss_terms terms;
+    CHECK_STATUS(loss_create(r->l->ctx, &o, r->recipe), JF_OK);
+    flow_run_put(r->run, g->n, points);
+    o.kind->evaluate(&o, r->run, g->n, &terms);
+    judge_term(&v, "loss", terms.total);
+    judge_term(&v, "term_logdet", terms.logdet);
+    if (!g->by_rule) judge_term(&v, "term_z", terms.z);
+    judge_term(&v, g->by_rule ? "term_rule" : "term_y", terms.y);
+    double *dpoints = lab_get(r->l, r->run->dstate, whole), *grad = rig_grad(r);
+    judge_array(&v, "points_gradient", dpoints, whole);
+    judge_tensors(&v, r, grad);
+    judge_gradient(&v, r, grad);
+    if (!(v.worst <= v.limit))
+        test_fail(__FILE__, __LINE__, "%s on %s: %s differs by %.3g, allowed %.3g", g->name, device_name,
+                  v.worst_name, v.worst, v.limit);
+    free(points), free(state), free(logdet), free(stored), free(dpoints), free(grad);
+    rig_close(r);
+}
+
+static void check_all_cases(const char *device_name) {
+    glob_t files;
+    CHECK(glob(JF_TESTS_DIR "/golden/*.json", 0, NULL, &files) == 0);
+    CHECK(files.gl_pathc >= 9);
+    for (size_t i = 0; i < files.gl_pathc; i++) {
+        golden g = golden_open(files.gl_pathv[i]);
+        check_case(&g, device_name);
+        golden_close(&g);
+    }
+    globfree(&files);
+}
+
+TEST(golden__the_reference_agrees_with_the_other_framework) {
+    check_all_cases("ref");
+}
+
+TEST(golden__the_other_devices_agree_with_the_other_framework) {
+    for (int d = 0; device_kinds[d]; d++)
+        if (strcmp(device_kinds[d]->name, "ref") != 0) check_all_cases(device_kinds[d]->name);
+}
