@@ -8,9 +8,9 @@ for speed, and compared with that file before anything is timed. Several ways of
 each and the fastest is measured:
     networks  separate: A and B one after the other (addmm);  batched: both at once (baddbmm)
     run       eager;  traced: torch.jit.trace
-    threads   inside: the operations use them;  blas: only the matrix products do (PyTorch's threads and OpenBLAS's
-              are two pools that wait for each other by spinning);  shards: a piece of the batch a Python thread
-              (PyTorch releases the lock while it computes), one thread inside each
+    threads   inside: the operations use them;  blas: only the matrix products do (PyTorch and OpenBLAS keep
+              a pool of threads each);  shards: a piece of the batch a Python thread (PyTorch releases the lock while it
+              computes), one thread inside each
 Steps include forward, backward and Adam, on points that are already there; sampling is the inverse without gradients.
 """
 import argparse
@@ -43,6 +43,8 @@ OPTIONS = parse_options()
 # Thread counts are read when the libraries load, and OpenBLAS has its own, which torch.set_num_threads does not reach.
 os.environ["OMP_NUM_THREADS"] = str(OPTIONS.threads)
 os.environ["OPENBLAS_NUM_THREADS"] = str(OPTIONS.threads)
+# libgomp's threads spin between operations, on the cores that OpenBLAS's need: ten times slower on a shared machine.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import torch  # noqa: E402
 import torch.nn.functional as functional  # noqa: E402
@@ -270,7 +272,7 @@ def main():
 
     ways = list(itertools.product(("separate", "batched"), ("eager", "traced")))
     variants = [(*way, "inside") for way in ways]
-    if OPTIONS.threads > 1:  # the slow ones last and not in all their forms, since a step may take many seconds
+    if OPTIONS.threads > 1:  # the slow ones last and not in all their forms
         variants = [(*way, "shards") for way in ways]
         variants += [("separate", "eager", "blas"), ("batched", "traced", "blas"), ("separate", "eager", "inside")]
     if OPTIONS.variant:

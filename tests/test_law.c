@@ -12,7 +12,7 @@ typedef struct law_case {
     lab *l;
     law_id law;
     int m, inverse;
-    int element; /* for out_element() */
+    int element;           /* for out_element() */
     size_t count, outputs; /* SAMPLES * m, SAMPLES * outputs of A */
     double A[SAMPLES * MAX_OUTPUTS], b[SAMPLES * MAX_M], s, in[SAMPLES * MAX_M];
     double w[SAMPLES * MAX_M], c[SAMPLES];

@@ -1,15 +1,15 @@
 /* What a device can do: a table of functions over numbers in the device's own precision and memory.
  *
- * - `real` is one such number. Its pointers are never dereferenced outside of the device; real_at() steps
- * them.
+ * - `real` is one such number. Its pointers are never dereferenced outside of the device; real_at()
+ *   steps them.
  * - Arrays are dense, row-major, sample first: (n, count).
  * - Operations return nothing. A device that can fail later (a queue, a driver) keeps the first failure and
- * reports it from `status`; the devices of this machine's memory cannot fail after allocation.
+ *   reports it from `status`; the devices of this machine's memory cannot fail after allocation.
  * - Functions whose comment says += accumulate; all others overwrite. Results do not depend on the thread
- * count.
+ *   count.
  * - Entries marked optional may be NULL; their callers then compose the required ones.
  * - dL is a gradient: dL/d(that). logdet is always the log-determinant of data -> latent (see
- * flow/transform.h). */
+ *   flow/transform.h). */
 #ifndef JF_COMPUTE_COMPUTE_H
 #define JF_COMPUTE_COMPUTE_H
 

@@ -36,6 +36,7 @@ jf_status flow_run_keep(flow_run *run, double mib) {
     const flow *f = run->f;
     device *d = f->d;
     double left = mib * 1048576 / (double)d->kind->real_size;
+    if (run->kept) return jf_fail(f->ctx, JF_ERROR_ARGUMENT, "this run keeps activations already");
     JF_TRY(MEM_NEW(f->ctx, &run->kept, (size_t)f->layers));
     for (int i = f->layers - 1; i >= 0; i--) {
         const transform *t = &f->chain[i];

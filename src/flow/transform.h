@@ -1,13 +1,14 @@
 /* A transform: one invertible step of the flow, on a batch of states (n, dim), in place.
  *
- * Sign law, written once: `logdet` is the log-determinant of data -> latent, per sample, whichever way we go.
- * So log p(x) = log p_Z(z) + logdet      after forward (z from x) and after inverse (x from z) alike.
+ * Sign law, written once: `logdet` is the log-determinant of data -> latent, per sample, whichever way we go:
+ *     log p(x) = log p_Z(z) + logdet
+ * after forward (z from x) and after inverse (x from z) alike.
  *
  * State keeps its shape and every element its place: masks and squeezes are index maps into it, so elements
  * that leave early simply stay where they are, and z and y' have the shapes of x and y at the end.
  *
- * Nothing is kept for the backward pass: it recovers its input by inverting, so that memory does not grow
- * with depth.
+ * The backward pass recovers its input by inverting, so that memory does not grow with depth. Where a budget
+ * allows, a transform may keep activations for it (`kept`), which saves computing them twice.
  *
  * A kind is one file with the same functions in the same order. */
 #ifndef JF_FLOW_TRANSFORM_H

@@ -1,8 +1,8 @@
 /* Safetensors:
  *
  *     length of the header (8 bytes, little-endian), header, data
- *     header: {"__metadata__": {key: text, ...}, name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0,
- * 24]}, ...}
+ *     header: {"__metadata__": {key: text, ...},
+ *              name: {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}, ...}
  *
  * Offsets count from the start of the data; together the tensors cover all of the data, without gap or
  * overlap. The header is padded with spaces so that the data begin at a multiple of 8 bytes. */

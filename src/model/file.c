@@ -1,12 +1,14 @@
 /* The model file: safetensors, weights under readable names, and in the metadata everything needed to use
  * them.
  *
- *     metadata   jointflow.format = 1, recipe (text), seed, trained (a sentence), class_names
- * (comma-separated) tensors    units.mean, units.deviation (dim), units.dims (dim_x, dim_y), units.labels
- * (classes), masks (layers, dim), layer.000.s, layer.000.A.00.w, ...
+ *     metadata   jointflow.format = 1, recipe (text), recipe_name, seed, trained (a sentence),
+ *                class_names (comma-separated), checksum (of all else)
+ *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
+ *                masks (layers, dim), layer.000.s, layer.000.A.00.w, ...
  *
- * Readers refuse a format number above their own and name the first tensor that is missing or of another
- * shape. */
+ * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
+ * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
+ * read as it is. */
 #include "base/memory.h"
 #include "model/model.h"
 #include <inttypes.h>
@@ -83,10 +85,25 @@ static double tensor_value(const tensor *t, size_t i) {
     }
 }
 
-static size_t tensor_size(const tensor *t) {
-    size_t size = 1;
-    for (int i = 0; i < t->rank; i++) size *= t->shape[i];
-    return size;
+static int has_shape(const tensor *t, const param *p) {
+    int same = t->rank == p->rank;
+    for (int i = 0; same && i < p->rank; i++) same = t->shape[i] == p->shape[i];
+    return same;
+}
+
+static void add_shape(text *to, const size_t *shape_of, int rank) {
+    for (int i = 0; i < rank; i++) text_add(to, "%s%zu", i ? ", " : "", shape_of[i]);
+}
+
+static jf_status fail_shape(jf_context *ctx, const char *path, const tensor *t, const param *p) {
+    text found = {0}, expected = {0};
+    add_shape(&found, t->shape, t->rank);
+    add_shape(&expected, p->shape, p->rank);
+    jf_status status = jf_fail(ctx, JF_ERROR_SHAPE, "%s: tensor \"%s\" is (%s), expected (%s)", path, t->name,
+                               found.chars ? found.chars : "", expected.chars ? expected.chars : "");
+    text_free(&found);
+    text_free(&expected);
+    return status;
 }
 
 jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
@@ -102,9 +119,8 @@ jf_status model_read_tensors(const model *m, const tensor_file *file, const char
         const tensor *t = tensors_find(file, name);
         if (!t)
             status = jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing", path, name);
-        else if (tensor_size(t) != p->count)
-            status = jf_fail(m->ctx, JF_ERROR_SHAPE, "%s: tensor \"%s\" has %zu numbers, expected %zu", path,
-                             name, tensor_size(t), p->count);
+        else if (!has_shape(t, p))
+            status = fail_shape(m->ctx, path, t, p);
         else
             for (size_t k = 0; k < p->count; k++) values[p->offset + k] = tensor_value(t, k);
     }
@@ -113,12 +129,52 @@ jf_status model_read_tensors(const model *m, const tensor_file *file, const char
     return status;
 }
 
+/* FNV-1a, 64 bits: each step is one to one, so no single changed byte goes unseen. */
+static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < size; i++) hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static uint64_t hash_text(uint64_t hash, const char *chars) {
+    return hash_bytes(hash, chars ? chars : "", strlen(chars ? chars : "") + 1);
+}
+
+static uint64_t hash_tensor(uint64_t hash, const tensor *t) {
+    hash = hash_text(hash_text(hash, t->name), tensor_type_name(t->type));
+    for (int i = 0; i < t->rank; i++) {
+        uint64_t extent = t->shape[i];
+        hash = hash_bytes(hash, &extent, sizeof extent);
+    }
+    return hash_bytes(hash, t->data, tensor_elements(t) * tensor_type_size(t->type));
+}
+
+/* The notes that a checksum covers, in this order. */
+static const char *const note_keys[] = {"jointflow.format", "recipe",     "recipe_name", "seed",
+                                        "trained",          "class_names"};
+enum { NOTES = sizeof note_keys / sizeof *note_keys, CHECKSUM_SIZE = 17 };
+
+static const uint64_t hash_start = UINT64_C(0xcbf29ce484222325);
+
+static jf_status check_checksum(jf_context *ctx, const tensor_file *file, const char *path) {
+    const char *stored = tensors_note(file, "checksum");
+    if (!stored) return JF_OK;
+    uint64_t hash = hash_start;
+    for (int i = 0; i < NOTES; i++) hash = hash_text(hash, tensors_note(file, note_keys[i]));
+    for (size_t i = 0; i < tensors_count(file); i++) hash = hash_tensor(hash, tensors_at(file, i));
+    char found[CHECKSUM_SIZE];
+    snprintf(found, sizeof found, "%016" PRIx64, hash);
+    if (strcmp(found, stored) == 0) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: damaged: found content with checksum %s, expected %.16s", path,
+                   found, stored);
+}
+
 jf_status model_save(const model *m, const char *path) {
     tensor *weights = NULL, *all = NULL;
     void *storage = NULL;
     int32_t *masks = NULL;
     text recipe_text = {0}, names = {0};
-    char seed[32], format[8];
+    char seed[32], format[8], checksum[CHECKSUM_SIZE];
     jf_status status;
     const flow *f = m->flow;
     size_t dim = (size_t)f->dim, count = (size_t)f->params.count, mask_count = (size_t)f->layers * dim;
@@ -142,13 +198,18 @@ jf_status model_save(const model *m, const char *path) {
     JF_TRY_DONE(text_check(m->ctx, &names));
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
     snprintf(format, sizeof format, "%d", FORMAT);
-    tensor_note notes[] = {{"jointflow.format", format},
-                           {"recipe", recipe_text.chars},
-                           {"recipe_name", recipe_name(m->recipe)},
-                           {"seed", seed},
-                           {"trained", m->trained},
-                           {"class_names", names.chars ? names.chars : ""}};
-    JF_TRY_DONE(tensors_write(m->ctx, path, all, k + count, notes, sizeof notes / sizeof *notes));
+    const char *values[NOTES] = {format, recipe_text.chars, recipe_name(m->recipe),
+                                 seed,   m->trained,        names.chars};
+    tensor_note notes[NOTES + 1];
+    uint64_t hash = hash_start;
+    for (int i = 0; i < NOTES; i++) {
+        notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
+        hash = hash_text(hash, notes[i].value);
+    }
+    for (size_t i = 0; i < k + count; i++) hash = hash_tensor(hash, &all[i]);
+    snprintf(checksum, sizeof checksum, "%016" PRIx64, hash);
+    notes[NOTES] = (tensor_note){"checksum", checksum};
+    JF_TRY_DONE(tensors_write(m->ctx, path, all, k + count, notes, NOTES + 1));
 done:
     model_tensors_free(m, weights, storage);
     free(all);
@@ -171,9 +232,9 @@ static jf_status read_vector(jf_context *ctx, const tensor_file *file, const cha
                              size_t size, double *out) {
     const tensor *t = tensors_find(file, name);
     if (!t) return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing", path, name);
-    if (tensor_size(t) != size)
+    if (tensor_elements(t) != size)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" has %zu numbers, expected %zu", path, name,
-                       tensor_size(t), size);
+                       tensor_elements(t), size);
     for (size_t i = 0; i < size; i++) out[i] = tensor_value(t, i);
     return JF_OK;
 }
@@ -197,10 +258,10 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
                            u->deviation[i]);
     const tensor *labels = tensors_find(file, "units.labels");
     if (!labels) return JF_OK;
-    if (tensor_size(labels) > MODEL_MAX_CLASSES)
+    if (tensor_elements(labels) > MODEL_MAX_CLASSES)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
-                       tensor_size(labels), MODEL_MAX_CLASSES);
-    u->classes = (int)tensor_size(labels);
+                       tensor_elements(labels), MODEL_MAX_CLASSES);
+    u->classes = (int)tensor_elements(labels);
     JF_TRY(read_vector(ctx, file, path, "units.labels", (size_t)u->classes, u->label));
     const char *name;
     JF_TRY(read_note(ctx, file, path, "class_names", &name));
@@ -220,8 +281,8 @@ static jf_status read_masks(jf_context *ctx, const tensor_file *file, const char
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"masks\" is missing or not (layers, %d)", path,
                        dim);
     *layers = (int)t->shape[0];
-    JF_TRY(MEM_NEW(ctx, out, tensor_size(t)));
-    for (size_t i = 0; i < tensor_size(t); i++) (*out)[i] = tensor_value(t, i) != 0;
+    JF_TRY(MEM_NEW(ctx, out, tensor_elements(t)));
+    for (size_t i = 0; i < tensor_elements(t); i++) (*out)[i] = tensor_value(t, i) != 0;
     return JF_OK;
 }
 
@@ -241,6 +302,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     if (atoi(format) < 1 || atoi(format) > FORMAT)
         JF_TRY_DONE(jf_fail(ctx, JF_ERROR_FORMAT, "%s: format %s, this version reads up to %d", path, format,
                             FORMAT));
+    JF_TRY_DONE(check_checksum(ctx, file, path));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
     JF_TRY_DONE(read_note(ctx, file, path, "seed", &seed));

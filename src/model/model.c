@@ -22,14 +22,21 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
     JF_TRY_DONE(units_copy(ctx, &m->units, units));
     JF_TRY_DONE(device_open(ctx, &m->d, device_name, threads));
     JF_TRY_DONE(loss_create(ctx, &m->objective, r));
-    if (strcmp(m->objective.kind->name, "rule") == 0 && units->dim_x != 2)
+    int plain = strcmp(m->objective.kind->name, "plain") == 0, by_rule = !m->objective.kind->from_data;
+    if (by_rule && units->dim_x != 2)
         JF_TRY_DONE(jf_fail(ctx, JF_ERROR_SHAPE, "loss.objective = rule is for 2 dimensions, found %d",
                             units->dim_x));
+    if ((by_rule || plain) && units->dim_y != 0)
+        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_SHAPE,
+                            "loss.objective = %s has no condition, found %d elements of y",
+                            m->objective.kind->name, units->dim_y));
     JF_TRY_DONE(flow_create(ctx, &m->flow, m->d, r, units->dim_x, units->dim_y, masks, layers, seed));
     JF_TRY_DONE(m->d->kind->alloc(m->d, &m->params, m->flow->params.total));
-    JF_TRY_DONE(MEM_NEW(ctx, &values, m->flow->params.total));
-    JF_TRY_DONE(params_initialise(&m->flow->params, seed, values));
-    m->d->kind->put(m->d, m->params, values, m->flow->params.total);
+    if (!masks) { /* those of a file come with its weights */
+        JF_TRY_DONE(MEM_NEW(ctx, &values, m->flow->params.total));
+        JF_TRY_DONE(params_initialise(&m->flow->params, seed, values));
+        m->d->kind->put(m->d, m->params, values, m->flow->params.total);
+    }
     JF_TRY_DONE(model_set_trained(m, ""));
     free(values);
     *out = m;

@@ -34,7 +34,7 @@ struct jf_model {
 };
 
 jf_status model_declare(recipe *r); /* keys of [model] and [loss] */
-/* Fresh weights from the seed. The recipe must be checked; it is cloned. The model owns the device. */
+/* Fresh weights from the seed, or zeros where masks come from a file, which has the weights too. The recipe must be checked; it is cloned. The model owns the device. */
 jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,
                        const char *device_name, int threads, uint64_t seed, const uint8_t *masks, int layers);
 void model_free(model *m);

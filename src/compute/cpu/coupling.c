@@ -34,7 +34,7 @@ typedef struct call {
 typedef struct scratch {
     float *h[2][NETWORK_MAX_LAYERS + 1];
     float *g, *g_next;
-    float *A, *B, *dA, *dB, *u2, *du2, *du1; /* dense rows */
+    float *A, *B, *dA, *dB, *u2, *du2; /* dense rows */
 } scratch;
 
 static size_t kept_blocks(const call *c) {
@@ -60,9 +60,9 @@ static scratch carve(const call *c, int worker) {
     s.g = at + block * (scratch_blocks(c) - 2);
     s.g_next = s.g + block;
     float *dense = s.g_next + block + CPU_MAX_VECTOR; /* kernels may read a vector past the last row */
-    float **views[] = {&s.A, &s.B, &s.dA, &s.dB, &s.u2, &s.du2, &s.du1};
-    int widths[] = {c->na, c->c->m, c->na, c->c->m, c->c->m, c->c->m, c->c->k};
-    for (int i = 0; i < 7; i++) {
+    float **views[] = {&s.A, &s.B, &s.dA, &s.dB, &s.u2, &s.du2};
+    int widths[] = {c->na, c->c->m, c->na, c->c->m, c->c->m, c->c->m};
+    for (int i = 0; i < 6; i++) {
         *views[i] = dense;
         dense += (size_t)CPU_CHUNK * (size_t)widths[i];
     }
@@ -217,7 +217,7 @@ void cpu_dense_coupling(device *d, const dense_coupling *l, const coupling_call 
     size_t packed[2] = {whole_vectors(c.nets[0].packed_count), whole_vectors(c.nets[1].packed_count)};
     c.stride = c.grad ? whole_vectors(c.nets[0].partial_count + c.nets[1].partial_count) : 0;
     c.work_count =
-        whole_vectors(CPU_CHUNK * ((size_t)c.ld * scratch_blocks(&c) + (size_t)(2 * c.na + 4 * l->m + l->k)) +
+        whole_vectors(CPU_CHUNK * ((size_t)c.ld * scratch_blocks(&c) + (size_t)(2 * c.na + 4 * l->m)) +
                       CPU_MAX_VECTOR);
     c.packed[0] = cpu_scratch(d, packed[0] + packed[1] + (size_t)c.slices * c.stride +
                                      (size_t)pool_threads(own->pool) * c.work_count);

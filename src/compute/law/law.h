@@ -1,5 +1,4 @@
-/* Coupling laws: invertible maps u -> v of m elements, given A (raw network outputs), b and the layer's scale
- * s.
+/* Coupling laws: invertible maps u -> v of m elements, given A (raw network outputs), b and the scale s.
  *
  * A law is one file law/NAME.h of static inline formulas over `num`, which the including device defines as
  * its number type, and one line in LAW_LIST. Every device then runs it. The functions, in this order:
@@ -7,8 +6,8 @@
  *     NAME_outputs(m)                                        how many numbers the network A gives
  *     NAME_forward(m, A, b, s, u_to_v)            -> logdet  in place
  *     NAME_inverse(m, A, b, s, v_to_u)            -> logdet  (of u -> v) in place
- *     NAME_backward(m, A, b, s, v, dv, dl, dA, db, &ds)      v -> u and dv -> du in place; dl = dL/dlogdet;
- * ds += NAME_inverse_backward(m, A, b, s, u, du, dl, dA, db, &ds)   u -> v and du -> dv in place
+ *     NAME_backward(m, A, b, s, v, dv, dl, dA, db, &ds)      v -> u, dv -> du in place; ds +=; dl = dL/dlogdet
+ *     NAME_inverse_backward(m, A, b, s, u, du, dl, dA, db, &ds)   u -> v, du -> dv in place; ds +=
  */
 #ifndef JF_COMPUTE_LAW_LAW_H
 #define JF_COMPUTE_LAW_LAW_H
