@@ -11,7 +11,8 @@
 
 typedef void (*test_fn)(void);
 void test_register(const char *name, const char *file, test_fn fn);
-_Noreturn void test_fail(const char *file, int line, const char *format, ...) __attribute__((format(printf, 3, 4)));
+_Noreturn void test_fail(const char *file, int line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 _Noreturn void test_skip(const char *reason);
 /* A fresh folder for this test, removed afterwards. */
 const char *test_folder(void);
@@ -40,8 +41,8 @@ const char *test_path(const char *name);
     do {                                                                                                     \
         const char *check_a = (found), *check_b = (expected);                                                \
         if (!check_a || strcmp(check_a, check_b) != 0)                                                       \
-            test_fail(__FILE__, __LINE__, "%s is \"%s\", expected \"%s\"", #found, check_a ? check_a : "(null)", \
-                      check_b);                                                                              \
+            test_fail(__FILE__, __LINE__, "%s is \"%s\", expected \"%s\"", #found,                           \
+                      check_a ? check_a : "(null)", check_b);                                                \
     } while (0)
 /* The text contains a part: for error messages. */
 #define CHECK_HAS(found, part)                                                                               \

@@ -42,8 +42,9 @@ typedef struct jf_recipe jf_recipe;
 /* A path, or the name of a recipe that came with the program ("crescents", "paper/sectors"). */
 jf_status jf_recipe_load(jf_context *ctx, jf_recipe **out, const char *path);
 jf_status jf_recipe_parse(jf_context *ctx, jf_recipe **out, const char *text, const char *name);
-jf_status jf_recipe_set(jf_recipe *r, const char *key, const char *value); /* "train.rate"; checked at its use */
-const char *jf_recipe_get(const jf_recipe *r, const char *key);            /* NULL: no such key */
+jf_status jf_recipe_set(jf_recipe *r, const char *key,
+                        const char *value);                     /* "train.rate"; checked at its use */
+const char *jf_recipe_get(const jf_recipe *r, const char *key); /* NULL: no such key */
 /* All keys with their values, as recipe text; with_docs: each with what it means and allows. Yours to free().
  */
 jf_status jf_recipe_text(const jf_recipe *r, char **out, int with_docs);

@@ -216,9 +216,8 @@ void cpu_dense_coupling(device *d, const dense_coupling *l, const coupling_call 
 
     size_t packed[2] = {whole_vectors(c.nets[0].packed_count), whole_vectors(c.nets[1].packed_count)};
     c.stride = c.grad ? whole_vectors(c.nets[0].partial_count + c.nets[1].partial_count) : 0;
-    c.work_count =
-        whole_vectors(CPU_CHUNK * ((size_t)c.ld * scratch_blocks(&c) + (size_t)(2 * c.na + 4 * l->m)) +
-                      CPU_MAX_VECTOR);
+    c.work_count = whole_vectors(
+        CPU_CHUNK * ((size_t)c.ld * scratch_blocks(&c) + (size_t)(2 * c.na + 4 * l->m)) + CPU_MAX_VECTOR);
     c.packed[0] = cpu_scratch(d, packed[0] + packed[1] + (size_t)c.slices * c.stride +
                                      (size_t)pool_threads(own->pool) * c.work_count);
     if (!c.packed[0]) return;
