@@ -43,7 +43,7 @@ OPTIONS = parse_options()
 # Thread counts are read when the libraries load, and OpenBLAS has its own, which torch.set_num_threads does not reach.
 os.environ["OMP_NUM_THREADS"] = str(OPTIONS.threads)
 os.environ["OPENBLAS_NUM_THREADS"] = str(OPTIONS.threads)
-# libgomp's threads spin between operations, on the cores that OpenBLAS's need: ten times slower on a shared machine.
+# libgomp's threads spin between operations, on the cores that OpenBLAS's need: many times slower on a shared machine.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 import torch  # noqa: E402

@@ -8,9 +8,9 @@
 #include "base/threads.h"
 #include "compute/compute.h"
 
-#define CPU_SLICES     8  /* partial sums a batch, at most */
-#define CPU_CHUNK      48 /* samples that go through both networks of a layer together */
-#define CPU_ROWS       6  /* rows of a register tile: row counts are rounded up to it */
+#define CPU_SLICES     8   /* partial sums a batch, at most */
+#define CPU_CHUNK      126 /* samples that go through both networks of a layer together */
+#define CPU_ROWS       6   /* rows of a register tile: row counts are rounded up to it */
 #define CPU_MAX_VECTOR 16
 
 /* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`; rows are rounded

@@ -1,0 +1,31 @@
+# What the documentation shows is what the program does.
+. "$(dirname "$0")/lib.sh"
+
+# fenced LANGUAGE: the first block of that language in README.md.
+fenced() { awk -v start="\`\`\`$1" '$0 == start { on = 1; next } on && /^```/ { exit } on' "$ROOT/README.md"; }
+
+case_begin docs__recipes_page_is_in_step_with_the_program
+run "$ROOT/scripts/make-recipe-docs" --check
+expect_status 0
+
+case_begin docs__recipe_of_the_readme_is_accepted
+fenced ini > ranges.ini
+run jointflow recipe ranges.ini
+expect_status 0
+expect_line 'set = table'
+
+case_begin docs__program_of_the_readme_compiles_without_a_warning
+compiler=$(command -v cc || command -v gcc) || skip "there is no C compiler"
+fenced c > answers.c
+expect_file answers.c
+run "${compiler:-cc}" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$ROOT/include" answers.c
+expect_status 0
+
+case_begin docs__links_lead_somewhere
+for page in README.md CONTRIBUTING.md CHANGELOG.md docs/architecture.md docs/math.md docs/recipes.md; do
+    grep -oE '\]\([^)#]+' "$ROOT/$page" | sed 's/^](//' | grep -v '^http' | while read -r target; do
+        [ -e "$(dirname "$ROOT/$page")/$target" ] || echo "$page: $target"
+    done
+done > missing
+run cat missing # shown where the case fails
+expect_line_count 0
