@@ -4,7 +4,7 @@
  *     jf_context_create(&ctx);
  *     jf_recipe_load(ctx, &recipe, "crescents.ini");
  *     jf_train(ctx, &model, recipe, &(jf_train_options){.folder = "run"});
- *     jf_sample(model, 100, y, x, &(jf_sample_options){.seed = 1});
+ *     jf_sample(model, 100, y, x, NULL, NULL, &(jf_use_options){.seed = 1});
  *
  * Rules: `**out` comes early and is yours to free with the matching jf_..._free; returned pointers are
  * borrowed. Functions that can fail return a jf_status, negative on failure; the message is then at

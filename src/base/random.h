@@ -13,7 +13,6 @@ typedef enum rng_purpose {
     RNG_SHUFFLE,  /* order of samples */
     RNG_SAMPLE,   /* latent points for users */
     RNG_JUDGE,    /* evaluation points */
-    RNG_ANCHOR,   /* conditions and latent points of the anchor term */
     RNG_TEST,
 } rng_purpose;
 

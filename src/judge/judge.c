@@ -65,8 +65,7 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
     j->classes = u->classes ? u->classes : continuous ? 4 : f->dim_y == 0 ? 1 : 0;
     for (int c = 0; c < j->classes; c++) {
         class_judgement *row = &j->by_class[c];
-        *row = (class_judgement){
-            .nll = NAN, .nll_sampler = NAN, .entropy = NAN, .y_error = NAN, .integral = NAN};
+        *row = (class_judgement){.nll = NAN, .nll_sampler = NAN, .entropy = NAN, .integral = NAN};
         double y = 0;
         if (u->classes) {
             row->label = u->label[c];

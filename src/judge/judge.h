@@ -37,20 +37,19 @@ jf_status latent_fit_create(jf_context *ctx, latent_fit *out, const double *stat
                             int dim_x);
 void latent_fit_free(latent_fit *f);
 
-/* ---- roundtrip.c: largest difference, model units ---- */
+/* ---- checks.c: round trips, largest difference, model units ---- */
 jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t seed, double *data,
                            double *latent);
 
-/* ---- integral.c: integral over x (two dimensions) of the density at one y, model units ---- */
+/* Integral over x (two dimensions) of the density at one y, model units */
 jf_status density_integral(const model *m, double y, const double lo[2], const double hi[2], double *paper);
 
-/* ---- samples.c: energy distance between fresh data and samples at the same y, over (x, y), model units ----
- */
+/* Energy distance between fresh data and samples at the same y, over (x, y), model units */
 jf_status energy_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance);
 
 /* ---- judge.c ---- */
 typedef struct class_judgement {
-    double label, nll, entropy, nll_sampler, y_error, integral;
+    double label, nll, entropy, nll_sampler, integral;
     char name[MODEL_MAX_NAME];
 } class_judgement;
 

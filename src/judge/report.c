@@ -176,7 +176,12 @@ static jf_status fill(page *p) {
     html_paragraph(&p->html, m->trained);
     numbers(p);
     html_section(&p->html, "How to use it");
-    const char *y_words = m->units.dim_y == 0 ? "" : m->units.classes ? " -y 0,1" : " -y VALUE";
+    char y_words[64] = "";
+    if (m->units.classes)
+        snprintf(y_words, sizeof y_words, " -y %g,%g", m->units.label[0],
+                 m->units.label[m->units.classes - 1]);
+    else if (m->units.dim_y)
+        snprintf(y_words, sizeof y_words, " -y VALUE");
     snprintf(command, sizeof command,
              "jointflow sample %s%s -n 1000 -o samples.csv\njointflow density %s DATA.csv\njointflow judge "
              "%s --json",

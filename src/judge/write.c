@@ -138,7 +138,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "nll", "%.4f", j->nll, "mean of -log p(x|y), nats, the data's units");
     row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
     if (isfinite(j->entropy)) {
-        row(t, "entropy", "%.4f", j->entropy, "exact H(x|y): no model can be below");
+        row(t, "entropy", "%.4f", j->entropy, "exact H(x|y): what a perfect model reaches");
         row(t, "gap", "%.4f", j->nll - j->entropy, "nll - entropy: what the model still misses");
         row(t, "gap of the sampler", "%.4f", j->nll_sampler - j->entropy,
             "the same for the density that samples follow");

@@ -158,7 +158,9 @@ static jf_status measure_ks(trainer *t) {
     no_grad.kept_by_layer = NULL;
     JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * (size_t)(KS_POINTS + t->batch)));
     jf_status status = MEM_NEW(m->ctx, &distances, (size_t)dim_x);
-    for (int b = 0; status == JF_OK && points < KS_POINTS; b++) {
+    int batches =
+        t->data->rows ? phase_batches(last, m, t->data) : KS_POINTS; /* of a file, every row at most once */
+    for (int b = 0; status == JF_OK && points < KS_POINTS && b < batches; b++) {
         batch_key key = {last, phase_epochs(last, m), (uint32_t)t->s.total_epoch | 1u << 24, b};
         batch_make(m, t->data, &key, t->batch, t->scratch, t->host);
         flow_run_put(t->run, t->batch, t->host);
@@ -305,6 +307,12 @@ static jf_status prepare(trainer *t) {
     if (t->data && t->data->rows > 0 && t->batch > t->data->rows)
         return recipe_fail(m->recipe, "train.batch", "%d samples, but the data has only %ld rows", t->batch,
                            t->data->rows);
+    for (int c = 0; t->data && t->data->rows > 0 && m->units.dim_y && c < t->data->classes; c++)
+        if (t->data->class_start[c + 1] - t->data->class_start[c] < t->batch)
+            return recipe_fail(m->recipe, "train.batch",
+                               "%d samples of one class a batch, but class %g has only %ld rows to train on",
+                               t->batch, t->data->label[c],
+                               t->data->class_start[c + 1] - t->data->class_start[c]);
     JF_TRY(optimiser_create(&t->opt, m));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch));
     JF_TRY(flow_run_keep(t->run, recipe_real(m->recipe, "train.keep")));

@@ -12,6 +12,7 @@
 #define CPU_CHUNK      126 /* samples that go through both networks of a layer together */
 #define CPU_ROWS       6   /* rows of a register tile: row counts are rounded up to it */
 #define CPU_MAX_VECTOR 16
+#define CPU_NARROW     4 /* up to so many inputs or outputs of a network take inner products instead of tiles */
 
 /* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`; rows are rounded
  * up to CPU_ROWS by the kernel, so operands must be readable and results writable up to there. */
@@ -29,6 +30,9 @@ typedef struct cpu_kernels {
                      int accumulate, float *dw, size_t lddw);
     /* db (cols) (+)= column sums of dy (k, cols) */
     void (*dense_db)(int cols, int k, const float *dy, size_t lddy, int accumulate, float *db);
+    /* y (rows, outs) = x (rows, k) wt (outs, k)^t + b (outs), for few outputs; k a multiple of `vector`, b may be NULL */
+    void (*dense_dot)(int rows, int outs, int k, const float *x, size_t ldx, const float *wt, size_t ldwt,
+                      const float *b, float *y, size_t ldy);
     /* to (count) += parts (parts_count, stride), summed in order */
     void (*add_parts)(float *to, const float *parts, size_t stride, int parts_count, size_t count);
     void (*adam)(float *p, const float *g, float *m, float *v, size_t count, const adam_step *step);

@@ -120,6 +120,23 @@ static void dense_db(int cols, int k, const float *dy, size_t lddy, int accumula
     }
 }
 
+/* Few outputs would leave most of a register tile empty: inner products along k instead. */
+static void dense_dot(int rows, int outs, int k, const float *x, size_t ldx, const float *wt, size_t ldwt,
+                      const float *b, float *y, size_t ldy) {
+    for (int r = 0; r < rows; r += CPU_ROWS)
+        for (int o = 0; o < outs; o++) {
+            vec sum[CPU_ROWS] = {{0}};
+            for (int i = 0; i < k; i += LANES) {
+                vec w = load(wt + (size_t)o * ldwt + i);
+                for (int j = 0; j < CPU_ROWS; j++) sum[j] += load(x + (size_t)(r + j) * ldx + i) * w;
+            }
+            float total[CPU_ROWS] = {0};
+            for (int l = 0; l < LANES; l++)
+                for (int j = 0; j < CPU_ROWS; j++) total[j] += sum[j][l];
+            for (int j = 0; j < CPU_ROWS; j++) y[(size_t)(r + j) * ldy + o] = total[j] + (b ? b[o] : 0);
+        }
+}
+
 static void add_parts(float *to, const float *parts, size_t stride, int parts_count, size_t count) {
     size_t j = 0;
     for (; j + LANES <= count; j += LANES) {
@@ -168,6 +185,7 @@ const cpu_kernels JOIN(cpu_kernels_, CPU_ISA) = {
     .dense_dx = dense_dx,
     .dense_dw = dense_dw,
     .dense_db = dense_db,
+    .dense_dot = dense_dot,
     .add_parts = add_parts,
     .adam = adam,
     .sum_squares = sum_squares,

@@ -5,8 +5,12 @@ static int round_up(int n, int to) {
     return (n + to - 1) / to * to;
 }
 
+static int is_narrow(const network *t, int layer) {
+    return t->narrow_out && layer == t->layers - 1;
+}
+
 void network_plan(network *t, const dense_net *net, int vector, int backward) {
-    *t = (network){.net = net, .layers = net->depth + 1};
+    *t = (network){.net = net, .layers = net->depth + 1, .narrow_out = net->out <= CPU_NARROW};
     for (int i = 0; i < t->layers; i++) {
         t->in[i] = i ? net->width : net->in;
         t->out[i] = i < net->depth ? net->width : net->out;
@@ -15,9 +19,10 @@ void network_plan(network *t, const dense_net *net, int vector, int backward) {
         if (t->in_pad[i] > t->ld) t->ld = t->in_pad[i];
         if (t->out_pad[i] > t->ld) t->ld = t->out_pad[i];
         if (t->out[i] != t->out_pad[i]) t->packed_count += (size_t)(t->in[i] + 1) * (size_t)t->out_pad[i];
-        if (backward) t->packed_count += (size_t)t->out[i] * (size_t)t->in_pad[i];
+        if (backward || is_narrow(t, i)) t->packed_count += (size_t)t->out[i] * (size_t)t->in_pad[i];
         t->dw[i] = t->partial_count;
-        t->partial_count += (size_t)round_up(t->in[i], CPU_ROWS) * (size_t)t->out_pad[i];
+        t->partial_count += is_narrow(t, i) ? (size_t)CPU_ROWS * (size_t)t->in_pad[i]
+                                            : (size_t)round_up(t->in[i], CPU_ROWS) * (size_t)t->out_pad[i];
         t->db[i] = t->partial_count;
         t->partial_count += (size_t)t->out_pad[i];
     }
@@ -44,7 +49,7 @@ void network_pack(network *t, const float *params, float *packed, int backward) 
             t->b[i] = packed;
             packed = pad_rows(packed, b, 1, out, out_pad);
         }
-        if (!backward) continue;
+        if (!backward && !is_narrow(t, i)) continue;
         t->wt[i] = packed;
         for (int o = 0; o < out; o++, packed += in_pad) {
             for (int r = 0; r < in; r++) packed[r] = w[(size_t)r * out + o];
@@ -56,8 +61,12 @@ void network_pack(network *t, const float *params, float *packed, int backward) 
 void network_forward(const network *t, const cpu_kernels *k, int rows, float *const *h, int layers) {
     size_t ld = (size_t)t->ld;
     for (int i = 0; i < layers; i++)
-        k->dense(rows, t->out_pad[i], t->in[i], h[i], ld, t->w[i], (size_t)t->out_pad[i], t->b[i],
-                 i < t->net->depth ? (float)t->net->slope : 1.0f, h[i + 1], ld);
+        if (is_narrow(t, i))
+            k->dense_dot(rows, t->out[i], t->in_pad[i], h[i], ld, t->wt[i], (size_t)t->in_pad[i], t->b[i],
+                         h[i + 1], ld);
+        else
+            k->dense(rows, t->out_pad[i], t->in[i], h[i], ld, t->w[i], (size_t)t->out_pad[i], t->b[i],
+                     i < t->net->depth ? (float)t->net->slope : 1.0f, h[i + 1], ld);
 }
 
 /* Activations that a forward pass kept come back from main memory: ask for those of the next layer while this one is
@@ -72,12 +81,20 @@ float *network_backward(const network *t, const cpu_kernels *k, int rows, float 
     for (int i = t->layers - 1; i >= 0; i--) {
         if (i > 1) prefetch(h[i - 1], (size_t)rows * ld);
         if (partial) {
-            k->dense_dw(t->in[i], t->out_pad[i], rows, h[i], ld, g, ld, accumulate, partial + t->dw[i],
-                        (size_t)t->out_pad[i]);
+            if (is_narrow(t, i))
+                k->dense_dw(t->out[i], t->in_pad[i], rows, g, ld, h[i], ld, accumulate, partial + t->dw[i],
+                            (size_t)t->in_pad[i]);
+            else
+                k->dense_dw(t->in[i], t->out_pad[i], rows, h[i], ld, g, ld, accumulate, partial + t->dw[i],
+                            (size_t)t->out_pad[i]);
             k->dense_db(t->out_pad[i], rows, g, ld, accumulate, partial + t->db[i]);
         }
-        k->dense_dx(rows, t->in_pad[i], t->out[i], g, ld, t->wt[i], (size_t)t->in_pad[i], i ? h[i] : NULL,
-                    (float)t->net->slope, g_next, ld);
+        if (i == 0 && t->in[0] <= CPU_NARROW)
+            k->dense_dot(rows, t->in[0], t->out_pad[0], g, ld, t->w[0], (size_t)t->out_pad[0], NULL, g_next,
+                         ld);
+        else
+            k->dense_dx(rows, t->in_pad[i], t->out[i], g, ld, t->wt[i], (size_t)t->in_pad[i], i ? h[i] : NULL,
+                        (float)t->net->slope, g_next, ld);
         float *swap = g;
         g = g_next;
         g_next = swap;
@@ -89,7 +106,13 @@ void network_reduce(const network *t, const cpu_kernels *k, int layer, const flo
                     int slices, float *grad) {
     int in = t->in[layer], out = t->out[layer], out_pad = t->out_pad[layer];
     float *dw = grad + t->net->w[layer];
-    if (out == out_pad)
+    if (is_narrow(t, layer)) {
+        for (int slice = 0; slice < slices; slice++)
+            for (int i = 0; i < in; i++)
+                for (int o = 0; o < out; o++)
+                    dw[(size_t)i * out + o] +=
+                        partial[(size_t)slice * stride + t->dw[layer] + (size_t)o * t->in_pad[layer] + i];
+    } else if (out == out_pad)
         k->add_parts(dw, partial + t->dw[layer], stride, slices, (size_t)in * (size_t)out);
     else
         for (int r = 0; r < in; r++)

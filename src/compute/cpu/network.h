@@ -17,8 +17,9 @@ typedef struct network {
     int in_pad[NETWORK_MAX_LAYERS], out_pad[NETWORK_MAX_LAYERS]; /* whole vectors */
     const float *w[NETWORK_MAX_LAYERS];                          /* (in, out_pad) */
     const float *b[NETWORK_MAX_LAYERS];                          /* (out_pad) */
-    const float *wt[NETWORK_MAX_LAYERS];                         /* (out, in_pad), backward only */
-    size_t dw[NETWORK_MAX_LAYERS], db[NETWORK_MAX_LAYERS];       /* offsets into a slice's partial gradient */
+    const float *wt[NETWORK_MAX_LAYERS]; /* (out, in_pad): of narrow outputs, and backward */
+    int narrow_out;                      /* the last layer's gradient is (out, in_pad): transposed */
+    size_t dw[NETWORK_MAX_LAYERS], db[NETWORK_MAX_LAYERS]; /* offsets into a slice's partial gradient */
     size_t packed_count, partial_count; /* floats of packed weights and of a partial gradient */
 } network;
 
