@@ -50,7 +50,7 @@ jf_status jf_model_info(const jf_model *m, char **out) {
     text t = {0};
     char device_words[96];
     m->d->kind->describe(m->d, device_words, sizeof device_words);
-    text_add(&t, "recipe      %s\n", recipe_name(m->recipe));
+    text_add(&t, "recipe      %s\n", recipe_short_name(m->recipe));
     text_add(&t, "data        %s\n",
              m->objective.kind->from_data ? recipe_get(m->recipe, "data.set") : "none: trained from a rule");
     text_add(&t, "objective   %s (%s)\n", m->objective.kind->name, m->objective.kind->summary);

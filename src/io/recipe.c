@@ -244,6 +244,11 @@ const char *recipe_name(const recipe *r) {
     return r->name;
 }
 
+const char *recipe_short_name(const recipe *r) {
+    const char *slash = strrchr(recipe_name(r), '/');
+    return slash ? slash + 1 : recipe_name(r);
+}
+
 int recipe_line(const recipe *r, const char *dotted_key) {
     const recipe_entry *entry = recipe_find_entry(r, dotted_key);
     return entry ? entry->line : 0;

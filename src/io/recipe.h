@@ -43,7 +43,8 @@ jf_status recipe_check(const recipe *r);
 void recipe_write(const recipe *r, text *out, int with_docs);
 
 jf_context *recipe_context(const recipe *r);
-const char *recipe_name(const recipe *r);
+const char *recipe_name(const recipe *r);       /* the file as it was given: for messages */
+const char *recipe_short_name(const recipe *r); /* without its folders: for people and model files */
 int recipe_line(const recipe *r, const char *dotted_key);        /* 0: default or set by hand */
 const char *recipe_get(const recipe *r, const char *dotted_key); /* NULL: not declared */
 int recipe_int(const recipe *r, const char *dotted_key);

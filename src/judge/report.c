@@ -156,7 +156,7 @@ static jf_status fill(page *p) {
     text recipe_text = {0};
     jf_status status;
     char title[160];
-    snprintf(title, sizeof title, "jointflow: %s", recipe_name(m->recipe));
+    snprintf(title, sizeof title, "jointflow: %s", recipe_short_name(m->recipe));
     html_begin(&p->html, title);
     verdict(p);
     html_section(&p->html, "Samples");

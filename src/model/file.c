@@ -198,7 +198,7 @@ jf_status model_save(const model *m, const char *path) {
     JF_TRY_DONE(text_check(m->ctx, &names));
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
     snprintf(format, sizeof format, "%d", FORMAT);
-    const char *values[NOTES] = {format, recipe_text.chars, recipe_name(m->recipe),
+    const char *values[NOTES] = {format, recipe_text.chars, recipe_short_name(m->recipe),
                                  seed,   m->trained,        names.chars};
     tensor_note notes[NOTES + 1];
     uint64_t hash = hash_start;

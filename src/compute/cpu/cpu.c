@@ -151,11 +151,6 @@ static void cpu_copy(device *d, real *to, const real *from, size_t count) {
     (void)d;
     memcpy(to, from, count * sizeof(float));
 }
-static void cpu_fill(device *d, real *to, double value, size_t count) {
-    (void)d;
-    for (size_t i = 0; i < count; i++) N(to)[i] = (float)value;
-}
-
 static void cpu_add(device *d, real *to, const real *from, size_t count) {
     (void)d;
     for (size_t i = 0; i < count; i++) N(to)[i] += C(from)[i];
@@ -248,6 +243,7 @@ typedef struct block_call {
     size_t count;
     const adam_step *step;
     double *sums;
+    float value;
 } block_call;
 
 static size_t block_end(const block_call *c, int block) {
@@ -267,10 +263,21 @@ static void sum_block(void *arg, int block, int worker) {
     c->sums[block] = c->k->sum_squares(c->g + at, block_end(c, block) - at);
 }
 
+static void fill_block(void *arg, int block, int worker) {
+    (void)worker;
+    block_call *c = arg;
+    for (size_t i = (size_t)block * BLOCK; i < block_end(c, block); i++) c->p[i] = c->value;
+}
+
+static void cpu_fill(device *d, real *to, double value, size_t count) {
+    block_call c = {.p = N(to), .count = count, .value = (float)value};
+    pool_run(((cpu_device *)d->own)->pool, (int)((count + BLOCK - 1) / BLOCK), fill_block, &c);
+}
+
 static void cpu_adam(device *d, real *p, const real *g, real *m, real *v, size_t count,
                      const adam_step *step) {
     cpu_device *own = d->own;
-    block_call c = {own->kernels, N(p), N(m), N(v), C(g), count, step, NULL};
+    block_call c = {own->kernels, N(p), N(m), N(v), C(g), count, step, NULL, 0};
     pool_run(own->pool, (int)((count + BLOCK - 1) / BLOCK), adam_block, &c);
 }
 
