@@ -48,5 +48,7 @@ void take(trial *t, const char *name, effect e, const real *from, size_t count);
 /* Checks of groups of entries. */
 void check_dense_layer(const bench *b);
 void check_dense_coupling(const bench *b);
+void check_convolution(const bench *b);
+void check_norm(const bench *b);
 
 #endif

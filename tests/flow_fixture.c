@@ -143,14 +143,8 @@ static void draw_parameters(flow_rig *r, uint64_t seed) {
     free(noise);
 }
 
-flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text, int dim_x, int dim_y,
-                   const uint8_t *masks, int layers, int n_max, uint64_t seed) {
-    flow_rig *r = calloc(1, sizeof *r);
-    CHECK(r);
-    r->l = lab_open(device_name, threads);
-    r->recipe = recipe_of(r->l->ctx, recipe_text);
-    if (flow_create(r->l->ctx, &r->flow, r->l->d, r->recipe, dim_x, dim_y, masks, layers, seed) != JF_OK)
-        test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
+/* Parameters, gradients and buffers of a flow that is there. */
+static flow_rig *rig_fill(flow_rig *r, int n_max, uint64_t seed) {
     r->total = r->flow->params.total;
     r->values = new_numbers(r->total);
     r->params = lab_new(r->l, r->total);
@@ -161,6 +155,27 @@ flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text
     return r;
 }
 
+flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text, int dim_x, int dim_y,
+                   const uint8_t *masks, int layers, int n_max, uint64_t seed) {
+    flow_rig *r = calloc(1, sizeof *r);
+    CHECK(r);
+    r->l = lab_open(device_name, threads);
+    r->recipe = recipe_of(r->l->ctx, recipe_text);
+    if (flow_create(r->l->ctx, &r->flow, r->l->d, r->recipe, dim_x, dim_y, masks, layers, seed) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
+    return rig_fill(r, n_max, seed);
+}
+
+flow_rig *rig_open_image(const char *device_name, int threads, const char *recipe_text, image_size size,
+                         int n_max, uint64_t seed) {
+    flow_rig *r = calloc(1, sizeof *r);
+    CHECK(r);
+    r->l = lab_open(device_name, threads);
+    r->recipe = recipe_of(r->l->ctx, recipe_text);
+    if (flow_create_image(r->l->ctx, &r->flow, r->l->d, r->recipe, size) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
+    return rig_fill(r, n_max, seed);
+}
 void rig_close(flow_rig *r) {
     flow_run_free(r->run);
     flow_free(r->flow);

@@ -76,6 +76,8 @@ recipe *recipe_of(jf_context *ctx, const char *content);
  * drawn, too. */
 flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text, int dim_x, int dim_y,
                    const uint8_t *masks, int layers, int n_max, uint64_t seed);
+flow_rig *rig_open_image(const char *device_name, int threads, const char *recipe_text, image_size size,
+                         int n_max, uint64_t seed);
 void rig_close(flow_rig *r);
 void rig_upload(flow_rig *r); /* values -> params */
 /* state (n, dim) in place, logdet (n) overwritten, all in host memory */

@@ -38,6 +38,22 @@ typedef struct dense_net {
     const size_t *w, *b; /* (depth + 1) */
 } dense_net;
 
+/* A convolution with zero "same" padding over samples [h][w][in] -> [h][w][.]: kernel (1 or 3) squared, in `groups`
+ * groups: group g reads in/groups input channels from g in/groups and gives out/groups output channels.
+ * w: (kernel, kernel, in/groups, out), b: (out). The outputs are channels y_offset .. y_offset + out - 1 of y, which
+ * has y_channels: branches write side by side. */
+typedef struct conv_shape {
+    int h, w, in, out, kernel, dilation, groups;
+    int y_channels, y_offset;
+} conv_shape;
+
+/* Leaky ReLU, then layer norm over all elements of a sample: t = act(x), y = g (t - mean)/sqrt(var + epsilon) + b.
+ * g, b: (pixels, channels) where per_element, else (channels). */
+typedef struct norm_shape {
+    int pixels, channels, per_element;
+    double slope, epsilon;
+} norm_shape;
+
 typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD, PASS_INVERSE_BACKWARD } pass_kind;
 
 /* A coupling layer whose networks are dense: u1 = state[kept] (k) -> A, B -> u2 = state[moved] (m). */
@@ -109,6 +125,17 @@ struct device_kind {
      * not wanted (dw and db together) */
     void (*dense_backward)(device *d, real *dx, real *dw, real *db, real *dy, const real *y, const real *x,
                            const real *w, int n, int in, int out, double slope);
+
+    /* convolution: y's channels overwritten; dx +=, dw +=, db += (NULL: not wanted; dw and db together) */
+    void (*conv_forward)(device *d, const conv_shape *c, int n, real *y, const real *x, const real *w,
+                         const real *b);
+    void (*conv_backward)(device *d, const conv_shape *c, int n, real *dx, real *dw, real *db, const real *dy,
+                          const real *x, const real *w);
+    /* activation and layer norm; backward from x and dy: dx overwritten, dg +=, db += (NULL: not wanted, together) */
+    void (*norm_forward)(device *d, const norm_shape *s, int n, real *y, const real *x, const real *g,
+                         const real *b);
+    void (*norm_backward)(device *d, const norm_shape *s, int n, real *dx, real *dg, real *db, const real *dy,
+                          const real *x, const real *g);
 
     /* coupling laws (formulas: law/NAME.h), in place on the m transformed elements */
     void (*law_forward)(device *d, const law_batch *c, real *u_to_v, real *logdet); /* logdet (n) += */

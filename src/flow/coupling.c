@@ -150,7 +150,12 @@ jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coup
     char name[48];
     snprintf(name, sizeof name, "%s.s", spec->prefix);
     JF_TRY(params_add(params, &c->s, name, 1, (size_t[]){1}, INIT_CONSTANT, 1));
-    JF_TRY(net_create(ctx, &c->net, r, params, spec->prefix, spec->kept_shape, out_a, spec->moved_shape));
+    net place = {.in = spec->kept_shape,
+                 .out_a = out_a,
+                 .out_b = spec->moved_shape,
+                 .block = spec->block,
+                 .halved = spec->halved};
+    JF_TRY(net_create(ctx, &c->net, r, params, spec->prefix, &place));
     JF_TRY(d->kind->alloc_map(d, &c->kept, spec->kept, (size_t)c->k));
     JF_TRY(d->kind->alloc_map(d, &c->moved, spec->moved, (size_t)c->m));
     c->whole = d->kind->dense_coupling && c->net->kind->dense;

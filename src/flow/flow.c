@@ -16,7 +16,8 @@ static const recipe_key keys[] = {
 
 jf_status flow_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
-    return net_declare(r);
+    JF_TRY(net_declare(r));
+    return image_declare(r);
 }
 
 static jf_status add_coupling(flow *f, const recipe *r, int layer) {
@@ -63,6 +64,33 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, i
     *out = f;
     return JF_OK;
 done:
+    flow_free(f);
+    return status;
+}
+
+jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, image_size size) {
+    *out = NULL;
+    flow *f;
+    coupling_spec *specs = NULL;
+    jf_status status;
+    int pixels = size.h * size.w, channels = size.x_channels + size.y_channels;
+    JF_TRY(MEM_NEW(ctx, &f, 1));
+    *f = (flow){.ctx = ctx, .d = d, .params = {.ctx = ctx}};
+    f->dim_x = pixels * size.x_channels;
+    f->dim_y = pixels * size.y_channels;
+    f->dim = pixels * channels;
+    f->layout = (layout){pixels, channels, size.x_channels};
+    f->fixed = recipe_is(r, "model.condition", "fixed");
+    JF_TRY_DONE(image_specs(ctx, &specs, &f->layers, r, size, f->fixed));
+    JF_TRY_DONE(MEM_NEW(ctx, &f->chain, (size_t)f->layers));
+    for (int i = 0; i < f->layers; i++) {
+        specs[i].law = (law_id)law_find(recipe_get(r, "model.law"));
+        JF_TRY_DONE(coupling_create(ctx, &f->chain[i], d, &specs[i], r, &f->params));
+    }
+    *out = f;
+    f = NULL;
+done:
+    image_specs_free(specs, f ? f->layers : (*out)->layers);
     flow_free(f);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef JF_FLOW_FLOW_H
 #define JF_FLOW_FLOW_H
 
-#include "flow/transform.h"
+#include "flow/image.h"
 
 typedef struct flow {
     jf_context *ctx;
@@ -20,6 +20,8 @@ jf_status flow_declare(recipe *r); /* keys of [model] */
 /* masks: (layers, dim) from a model file, or NULL to make them from the recipe and the seed. */
 jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, int dim_x, int dim_y,
                       const uint8_t *masks, int layers, uint64_t seed);
+/* The same for images: a state is [h][w][c], x channels first; no masks are kept, they follow from the sizes. */
+jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, image_size size);
 void flow_free(flow *f);
 size_t flow_workspace(const flow *f, int n); /* numbers that pass.work needs for batches up to n */
 

@@ -57,7 +57,8 @@ typedef struct coupling_spec {
     law_id law;
     const int32_t *kept, *moved; /* positions in the state */
     shape kept_shape, moved_shape;
-    char prefix[32]; /* of its parameters' names */
+    int block, halved; /* for its networks: see net.h */
+    char prefix[32];   /* of its parameters' names */
 } coupling_spec;
 jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coupling_spec *spec,
                           const recipe *r, param_list *params);

@@ -5,12 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const net_kind net_dense;
+extern const net_kind net_dense, net_resnext;
 
-const net_kind *const net_kinds[] = {&net_dense, NULL};
+const net_kind *const net_kinds[] = {&net_dense, &net_resnext, NULL};
 
 static const recipe_key keys[] = {
-    {"model", "net", KEY_CHOICE, "dense", 0, 0, "dense", "Kind of the networks A and B inside a coupling."},
+    {"model", "net", KEY_CHOICE, "dense", 0, 0, "dense resnext",
+     "Kind of the networks A and B inside a coupling."},
     {0},
 };
 
@@ -25,14 +26,17 @@ jf_status net_declare(recipe *r) {
 }
 
 jf_status net_create(jf_context *ctx, net **out, const recipe *r, param_list *params, const char *prefix,
-                     shape in, shape out_a, shape out_b) {
+                     const net *place) {
     *out = NULL;
     const net_kind *kind = net_kinds[0];
     for (int i = 0; net_kinds[i]; i++)
         if (recipe_is(r, "model.net", net_kinds[i]->name)) kind = net_kinds[i];
     net *t;
     JF_TRY(MEM_NEW(ctx, &t, 1));
-    *t = (net){.kind = kind, .ctx = ctx, .in = in, .out_a = out_a, .out_b = out_b};
+    *t = *place;
+    t->kind = kind;
+    t->ctx = ctx;
+    t->own = NULL;
     jf_status status = kind->create(t, r, params, prefix);
     if (status != JF_OK) {
         net_free(t);

@@ -35,6 +35,8 @@ struct net {
     const net_kind *kind;
     jf_context *ctx;
     shape in, out_a, out_b;
+    int block,
+        halved; /* where it stands: the block of its coupling, and whether that is a checkerboard's half image */
     void *own;
 };
 
@@ -47,7 +49,7 @@ static inline int shape_size(shape s) {
 /* Declares model.net and the keys of all kinds. */
 jf_status net_declare(recipe *r);
 jf_status net_create(jf_context *ctx, net **out, const recipe *r, param_list *params, const char *prefix,
-                     shape in, shape out_a, shape out_b);
+                     const net *place); /* place: shapes, block and halved of the new one */
 void net_free(net *t);
 
 #endif

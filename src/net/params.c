@@ -16,11 +16,18 @@ jf_status params_add(param_list *list, size_t *offset, const char *name, int ran
         list->capacity = capacity;
     }
     param *p = &list->items[list->count++];
-    *p = (param){.offset = list->total, .count = 1, .rank = rank, .init = init, .gain = gain};
+    *p = (param){.offset = list->total, .count = 1, .rank = rank, .init = init, .gain = gain, .groups = 1};
     snprintf(p->name, sizeof p->name, "%s", name);
     for (int i = 0; i < rank; i++) p->count *= p->shape[i] = shape[i];
     list->total += p->count;
     *offset = p->offset;
+    return JF_OK;
+}
+
+jf_status params_add_groups(param_list *list, size_t *offset, const char *name, int rank, const size_t *shape,
+                            double gain, int groups) {
+    JF_TRY(params_add(list, offset, name, rank, shape, INIT_ORTHOGONAL, gain));
+    list->items[list->count - 1].groups = groups;
     return JF_OK;
 }
 
@@ -47,14 +54,16 @@ static void orthonormal_rows(double *a, size_t few, size_t many, rng *r) {
 }
 
 static jf_status orthogonal(const param_list *list, const param *p, rng *r, double *values) {
-    size_t rows = p->count / p->shape[p->rank - 1], columns = p->shape[p->rank - 1];
-    size_t few = rows < columns ? rows : columns, many = rows < columns ? columns : rows;
+    size_t columns = p->shape[p->rank - 1], rows = p->count / columns, wide = columns / (size_t)p->groups;
+    size_t few = rows < wide ? rows : wide, many = rows < wide ? wide : rows;
     double *a;
     JF_TRY(MEM_NEW(list->ctx, &a, few * many));
-    orthonormal_rows(a, few, many, r);
-    for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < columns; j++)
-            values[i * columns + j] = p->gain * (rows < columns ? a[i * many + j] : a[j * many + i]);
+    for (size_t first = 0; first < columns; first += wide) {
+        orthonormal_rows(a, few, many, r);
+        for (size_t i = 0; i < rows; i++)
+            for (size_t j = 0; j < wide; j++)
+                values[i * columns + first + j] = p->gain * (rows < wide ? a[i * many + j] : a[j * many + i]);
+    }
     free(a);
     return JF_OK;
 }

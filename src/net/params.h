@@ -18,6 +18,7 @@ typedef struct param {
     size_t shape[4];
     init_kind init;
     double gain;
+    int groups; /* INIT_ORTHOGONAL: so many blocks of columns, each orthogonal on its own */
 } param;
 
 typedef struct param_list {
@@ -29,6 +30,9 @@ typedef struct param_list {
 
 jf_status params_add(param_list *list, size_t *offset, const char *name, int rank, const size_t *shape,
                      init_kind init, double gain);
+/* An orthogonal one whose columns (the last dimension) fall into groups. */
+jf_status params_add_groups(param_list *list, size_t *offset, const char *name, int rank, const size_t *shape,
+                            double gain, int groups);
 void params_free(param_list *list);
 /* values (total); parameter i draws from its own stream of the seed. */
 jf_status params_initialise(const param_list *list, uint64_t seed, double *values);

@@ -62,6 +62,14 @@ void cpu_dense_forward(device *d, real *y, const real *x, const real *w, const r
                        int out, double slope);
 void cpu_dense_backward(device *d, real *dx, real *dw, real *db, real *dy, const real *y, const real *x,
                         const real *w, int n, int in, int out, double slope);
+void cpu_conv_forward(device *d, const conv_shape *c, int n, real *y, const real *x, const real *w,
+                      const real *b);
+void cpu_conv_backward(device *d, const conv_shape *c, int n, real *dx, real *dw, real *db, const real *dy,
+                       const real *x, const real *w);
+void cpu_norm_forward(device *d, const norm_shape *s, int n, real *y, const real *x, const real *g,
+                      const real *b);
+void cpu_norm_backward(device *d, const norm_shape *s, int n, real *dx, real *dg, real *db, const real *dy,
+                       const real *x, const real *g);
 void cpu_law_forward(device *d, const law_batch *c, real *u, real *logdet);
 void cpu_law_inverse(device *d, const law_batch *c, real *v, real *logdet);
 void cpu_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,

@@ -8,6 +8,7 @@
 #include <string.h>
 
 typedef double num;
+#include "compute/image.h"
 #include "compute/law/formulas.h"
 
 static num *N(real *p) {
@@ -132,6 +133,40 @@ static void ref_dense_backward(device *d, real *dx, real *dw, real *db, real *dy
             for (int o = 0; o < out; o++) N(db)[o] += C(dy)[s * out + o];
 }
 
+static size_t conv_in(const conv_shape *c) {
+    return (size_t)c->h * (size_t)c->w * (size_t)c->in;
+}
+static size_t conv_out(const conv_shape *c) {
+    return (size_t)c->h * (size_t)c->w * (size_t)c->y_channels;
+}
+static void ref_conv_forward(device *d, const conv_shape *c, int n, real *y, const real *x, const real *w,
+                             const real *b) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        image_conv_forward(c, N(y) + s * conv_out(c), C(x) + s * conv_in(c), C(w), C(b));
+}
+static void ref_conv_backward(device *d, const conv_shape *c, int n, real *dx, real *dw, real *db,
+                              const real *dy, const real *x, const real *w) {
+    (void)d;
+    for (size_t s = 0; s < (size_t)n; s++)
+        image_conv_backward(c, N(dx) + s * conv_in(c), N(dw), N(db), C(dy) + s * conv_out(c),
+                            C(x) + s * conv_in(c), C(w));
+}
+static void ref_norm_forward(device *d, const norm_shape *s, int n, real *y, const real *x, const real *g,
+                             const real *b) {
+    (void)d;
+    size_t count = (size_t)s->pixels * (size_t)s->channels;
+    for (size_t i = 0; i < (size_t)n; i++)
+        image_norm_forward(s, N(y) + i * count, C(x) + i * count, C(g), C(b));
+}
+static void ref_norm_backward(device *d, const norm_shape *s, int n, real *dx, real *dg, real *db,
+                              const real *dy, const real *x, const real *g) {
+    (void)d;
+    size_t count = (size_t)s->pixels * (size_t)s->channels;
+    for (size_t i = 0; i < (size_t)n; i++)
+        image_norm_backward(s, N(dx) + i * count, N(dg), N(db), C(dy) + i * count, C(x) + i * count, C(g));
+}
+
 static void ref_law_forward(device *d, const law_batch *c, real *u, real *logdet) {
     (void)d;
     const law_functions *f = &law_formulas[c->law];
@@ -251,6 +286,10 @@ const device_kind device_ref = {
     .scatter_add = ref_scatter_add,
     .dense_forward = ref_dense_forward,
     .dense_backward = ref_dense_backward,
+    .conv_forward = ref_conv_forward,
+    .conv_backward = ref_conv_backward,
+    .norm_forward = ref_norm_forward,
+    .norm_backward = ref_norm_backward,
     .law_forward = ref_law_forward,
     .law_inverse = ref_law_inverse,
     .law_backward = ref_law_backward,

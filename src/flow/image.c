@@ -1,0 +1,216 @@
+#include "flow/image.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const recipe_key keys[] = {
+    {"model", "squeeze", KEY_WORDS, "none", 0, 0, NULL,
+     "Blocks after which half of the elements are finished and the image is halved: 2, or 1 2, or none."},
+    {0},
+};
+
+jf_status image_declare(recipe *r) {
+    return recipe_declare(r, keys, "model.net=resnext");
+}
+
+/* An image of positions in the state: at [i][j][channel]. */
+typedef struct view {
+    int h, w, c;
+    int32_t *at;
+} view;
+
+static jf_status view_create(jf_context *ctx, view *v, int h, int w, int c) {
+    *v = (view){h, w, c, NULL};
+    return MEM_NEW(ctx, &v->at, (size_t)h * (size_t)w * (size_t)c + 1);
+}
+
+static int32_t *pixel(const view *v, int i, int j) {
+    return v->at + ((size_t)i * (size_t)v->w + (size_t)j) * (size_t)v->c;
+}
+
+/* Channels first .. first+count-1 of the whole state. */
+static jf_status view_state(jf_context *ctx, view *v, image_size s, int first, int count) {
+    JF_TRY(view_create(ctx, v, s.h, s.w, count));
+    for (int p = 0; p < s.h * s.w; p++)
+        for (int k = 0; k < count; k++) v->at[p * count + k] = p * (s.x_channels + s.y_channels) + first + k;
+    return JF_OK;
+}
+
+/* Replaces a view by its 2x2 space to depth: the offsets from `first_offset` (0 or 2) on. */
+static jf_status squeeze(jf_context *ctx, view *v, int first_offset) {
+    view half;
+    JF_TRY(view_create(ctx, &half, v->h / 2, v->w / 2, (4 - first_offset) * v->c));
+    for (int i = 0; i < half.h; i++)
+        for (int j = 0; j < half.w; j++)
+            for (int o = first_offset; o < 4; o++)
+                memcpy(pixel(&half, i, j) + (o - first_offset) * v->c, pixel(v, 2 * i + o / 2, 2 * j + o % 2),
+                       sizeof(int32_t) * (size_t)v->c);
+    free(v->at);
+    *v = half;
+    return JF_OK;
+}
+
+/* The pixels of even (parity 0) or odd i + j: two of each 2x2 cell, upper row first, stacked as channels. */
+static jf_status half_of_pixels(jf_context *ctx, view *out, const view *v, int parity) {
+    JF_TRY(view_create(ctx, out, v->h / 2, v->w / 2, 2 * v->c));
+    for (int i = 0; i < out->h; i++)
+        for (int j = 0; j < out->w; j++)
+            for (int row = 0; row < 2; row++)
+                memcpy(pixel(out, i, j) + row * v->c, pixel(v, 2 * i + row, 2 * j + (row + parity) % 2),
+                       sizeof(int32_t) * (size_t)v->c);
+    return JF_OK;
+}
+
+/* The channels of one parity. */
+static jf_status half_of_channels(jf_context *ctx, view *out, const view *v, int parity) {
+    JF_TRY(view_create(ctx, out, v->h, v->w, (v->c + 1 - parity) / 2));
+    for (int p = 0; p < v->h * v->w; p++)
+        for (int k = 0; k < out->c; k++) out->at[p * out->c + k] = v->at[p * v->c + 2 * k + parity];
+    return JF_OK;
+}
+
+/* Appends the channels of `more`, an image of the same size. */
+static jf_status join(jf_context *ctx, view *v, const view *more) {
+    view both;
+    JF_TRY(view_create(ctx, &both, v->h, v->w, v->c + more->c));
+    for (int i = 0; i < v->h; i++)
+        for (int j = 0; j < v->w; j++) {
+            memcpy(pixel(&both, i, j), pixel(v, i, j), sizeof(int32_t) * (size_t)v->c);
+            memcpy(pixel(&both, i, j) + v->c, pixel(more, i, j), sizeof(int32_t) * (size_t)more->c);
+        }
+    free(v->at);
+    *v = both;
+    return JF_OK;
+}
+
+typedef struct builder {
+    jf_context *ctx;
+    view flow;      /* what is transformed: x and y together (joint), or x alone (fixed) */
+    view condition; /* fixed: all of y, however often squeezed; otherwise of no channels */
+    int dim, block;
+    coupling_spec *specs;
+    int count;
+} builder;
+
+/* Takes over the views' arrays. */
+static void add_spec(builder *b, view *kept, view *moved, int halved) {
+    coupling_spec *s = &b->specs[b->count];
+    *s = (coupling_spec){.dim = b->dim,
+                         .kept = kept->at,
+                         .moved = moved->at,
+                         .kept_shape = {kept->h, kept->w, kept->c},
+                         .moved_shape = {moved->h, moved->w, moved->c},
+                         .block = b->block,
+                         .halved = halved};
+    snprintf(s->prefix, sizeof s->prefix, "layer.%03d", b->count);
+    b->count++;
+    kept->at = moved->at = NULL;
+}
+
+static jf_status add_checkerboard(builder *b, int parity) {
+    view kept = {0}, moved = {0}, all = {0};
+    jf_status status;
+    JF_TRY_DONE(half_of_pixels(b->ctx, &kept, &b->flow, parity));
+    JF_TRY_DONE(half_of_pixels(b->ctx, &moved, &b->flow, 1 - parity));
+    if (b->condition.c) {
+        JF_TRY_DONE(view_create(b->ctx, &all, b->condition.h, b->condition.w, b->condition.c));
+        memcpy(all.at, b->condition.at, sizeof(int32_t) * (size_t)(all.h * all.w * all.c));
+        JF_TRY_DONE(squeeze(b->ctx, &all, 0));
+        JF_TRY_DONE(join(b->ctx, &kept, &all));
+    }
+    add_spec(b, &kept, &moved, 1);
+done:
+    free(kept.at);
+    free(moved.at);
+    free(all.at);
+    return status;
+}
+
+/* One channel and a condition: "x given y" only. One channel and no condition: there is nothing to couple. */
+static jf_status add_channelwise(builder *b, int parity) {
+    view kept = {0}, moved = {0};
+    jf_status status;
+    if (b->flow.c == 1 && b->condition.c == 0) return JF_OK;
+    int alone = b->flow.c == 1;
+    JF_TRY_DONE(half_of_channels(b->ctx, &kept, &b->flow, alone ? 1 : parity));
+    JF_TRY_DONE(half_of_channels(b->ctx, &moved, &b->flow, alone ? 0 : 1 - parity));
+    if (b->condition.c) JF_TRY_DONE(join(b->ctx, &kept, &b->condition));
+    add_spec(b, &kept, &moved, 0);
+done:
+    free(kept.at);
+    free(moved.at);
+    return status;
+}
+
+/* Is there a squeeze after this block (counted from 1)? */
+static jf_status squeezes_after(const recipe *r, int block, int *yes) {
+    char word[32];
+    *yes = 0;
+    if (recipe_is(r, "model.squeeze", "none")) return JF_OK;
+    for (int i = 0; recipe_words(r, "model.squeeze", i, word, sizeof word); i++) {
+        long long number;
+        if (!number_parse_int(word, &number) || number < 1 || number >= recipe_int(r, "model.blocks"))
+            return recipe_fail(r, "model.squeeze", "found \"%s\", expected \"none\" or blocks from 1 to %d",
+                               word, recipe_int(r, "model.blocks") - 1);
+        if (number == block) *yes = 1;
+    }
+    return JF_OK;
+}
+
+static jf_status check_even(const builder *b) {
+    if (b->flow.h % 2 == 0 && b->flow.w % 2 == 0) return JF_OK;
+    return jf_fail(b->ctx, JF_ERROR_SHAPE,
+                   "block %d works on images of %d x %d, which a checkerboard cannot halve; sizes that can "
+                   "be halved once "
+                   "more than there are squeezes before it would do, or fewer squeezes",
+                   b->block + 1, b->flow.h, b->flow.w);
+}
+
+static jf_status add_block(builder *b, const recipe *r) {
+    int squeezed;
+    JF_TRY(check_even(b));
+    JF_TRY(add_checkerboard(b, 0));
+    JF_TRY(add_checkerboard(b, 1));
+    JF_TRY(add_channelwise(b, 0));
+    JF_TRY(add_channelwise(b, 1));
+    JF_TRY(squeezes_after(r, b->block + 1, &squeezed));
+    if (!squeezed) return JF_OK;
+    JF_TRY(squeeze(b->ctx, &b->flow, 2));
+    return b->condition.c ? squeeze(b->ctx, &b->condition, 0) : JF_OK;
+}
+
+jf_status image_specs(jf_context *ctx, coupling_spec **out, int *count, const recipe *r, image_size size,
+                      int fixed) {
+    int blocks = recipe_int(r, "model.blocks"), channels = size.x_channels + size.y_channels;
+    builder b = {.ctx = ctx, .dim = size.h * size.w * channels};
+    jf_status status;
+    *out = NULL;
+    *count = 0;
+    if (size.h < 2 || size.w < 2 || size.x_channels < 1 || size.y_channels < 0 || size.h > 4096 ||
+        size.w > 4096 || channels > 1024)
+        return jf_fail(ctx, JF_ERROR_SHAPE,
+                       "images of %d x %d with %d channels of x and %d of y cannot be learned", size.h,
+                       size.w, size.x_channels, size.y_channels);
+    JF_TRY_DONE(view_state(ctx, &b.flow, size, 0, fixed ? size.x_channels : channels));
+    if (fixed) JF_TRY_DONE(view_state(ctx, &b.condition, size, size.x_channels, size.y_channels));
+    JF_TRY_DONE(MEM_NEW(ctx, &b.specs, (size_t)blocks * 4));
+    for (b.block = 0; b.block < blocks; b.block++) JF_TRY_DONE(add_block(&b, r));
+    *out = b.specs;
+    *count = b.count;
+    b.specs = NULL;
+done:
+    image_specs_free(b.specs, b.count);
+    free(b.flow.at);
+    free(b.condition.at);
+    return status;
+}
+
+void image_specs_free(coupling_spec *specs, int count) {
+    for (int i = 0; specs && i < count; i++) {
+        free((int32_t *)specs[i].kept);
+        free((int32_t *)specs[i].moved);
+    }
+    free(specs);
+}

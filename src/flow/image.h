@@ -1,0 +1,22 @@
+/* The coupling layers of an image flow: which elements of the state [h][w][c] each keeps and transforms.
+ *
+ * One block is four layers: checkerboard (keeps the pixels of even i + j), its complement, channelwise (keeps even
+ * channels), its complement. After chosen blocks comes a squeeze: 2x2 space to depth, offset slow and channel fast, of
+ * which the first half of the channels is finished and the second half goes on. Elements never move: all of this is
+ * index maps into the state. */
+#ifndef JF_FLOW_IMAGE_H
+#define JF_FLOW_IMAGE_H
+
+#include "flow/transform.h"
+
+typedef struct image_size {
+    int h, w, x_channels, y_channels;
+} image_size;
+
+jf_status image_declare(recipe *r); /* model.squeeze */
+/* `*out` (count), in the order of the flow; free with image_specs_free. Refuses sizes that cannot be halved. */
+jf_status image_specs(jf_context *ctx, coupling_spec **out, int *count, const recipe *r, image_size size,
+                      int fixed);
+void image_specs_free(coupling_spec *specs, int count);
+
+#endif

@@ -1,0 +1,346 @@
+/* Image flows: gradients of convolution and norm, index maps of masks and squeezes, and whole flows. */
+#include "flow_fixture.h"
+
+/* ---- primitives against finite differences in double ---- */
+
+typedef struct image_case {
+    lab *l;
+    conv_shape conv;
+    norm_shape norm;
+    int n, is_norm;
+    size_t xs, ys, firsts, seconds;
+    double *x, *first, *second, *weights, *y;
+} image_case;
+
+static double image_loss(void *arg) {
+    image_case *k = arg;
+    device *d = k->l->d;
+    real *y = lab_new(k->l, k->ys), *x = lab_put(k->l, k->x, k->xs),
+         *first = lab_put(k->l, k->first, k->firsts), *second = lab_put(k->l, k->second, k->seconds);
+    if (k->is_norm)
+        d->kind->norm_forward(d, &k->norm, k->n, y, x, first, second);
+    else
+        d->kind->conv_forward(d, &k->conv, k->n, y, x, first, second);
+    d->kind->get(d, k->y, y, k->ys);
+    lab_clear(k->l);
+    double sum = 0;
+    for (size_t i = 0; i < k->ys; i++) sum += k->weights[i] * k->y[i];
+    return sum;
+}
+
+static void check_image_gradients(image_case *k) {
+    k->l = lab_open("ref", 1);
+    device *d = k->l->d;
+    k->x = draw_normal(k->xs, 1, 1), k->first = draw_normal(k->firsts, 1, 2),
+    k->second = draw_normal(k->seconds, 1, 3);
+    k->weights = draw_normal(k->ys, 1, 4), k->y = new_numbers(k->ys);
+    real *dx = lab_new(k->l, k->xs), *dfirst = lab_new(k->l, k->firsts), *dsecond = lab_new(k->l, k->seconds);
+    real *dy = lab_put(k->l, k->weights, k->ys), *x = lab_put(k->l, k->x, k->xs),
+         *first = lab_put(k->l, k->first, k->firsts);
+    if (k->is_norm)
+        d->kind->norm_backward(d, &k->norm, k->n, dx, dfirst, dsecond, dy, x, first);
+    else
+        d->kind->conv_backward(d, &k->conv, k->n, dx, dfirst, dsecond, dy, x, first);
+    double *gx = lab_get(k->l, dx, k->xs), *gf = lab_get(k->l, dfirst, k->firsts),
+           *gs = lab_get(k->l, dsecond, k->seconds);
+    lab_clear(k->l);
+    check_gradient("dx", k->x, k->xs, gx, image_loss, k, 1e-7);
+    check_gradient("dw or dg", k->first, k->firsts, gf, image_loss, k, 1e-7);
+    check_gradient("db", k->second, k->seconds, gs, image_loss, k, 1e-7);
+    lab_close(k->l);
+    free(gx), free(gf), free(gs), free(k->x), free(k->first), free(k->second), free(k->weights), free(k->y);
+}
+
+TEST(convolution__backward_is_the_gradient_of_forward) {
+    static const conv_shape shapes[] = {
+        {4, 3, 3, 2, 1, 1, 1, 2, 0}, {5, 4, 4, 6, 3, 1, 2, 6, 0}, {6, 6, 4, 2, 3, 2, 2, 2, 0}};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        const conv_shape *s = &shapes[i];
+        size_t pixels = (size_t)(2 * s->h * s->w);
+        image_case k = {.conv = *s, .n = 2, .xs = pixels * (size_t)s->in, .ys = pixels * (size_t)s->out};
+        k.firsts = (size_t)(s->kernel * s->kernel * (s->in / s->groups) * s->out);
+        k.seconds = (size_t)s->out;
+        check_image_gradients(&k);
+    }
+}
+
+TEST(norm__backward_is_the_gradient_of_forward) {
+    for (int per_element = 0; per_element < 2; per_element++) {
+        image_case k = {.norm = {6, 3, per_element, 0.3, 1e-3}, .n = 2, .is_norm = 1, .xs = 36, .ys = 36};
+        k.firsts = k.seconds = per_element ? 18 : 3;
+        check_image_gradients(&k);
+    }
+}
+
+/* A plain sum over taps, written from the definition. */
+TEST(convolution__groups_dilation_and_padding_are_those_of_the_definition) {
+    enum { H = 5, W = 4, IN = 4, OUT = 6, GROUPS = 2, DILATION = 2 };
+    conv_shape s = {H, W, IN, OUT, 3, DILATION, GROUPS, OUT + 3, 2};
+    lab *l = lab_open("ref", 1);
+    size_t ys = H * W * (OUT + 3);
+    double *x = draw_normal(H * W * IN, 1, 1), *w = draw_normal(9 * IN / GROUPS * OUT, 1, 2),
+           *b = draw_normal(OUT, 1, 3);
+    real *y = lab_fill(l, 7, ys);
+    l->d->kind->conv_forward(l->d, &s, 1, y, lab_put(l, x, H * W * IN), lab_put(l, w, 9 * IN / GROUPS * OUT),
+                             lab_put(l, b, OUT));
+    double *found = lab_get(l, y, ys);
+    for (int i = 0; i < H; i++)
+        for (int j = 0; j < W; j++) {
+            const double *pixel = found + (i * W + j) * (OUT + 3);
+            CHECK(pixel[0] == 7 && pixel[1] == 7 && pixel[OUT + 2] == 7); /* channels of others */
+            for (int o = 0; o < OUT; o++) {
+                double sum = b[o];
+                for (int a = 0; a < 3; a++)
+                    for (int c = 0; c < 3; c++)
+                        for (int k = 0; k < IN / GROUPS; k++) {
+                            int ii = i + (a - 1) * DILATION, jj = j + (c - 1) * DILATION;
+                            if (ii < 0 || ii >= H || jj < 0 || jj >= W) continue;
+                            int channel = o / (OUT / GROUPS) * (IN / GROUPS) + k;
+                            sum += x[(ii * W + jj) * IN + channel] *
+                                   w[((a * 3 + c) * (IN / GROUPS) + k) * OUT + o];
+                        }
+                CHECK_NEAR(pixel[2 + o], sum, 1e-12);
+            }
+        }
+    free(x), free(w), free(b), free(found);
+    lab_close(l);
+}
+
+/* ---- masks and squeezes ---- */
+
+static coupling_spec *specs_of(const char *text_of, image_size size, int fixed, int *count,
+                               jf_context **ctx) {
+    coupling_spec *specs = NULL;
+    CHECK_STATUS(jf_context_create(ctx), JF_OK);
+    recipe *r = recipe_of(*ctx, text_of);
+    jf_status status = image_specs(*ctx, &specs, count, r, size, fixed);
+    recipe_free(r);
+    if (status != JF_OK) CHECK(specs == NULL);
+    return specs;
+}
+
+static int is_y(int32_t at, image_size s) {
+    return at % (s.x_channels + s.y_channels) >= s.x_channels;
+}
+
+TEST(image_masks__checkerboard_and_channels_are_those_of_the_paper) {
+    jf_context *ctx;
+    int count;
+    image_size size = {4, 4, 1, 1};
+    coupling_spec *s = specs_of("[model]\nnet = resnext\nblocks = 1\n", size, 0, &count, &ctx);
+    CHECK(s && count == 4);
+    for (int layer = 0; layer < 2; layer++) {
+        CHECK(s[layer].kept_shape.h == 2 && s[layer].kept_shape.w == 2 && s[layer].kept_shape.c == 4);
+        for (int k = 0; k < 16; k++) {
+            int pixel = s[layer].kept[k] / 2;
+            CHECK((pixel / 4 + pixel % 4) % 2 == layer);
+        }
+    }
+    CHECK(s[0].kept[0] == 0 && s[0].kept[1] == 1 && s[0].kept[2] == 2 * 5 && s[0].kept[3] == 2 * 5 + 1);
+    CHECK(s[1].kept[0] == 2 && s[1].kept[2] == 2 * 4);
+    for (int k = 0; k < 16; k++) CHECK(s[2].kept[k] == 2 * k && s[2].moved[k] == 2 * k + 1); /* y given x */
+    for (int k = 0; k < 16; k++) CHECK(s[3].kept[k] == 2 * k + 1 && s[3].moved[k] == 2 * k); /* x given y */
+    image_specs_free(s, count);
+    jf_context_free(ctx);
+}
+
+/* Each layer of an active image cuts it in two; after a squeeze half of x and half of y are finished. */
+TEST(image_masks__layers_cut_the_active_image_and_squeezes_halve_it) {
+    jf_context *ctx;
+    int count;
+    image_size size = {16, 16, 3, 2};
+    coupling_spec *s = specs_of("[model]\nnet = resnext\nblocks = 3\nsqueeze = 1 2\n", size, 0, &count, &ctx);
+    CHECK(s && count == 12);
+    for (int i = 0; i < count; i++) {
+        int active = 16 * 16 * 5 >> (i / 4), seen[16 * 16 * 5] = {0}, y = 0;
+        int kept = shape_size(s[i].kept_shape), moved = shape_size(s[i].moved_shape);
+        CHECK(kept + moved == active);
+        for (int k = 0; k < kept; k++) seen[s[i].kept[k]]++, y += is_y(s[i].kept[k], size);
+        for (int k = 0; k < moved; k++) seen[s[i].moved[k]]++, y += is_y(s[i].moved[k], size);
+        for (int k = 0; k < size.h * size.w * 5; k++) CHECK(seen[k] <= 1);
+        CHECK(y * 5 == active * 2);
+        CHECK(s[i].halved == (i % 4 < 2) && s[i].block == i / 4);
+    }
+    image_specs_free(s, count);
+    jf_context_free(ctx);
+}
+
+TEST(image_masks__a_fixed_condition_is_never_moved_and_always_seen) {
+    jf_context *ctx;
+    int count;
+    image_size size = {8, 8, 1, 1};
+    coupling_spec *s = specs_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 1\n", size, 1, &count, &ctx);
+    CHECK(s && count == 8);
+    for (int i = 0; i < count; i++) {
+        int y = 0;
+        for (int k = 0; k < shape_size(s[i].moved_shape); k++) CHECK(!is_y(s[i].moved[k], size));
+        for (int k = 0; k < shape_size(s[i].kept_shape); k++) y += is_y(s[i].kept[k], size);
+        CHECK(y == 64);
+    }
+    CHECK(s[0].kept_shape.c == 2 + 4); /* two pixels of x and all four of y in a cell */
+    image_specs_free(s, count);
+    jf_context_free(ctx);
+}
+
+TEST(image_masks__sizes_that_cannot_be_halved_are_refused) {
+    jf_context *ctx;
+    int count;
+    CHECK(!specs_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 1\n", (image_size){14, 14, 1, 1}, 0,
+                    &count, &ctx));
+    CHECK_HAS(jf_context_error(ctx), "7 x 7");
+    jf_context_free(ctx);
+    CHECK(!specs_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 2\n", (image_size){16, 16, 1, 1}, 0,
+                    &count, &ctx));
+    CHECK_HAS(jf_context_error(ctx), "model.squeeze");
+    jf_context_free(ctx);
+}
+
+TEST(resnext__a_cardinality_that_does_not_divide_is_refused) {
+    lab *l = lab_open("ref", 1);
+    recipe *r = recipe_of(l->ctx, "[model]\nnet = resnext\nblocks = 1\nkernels = 12\ncardinality = 4\n");
+    flow *f;
+    CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, (image_size){8, 8, 1, 1}), JF_ERROR_RECIPE);
+    CHECK_HAS(jf_context_error(l->ctx), "a divisor of 6 would");
+    recipe_free(r);
+    lab_close(l);
+}
+
+/* ---- whole flows ---- */
+
+static const struct {
+    const char *recipe;
+    image_size size;
+} flows[] = {
+    {"[model]\nnet = resnext\nblocks = 2\nsqueeze = 1\nkernels = 4\ncardinality = 2\nresidual = 1\ngain = "
+     "0.5\n",
+     {8, 4, 1, 1}},
+    {"[model]\nnet = resnext\nblocks = 1\nkernels = 4\ncardinality = 1\nresidual = 2\nnorm = channel\ngain = "
+     "0.5\n",
+     {4, 4, 2, 1}},
+    {"[model]\nnet = resnext\nblocks = 1\nkernels = 4\ncardinality = 2\nresidual = 1\ncondition = "
+     "fixed\ngain = 0.5\n",
+     {4, 4, 1, 2}},
+    {"[model]\nnet = resnext\nblocks = 1\nkernels = 4\ncardinality = 2\nresidual = 1\ngain = 0.5\n",
+     {4, 4, 1, 0}},
+};
+enum { FLOWS = sizeof flows / sizeof *flows, N = 3 };
+
+TEST(image_flow__inverse_undoes_forward_on_every_device) {
+    for (int i = 0; device_kinds[i]; i++)
+        for (int k = 0; k < FLOWS; k++) {
+            flow_rig *r = rig_open_image(device_kinds[i]->name, 2, flows[k].recipe, flows[k].size, N, 5);
+            size_t whole = N * (size_t)r->flow->dim;
+            double *points = draw_normal(whole, 1, 6), *state = draw_normal(whole, 1, 6), up[N], down[N];
+            rig_forward(r, N, state, up);
+            CHECK(relative_error(state, points, whole) > 1e-3);
+            rig_inverse(r, N, state, down);
+            CHECK_CLOSE(state, points, whole, device_tolerance(r->l->d));
+            CHECK_CLOSE(down, up, N, 10 * device_tolerance(r->l->d));
+            free(points), free(state);
+            rig_close(r);
+        }
+}
+
+TEST(image_flow__log_determinant_is_that_of_the_whole_jacobian) {
+    for (int k = 0; k < FLOWS; k++) {
+        flow_rig *r = rig_open_image("ref", 1, flows[k].recipe, flows[k].size, 1, 7);
+        int dim = r->flow->dim;
+        double *x = draw_normal((size_t)dim, 1, 8), *J = new_numbers((size_t)dim * (size_t)dim), logdet,
+               h = 1e-5;
+        double *a = new_numbers((size_t)dim), *b = new_numbers((size_t)dim), ignored, sum = 0;
+        for (int j = 0; j < dim; j++) {
+            memcpy(a, x, sizeof(double) * (size_t)dim);
+            memcpy(b, x, sizeof(double) * (size_t)dim);
+            a[j] += h, b[j] -= h;
+            rig_forward(r, 1, a, &ignored);
+            rig_forward(r, 1, b, &ignored);
+            for (int i = 0; i < dim; i++) J[i * dim + j] = (a[i] - b[i]) / (2 * h);
+        }
+        memcpy(a, x, sizeof(double) * (size_t)dim);
+        rig_forward(r, 1, a, &logdet);
+        for (int c = 0; c < dim; c++) { /* elimination with pivots */
+            int best = c;
+            for (int i = c; i < dim; i++)
+                if (fabs(J[i * dim + c]) > fabs(J[best * dim + c])) best = i;
+            for (int j = 0; j < dim; j++) {
+                double t = J[c * dim + j];
+                J[c * dim + j] = J[best * dim + j], J[best * dim + j] = t;
+            }
+            sum += log(fabs(J[c * dim + c]));
+            for (int i = c + 1; i < dim; i++) {
+                double f = J[i * dim + c] / J[c * dim + c];
+                for (int j = c; j < dim; j++) J[i * dim + j] -= f * J[c * dim + j];
+            }
+        }
+        CHECK(fabs(logdet) > 0.05);
+        CHECK_NEAR(logdet, sum, 1e-6 * (1 + fabs(sum)));
+        free(x), free(J), free(a), free(b);
+        rig_close(r);
+    }
+}
+
+/* sum of weights * F(u) + logdet weights: its gradient by backward against finite differences. */
+typedef struct flow_case {
+    flow_rig *r;
+    double *points, *weights, dlogdet[N], *at;
+} flow_case;
+
+static double flow_loss(void *arg) {
+    flow_case *k = arg;
+    size_t whole = N * (size_t)k->r->flow->dim;
+    double *state = new_numbers(whole), logdet[N], sum = 0;
+    rig_upload(k->r);
+    memcpy(state, k->points, sizeof(double) * whole);
+    rig_forward(k->r, N, state, logdet);
+    for (size_t i = 0; i < whole; i++) sum += k->weights[i] * state[i];
+    for (int i = 0; i < N; i++) sum += k->dlogdet[i] * logdet[i];
+    free(state);
+    return sum;
+}
+
+TEST(image_flow__backward_is_the_gradient_of_forward_and_recovers_its_input) {
+    for (int k = 0; k < FLOWS; k++) {
+        flow_case c = {.r = rig_open_image("ref", 1, flows[k].recipe, flows[k].size, N, 9),
+                       .dlogdet = {0.5, -1, 2}};
+        size_t whole = N * (size_t)c.r->flow->dim;
+        c.points = draw_normal(whole, 1, 10), c.weights = draw_normal(whole, 1, 11);
+        double *state = draw_normal(whole, 1, 10), *dstate = draw_normal(whole, 1, 11), logdet[N];
+        rig_forward(c.r, N, state, logdet);
+        rig_backward(c.r, N, state, dstate, c.dlogdet);
+        CHECK_CLOSE(state, c.points, whole, 1e-11);
+        double *grad = rig_grad(c.r);
+        rng pick = rng_stream((rng_key){12, RNG_TEST, 0}, (uint64_t)k);
+        for (int i = 0; i < 60; i++) {
+            size_t p = rng_below(&pick, (uint32_t)c.r->total), e = rng_below(&pick, (uint32_t)whole);
+            CHECK_NEAR(grad[p], slope_at(&c.r->values[p], flow_loss, &c), 2e-6 * (1 + fabs(grad[p])));
+            CHECK_NEAR(dstate[e], slope_at(&c.points[e], flow_loss, &c), 2e-6 * (1 + fabs(dstate[e])));
+        }
+        free(c.points), free(c.weights), free(state), free(dstate), free(grad);
+        rig_close(c.r);
+    }
+}
+
+TEST(image_flow__the_cpu_agrees_with_the_reference_for_any_number_of_threads) {
+    for (int k = 0; k < FLOWS; k++) {
+        double *grads[3], *states[3];
+        size_t whole = 0, total = 0;
+        for (int i = 0; i < 3; i++) {
+            flow_rig *r =
+                rig_open_image(i ? "cpu" : "ref", i == 2 ? 3 : 1, flows[k].recipe, flows[k].size, N, 13);
+            double logdet[N], dlogdet[N] = {1, 1, 1}, *dstate;
+            whole = N * (size_t)r->flow->dim, total = r->total;
+            states[i] = draw_normal(whole, 1, 14), dstate = draw_normal(whole, 1, 15);
+            rig_forward(r, N, states[i], logdet);
+            double *back = new_numbers(whole);
+            memcpy(back, states[i], sizeof(double) * whole);
+            rig_backward(r, N, back, dstate, dlogdet);
+            grads[i] = rig_grad(r);
+            free(dstate), free(back);
+            rig_close(r);
+        }
+        CHECK_CLOSE(states[1], states[0], whole, 1e-5);
+        CHECK_CLOSE(grads[1], grads[0], total, 1e-4);
+        CHECK(memcmp(grads[1], grads[2], sizeof(double) * total) == 0);
+        for (int i = 0; i < 3; i++) free(grads[i]), free(states[i]);
+    }
+}
