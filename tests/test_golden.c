@@ -26,7 +26,7 @@ typedef struct golden {
     jf_context *ctx;
     json *root;
     const char *name;
-    int n, dim_x, dim_y, dim, depth, layers, by_rule;
+    int n, dim_x, dim_y, dim, depth, layers, by_rule, is_image;
     uint8_t masks[MAX_MASKS]; /* (layers, dim) */
 } golden;
 
@@ -69,9 +69,11 @@ static golden golden_open(const char *path) {
     g.dim_x = (int)number(&g, "dim_x");
     g.dim_y = (int)number(&g, "dim_y");
     g.dim = g.dim_x + g.dim_y;
-    g.depth = (int)number(&g, "depth");
     g.layers = (int)number(&g, "layers");
     g.by_rule = strcmp(words(&g, "objective"), "rule") == 0;
+    g.is_image = json_find(g.root, "network") != NULL;
+    if (g.is_image) return g; /* masks follow from the sizes */
+    g.depth = (int)number(&g, "depth");
     CHECK(json_count(need(&g, "masks")) == (size_t)g.layers && g.layers * g.dim <= MAX_MASKS);
     uint8_t *to = g.masks;
     for (const json *mask = json_first(need(&g, "masks")); mask; mask = json_next(mask)) {
@@ -88,6 +90,32 @@ static void golden_close(golden *g) {
 
 /* ---- the same model ---- */
 
+/* A key whose value is a list of numbers, which a JSON list holds. */
+static int add_list(const golden *g, const char *key, const char *json_key, char *to, size_t size) {
+    int used = snprintf(to, size, "%s =", key);
+    for (const json *e = json_first(need(g, json_key)); e; e = json_next(e))
+        used += snprintf(to + used, size - (size_t)used, " %d", (int)json_number(e));
+    return used + snprintf(to + used, size - (size_t)used, "\n");
+}
+
+static void write_image_recipe(const golden *g, char *to, size_t size) {
+    int used =
+        snprintf(to, size,
+                 "[loss]\nobjective = joint\nlambda = %.17g\ndistance = %s\n[model]\nnet = resnext\n"
+                 "condition = %s\nblocks = %d\nresidual = %d\nnorm = %s\nslope = %.17g\n",
+                 number(g, "lambda"), words(g, "distance"), words(g, "condition"), (int)number(g, "blocks"),
+                 (int)number(g, "residual_blocks"), words(g, "norm"), number(g, "leaky_slope"));
+    used += add_list(g, "kernels", "net_channels", to + used, size - (size_t)used);
+    used += add_list(g, "cardinality", "cardinality", to + used, size - (size_t)used);
+    int block = 0, squeezes = 0;
+    for (const json *e = json_first(need(g, "squeeze")); e; e = json_next(e)) {
+        block++;
+        if (json_number(e) == 0) continue;
+        used += snprintf(to + used, size - (size_t)used, squeezes++ ? " %d" : "squeeze = %d", block);
+    }
+    snprintf(to + used, size - (size_t)used, "\n");
+}
+
 static void write_recipe(const golden *g, char *to, size_t size) {
     int fixed = strcmp(words(g, "condition"), "fixed") == 0;
     int used =
@@ -99,6 +127,27 @@ static void write_recipe(const golden *g, char *to, size_t size) {
     if (g->by_rule)
         snprintf(to + used, size - (size_t)used, "rule = %s\nsize = %.17g\n", words(g, "rule"),
                  number(g, "rule_size"));
+}
+
+/* Offset and factor of the formula for a parameter of a dense flow. */
+static void dense_formula(const golden *g, const param *p, double *offset, double *gain) {
+    const char *kind = strrchr(p->name, '.');
+    *offset = strcmp(kind, ".s") == 0;
+    *gain = *offset ? 0.2 : 0.05;
+    if (strcmp(kind, ".w") == 0)
+        *gain = (atoi(kind - 2) == g->depth ? 0.1 : 1) * sqrt(3.0 / (double)p->shape[0]);
+}
+
+/* The same of an image flow: convolutions "NAME.w" and ".b", norms "n0.g" and ".b". */
+static void image_formula(const param *p, double *offset, double *gain) {
+    const char *kind = strrchr(p->name, '.'), *owner = kind;
+    while (owner > p->name && owner[-1] != '.') owner--;
+    int is_scale = strcmp(kind, ".s") == 0 || strcmp(kind, ".g") == 0;
+    *offset = is_scale;
+    *gain = is_scale ? 0.2 : owner[0] == 'n' ? 0.1 : 0.05;
+    if (strcmp(kind, ".w") == 0)
+        *gain = (strncmp(owner, "out", 3) == 0 ? 0.2 : 0.7) *
+                sqrt(3.0 / (double)(p->shape[0] * p->shape[1] * p->shape[2]));
 }
 
 /* Parameters by the formula, checked against the names, the sizes, the first few and the sum in the file. */
@@ -114,11 +163,11 @@ static void fill_parameters(const golden *g, flow_rig *r) {
         const param *p = &list->items[i];
         CHECK_TEXT(p->name, json_string(name));
         CHECK(p->count == (size_t)sizes[i]);
-        const char *kind = strrchr(p->name, '.');
-        double gain = 0.05, offset = 0;
-        if (strcmp(kind, ".s") == 0) gain = 0.2, offset = 1;
-        if (strcmp(kind, ".w") == 0)
-            gain = (atoi(kind - 2) == g->depth ? 0.1 : 1) * sqrt(3.0 / (double)p->shape[0]);
+        double gain, offset;
+        if (g->is_image)
+            image_formula(p, &offset, &gain);
+        else
+            dense_formula(g, p, &offset, &gain);
         for (size_t k = p->offset; k < p->offset + p->count; k++)
             sum += r->values[k] = offset + gain * formula(seed, k);
     }
@@ -154,6 +203,27 @@ static void judge_array(verdict *v, const char *key, const double *found, size_t
     double *expected = numbers(v->g, key, count);
     judge(v, key, relative_error(found, expected, count));
     free(expected);
+}
+
+/* A state of an image flow: of each sample its norm, its projection on signs and its first 64 elements. */
+static void judge_summary(verdict *v, const char *key, const double *found) {
+    size_t n = (size_t)v->g->n, dim = (size_t)v->g->dim;
+    char norms_key[64], signs_key[64], first_key[64];
+    snprintf(norms_key, sizeof norms_key, "%s_norms", key);
+    snprintf(signs_key, sizeof signs_key, "%s_signs", key);
+    snprintf(first_key, sizeof first_key, "%s_first", key);
+    double *norms = numbers(v->g, norms_key, n), *signs = numbers(v->g, signs_key, n);
+    double *first = numbers(v->g, first_key, 64 * n);
+    uint64_t seed = (uint64_t)number(v->g, "seed_signs");
+    for (size_t s = 0; s < n; s++) {
+        const double *row = found + s * dim;
+        double dot = 0;
+        for (size_t k = 0; k < dim; k++) dot += formula(seed, s * dim + k) < 0 ? -row[k] : row[k];
+        judge(v, norms_key, fabs(norm_of(row, dim) - norms[s]) / norms[s]);
+        judge(v, signs_key, fabs(dot - signs[s]) / (norms[s] * sqrt((double)dim)));
+        judge(v, first_key, relative_error(row, first + 64 * s, 64));
+    }
+    free(norms), free(signs), free(first);
 }
 
 static void judge_term(verdict *v, const char *key, double found) {
@@ -211,19 +281,29 @@ static void judge_gradient(verdict *v, const flow_rig *r, const double *grad) {
 }
 
 static void check_case(golden *g, const char *device_name) {
-    char content[600];
-    write_recipe(g, content, sizeof content);
-    flow_rig *r = rig_open(device_name, 2, content, g->dim_x, g->dim_y, g->masks, g->layers, g->n, 1);
+    char content[1000];
+    (g->is_image ? write_image_recipe : write_recipe)(g, content, sizeof content);
+    flow_rig *r =
+        g->is_image
+            ? rig_open_image(device_name, 2, content,
+                             (image_size){(int)number(g, "image_height"), (int)number(g, "image_width"),
+                                          (int)number(g, "channels_x"), (int)number(g, "channels_y")},
+                             g->n, 1)
+            : rig_open(device_name, 2, content, g->dim_x, g->dim_y, g->masks, g->layers, g->n, 1);
     verdict v = {.g = g, .device_name = device_name, .limit = r->l->d->kind->real_size == 8 ? 1e-6 : 1e-4};
     fill_parameters(g, r);
     size_t n = (size_t)g->n, whole = n * (size_t)g->dim;
     double *points = new_numbers(whole), *state = new_numbers(whole), *logdet = new_numbers(n);
     for (size_t k = 0; k < whole; k++)
         state[k] = points[k] = 2 * formula((uint64_t)number(g, "seed_points"), k);
-    double *stored = numbers(g, "points", whole);
-    CHECK_CLOSE(points, stored, whole, 1e-15);
+    size_t shown = g->is_image ? 8 : whole;
+    double *stored = numbers(g, g->is_image ? "points_first" : "points", shown);
+    CHECK_CLOSE(points, stored, shown, 1e-15);
     (g->by_rule ? rig_inverse : rig_forward)(r, g->n, state, logdet);
-    judge_array(&v, "state", state, whole);
+    if (g->is_image)
+        judge_summary(&v, "state", state);
+    else
+        judge_array(&v, "state", state, whole);
     judge_array(&v, "logdet", logdet, n);
 
     objective o;
@@ -236,7 +316,10 @@ static void check_case(golden *g, const char *device_name) {
     if (!g->by_rule) judge_term(&v, "term_z", terms.z);
     judge_term(&v, g->by_rule ? "term_rule" : "term_y", terms.y);
     double *dpoints = lab_get(r->l, r->run->dstate, whole), *grad = rig_grad(r);
-    judge_array(&v, "points_gradient", dpoints, whole);
+    if (g->is_image)
+        judge_summary(&v, "points_gradient", dpoints);
+    else
+        judge_array(&v, "points_gradient", dpoints, whole);
     judge_tensors(&v, r, grad);
     judge_gradient(&v, r, grad);
     if (!(v.worst <= v.limit))
@@ -249,9 +332,8 @@ static void check_case(golden *g, const char *device_name) {
 static void check_all_cases(const char *device_name) {
     glob_t files;
     CHECK(glob(JF_TESTS_DIR "/golden/*.json", 0, NULL, &files) == 0);
-    CHECK(files.gl_pathc >= 9);
+    CHECK(files.gl_pathc >= 13);
     for (size_t i = 0; i < files.gl_pathc; i++) {
-        if (strstr(files.gl_pathv[i], "/image_")) continue; /* test_golden_image.c */
         golden g = golden_open(files.gl_pathv[i]);
         check_case(&g, device_name);
         golden_close(&g);

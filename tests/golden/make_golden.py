@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 import torch_flow as tf
+import torch_image_flow as tif
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -68,8 +69,28 @@ CASES = [
 ]
 
 
+def image_case(name, flow, seed, n=2, weight=10.0, store_gradient=False):
+    return case(name, "joint", flow, seed, n=n, condition=flow.condition, weight=weight, store_gradient=store_gradient)
+
+
+# height, width, channels of x and y; K and cardinality of each block; squeeze after it; residual blocks; norm
+IMAGE_CASES = [
+    image_case("image_14", tif.ImageFlow(14, 14, 1, 1, "joint", (16, 16), (4, 4), (0, 0), 2, "element"), 11001),
+    image_case("image_28", tif.ImageFlow(28, 28, 1, 1, "joint", (16, 8), (4, 2), (1, 0), 1, "element"), 12001),
+    image_case("image_16_colour",
+               tif.ImageFlow(16, 16, 3, 2, "joint", (8, 8, 8), (2, 2, 2), (1, 1, 0), 1, "channel"), 13001),
+    image_case("image_8_fixed", tif.ImageFlow(8, 8, 1, 1, "fixed", (8,), (2,), (0,), 1, "channel"), 14001,
+               store_gradient=True),
+]
+
+
 def evaluate(golden_case):
     """The record for the JSON file and the flat gradient (parameters,)."""
+    is_image = isinstance(golden_case["flow"], tif.ImageFlow)
+    return (evaluate_image if is_image else evaluate_vector)(golden_case)
+
+
+def evaluate_vector(golden_case):
     flow, n = golden_case["flow"], golden_case["n"]
     parameters = tf.formula_parameters(flow, golden_case["seed_parameters"])
     points = tf.formula_points(n, flow.dim, golden_case["seed_points"]).requires_grad_(True)
@@ -82,12 +103,7 @@ def evaluate(golden_case):
     loss = sum(terms.values())
     loss.backward()
 
-    values = np.concatenate([p.detach().numpy().ravel() for p in parameters.values()])
-    gradients = [p.grad.numpy().ravel() for p in parameters.values()]
-    flat = np.concatenate(gradients)
-    signs = np.where(tf.splitmix_symmetric(golden_case["seed_signs"], flat.size) < 0.0, -1.0, 1.0)
-    ends = np.cumsum([g.size for g in gradients])
-
+    values, gradients, flat = flat_parameters(parameters)
     record = {key: golden_case[key] for key in (
         "name", "objective", "condition", "distance", "lambda", "rule", "rule_size", "n",
         "seed_parameters", "seed_points", "seed_signs")}
@@ -99,13 +115,72 @@ def evaluate(golden_case):
     record.update({f"term_{name}": value.item() for name, value in terms.items()})
     record.update(
         loss=loss.item(), points_gradient=rows(points.grad),
-        gradient_file=f"{golden_case['name']}.gradient.npy" if golden_case["store_gradient"] else "",
-        gradient_norm=float(np.linalg.norm(flat)),
-        tensor_names=list(parameters),
-        tensor_sizes=[g.size for g in gradients],
-        tensor_gradient_norms=[float(np.linalg.norm(g)) for g in gradients],
-        tensor_gradient_signs=[float(g @ signs[end - g.size:end]) for g, end in zip(gradients, ends)])
+        **gradient_summary(golden_case, parameters, gradients, flat))
     return record, flat
+
+
+def evaluate_image(golden_case):
+    """Points, state and their gradient are large here: summaries of them."""
+    flow, n = golden_case["flow"], golden_case["n"]
+    parameters = tif.formula_parameters(flow, golden_case["seed_parameters"])
+    points = tif.formula_points(n, flow.dim, golden_case["seed_points"]).requires_grad_(True)
+    state, logdets, terms = tif.data_terms(flow, parameters, points, golden_case["lambda"], golden_case["distance"])
+    loss = sum(terms.values())
+    loss.backward()
+    values, gradients, flat = flat_parameters(parameters)
+
+    record = {key: golden_case[key] for key in (
+        "name", "objective", "condition", "distance", "lambda", "n", "seed_parameters", "seed_points", "seed_signs")}
+    record.update(
+        network="resnext", law="affine", image_height=flow.height, image_width=flow.width,
+        channels_x=flow.channels_x, channels_y=flow.channels_y, dim_x=flow.dim_x, dim_y=flow.dim_y,
+        blocks=flow.blocks, layers=flow.layers, squeeze=list(flow.squeeze), net_channels=list(flow.net_channels),
+        cardinality=list(flow.cardinality), residual_blocks=flow.residual_blocks, norm=flow.norm,
+        norm_epsilon=tif.NORM_EPSILON, leaky_slope=tif.LEAKY_SLOPE,
+        parameters=int(flat.size), parameters_first=values[:8].tolist(), parameters_sum=float(values.sum()),
+        points_first=points.detach().reshape(-1)[:8].tolist(), points_sum=float(points.detach().sum()),
+        logdet=logdets.sum(0).tolist(), layer_logdet=rows(logdets), **summary(golden_case, "state", state))
+    record.update({f"term_{name}": value.item() for name, value in terms.items()})
+    record.update(
+        loss=loss.item(), **summary(golden_case, "points_gradient", points.grad),
+        **gradient_summary(golden_case, parameters, gradients, flat))
+    return record, flat
+
+
+def flat_parameters(parameters):
+    """All values, each tensor's gradient, and the whole gradient, flattened."""
+    gradients = [p.grad.numpy().ravel() for p in parameters.values()]
+    values = np.concatenate([p.detach().numpy().ravel() for p in parameters.values()])
+    return values, gradients, np.concatenate(gradients)
+
+
+def sign_vector(golden_case, count):
+    return np.where(tf.splitmix_symmetric(golden_case["seed_signs"], count) < 0.0, -1.0, 1.0)
+
+
+def gradient_summary(golden_case, parameters, gradients, flat):
+    """What every record says about the gradient with respect to the parameters."""
+    signs = sign_vector(golden_case, flat.size)
+    ends = np.cumsum([g.size for g in gradients])
+    return {
+        "gradient_file": f"{golden_case['name']}.gradient.npy" if golden_case["store_gradient"] else "",
+        "gradient_norm": float(np.linalg.norm(flat)),
+        "tensor_names": list(parameters),
+        "tensor_sizes": [g.size for g in gradients],
+        "tensor_gradient_norms": [float(np.linalg.norm(g)) for g in gradients],
+        "tensor_gradient_signs": [float(g @ signs[end - g.size:end]) for g, end in zip(gradients, ends)],
+    }
+
+
+def summary(golden_case, name, matrix, first=64):
+    """Per sample of (n, D): L2 norm, dot product with its stretch of the sign vector, first elements."""
+    matrix = matrix.detach().numpy()
+    signs = sign_vector(golden_case, matrix.size).reshape(matrix.shape)
+    return {
+        f"{name}_norms": np.linalg.norm(matrix, axis=1).tolist(),
+        f"{name}_signs": (matrix * signs).sum(1).tolist(),
+        f"{name}_first": matrix[:, :first].ravel().tolist(),
+    }
 
 
 class rows(list):
@@ -160,7 +235,7 @@ def main() -> int:
     options = arguments.parse_args()
     torch.set_num_threads(1)
     failed = 0
-    for golden_case in CASES:
+    for golden_case in CASES + IMAGE_CASES:
         record, gradient = evaluate(golden_case)
         if options.check:
             different = list(differences(options.folder, record, gradient))
