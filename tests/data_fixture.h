@@ -18,7 +18,7 @@ static inline jf_status data_try_open(data_fixture *f, const char *keys) {
     *f = (data_fixture){NULL, NULL, NULL};
     JF_TRY(jf_context_create(&f->ctx));
     JF_TRY(recipe_parse(f->ctx, &f->recipe, content, "test.recipe"));
-    JF_TRY(dataset_declare(f->recipe));
+    JF_TRY(dataset_declare(f->recipe, NULL));
     JF_TRY(recipe_check(f->recipe));
     return dataset_open(f->ctx, &f->set, f->recipe);
 }

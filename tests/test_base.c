@@ -266,6 +266,21 @@ TEST(file__makes_folders_with_their_parents) {
     jf_context_free(ctx);
 }
 
+TEST(file__folder_that_cannot_be_made_is_refused_with_the_reason) {
+    jf_context *ctx = new_context();
+    const char *path = test_path("link"); /* to nowhere: there is something, but looking for it fails */
+    CHECK(symlink("nowhere", path) == 0);
+    CHECK_STATUS(file_make_folder(ctx, path), JF_ERROR_IO);
+    CHECK_HAS(jf_context_error(ctx), "link: is a file; expected a folder");
+    if (geteuid() != 0) { /* nothing is forbidden to root */
+        CHECK_STATUS(file_make_folder(ctx, test_path("closed")), JF_OK);
+        CHECK(chmod(test_path("closed"), 0500) == 0);
+        CHECK_STATUS(file_make_folder(ctx, test_path("closed/below")), JF_ERROR_IO);
+        CHECK_HAS(jf_context_error(ctx), "closed/below: folder could not be made: Permission denied");
+    }
+    jf_context_free(ctx);
+}
+
 TEST(file__names_are_joined_and_taken_apart) {
     jf_context *ctx = new_context();
     static const char *const cases[][3] = {

@@ -1,5 +1,6 @@
 /* Image flows: gradients of convolution and norm, index maps of masks and squeezes, and whole flows. */
 #include "flow_fixture.h"
+#include "loss/loss.h"
 
 /* ---- primitives against finite differences in double ---- */
 
@@ -193,6 +194,41 @@ TEST(image_masks__sizes_that_cannot_be_halved_are_refused) {
                     &count, &ctx));
     CHECK_HAS(jf_context_error(ctx), "model.squeeze");
     jf_context_free(ctx);
+}
+
+TEST(image_flow__sizes_beyond_what_can_be_counted_are_refused) {
+    static const image_size sizes[] = {{4096, 4096, 512, 0}, {2, 2, 1 << 30, 1 << 30},
+                                       {1 << 30, 2, 1, 1},   {1, 8, 1, 0},
+                                       {8, 8, 0, 1},         {8, 8, 1, -1}};
+    lab *l = lab_open("ref", 1);
+    recipe *r = recipe_of(l->ctx, "[model]\nnet = resnext\nblocks = 1\n");
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        flow *f;
+        CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, sizes[i]), JF_ERROR_SHAPE);
+        CHECK_HAS(jf_context_error(l->ctx), "cannot be learned; expected at least 2 x 2 pixels");
+        CHECK(f == NULL);
+    }
+    recipe_free(r);
+    lab_close(l);
+}
+
+TEST(loss__drift_sees_every_element_of_large_samples) {
+    enum { DIM = 2 * 48 * 48, N = 2 }; /* more than a vector model may have */
+    flow_rig *r = rig_open_image(
+        "ref", 1, "[model]\nnet = resnext\nblocks = 1\nkernels = 2\ncardinality = 1\nresidual = 1\n",
+        (image_size){48, 48, 1, 1}, N, 3);
+    double *values = draw_normal((size_t)N * DIM, 1, 5);
+    for (int i = 0; i < 4; i++) {
+        static const size_t places[] = {0, DIM - 1, DIM, N * DIM - 1};
+        flow_run_put(r->run, N, values);
+        double before = values[places[i]];
+        values[places[i]] += 0.25;
+        r->l->d->kind->put(r->l->d, r->run->copy, values, (size_t)N * DIM);
+        CHECK_NEAR(loss_drift(r->run, N), 0.25, 1e-12);
+        values[places[i]] = before;
+    }
+    free(values);
+    rig_close(r);
 }
 
 TEST(resnext__a_cardinality_that_does_not_divide_is_refused) {

@@ -253,6 +253,7 @@ typedef struct change {
     const char *without;      /* a tensor that is left out */
     const char *reshaped;     /* a tensor of two dimensions with its extents swapped */
     const char *renumbered;   /* a tensor whose first number becomes -1 */
+    const char *infinite;     /* a tensor whose first number becomes infinite */
     const char *message[2];   /* parts of the refusal */
 } change;
 
@@ -262,7 +263,7 @@ static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
     tensor_file *file = NULL;
     tensor tensors[128];
     tensor_note notes[6];
-    double minus_one[128] = {-1, 1, 1};
+    double minus_one[128] = {-1, 1, 1}, infinity[128] = {INFINITY, 1, 1};
     int32_t whole_minus_one[2] = {-1, 1};
     size_t count = 0, note_count = 0;
     const char *path = test_path("changed.safetensors");
@@ -277,6 +278,7 @@ static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
         }
         if (c->renumbered && strcmp(t.name, c->renumbered) == 0)
             t.data = t.type == TENSOR_F64 ? (const void *)minus_one : whole_minus_one;
+        if (c->infinite && strcmp(t.name, c->infinite) == 0) t.data = infinity;
         CHECK(count < 128);
         tensors[count++] = t;
     }
@@ -308,6 +310,8 @@ TEST(model_file__what_does_not_fit_is_refused_and_named) {
         {.reshaped = "masks", .message = {"\"masks\"", "(layers, 3)"}},
         {.renumbered = "units.deviation", .message = {"units.deviation[0] is -1", "expected > 0"}},
         {.renumbered = "units.dims", .message = {"units.dims is (-1, 1)", ""}},
+        {.infinite = "units.mean", .message = {"units.mean[0] is inf", "expected a finite number"}},
+        {.infinite = "units.deviation", .message = {"units.deviation[0] is inf", "finite"}},
     };
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
@@ -324,6 +328,24 @@ TEST(model_file__what_does_not_fit_is_refused_and_named) {
         CHECK_HAS(jf_context_error(ctx), changes[i].message[1]);
         if (!changes[i].value) CHECK_HAS(jf_context_error(ctx), "changed.safetensors");
     }
+    jf_context_free(ctx);
+}
+
+TEST(model_file__labels_of_anything_but_one_number_are_refused) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    double mean[3] = {0}, deviation[3] = {1, 1, 1};
+    model_units units = units_of(mean, deviation);
+    units.dim_x = 3, units.dim_y = 0;
+    recipe *r = recipe_of(ctx, "[loss]\nobjective = plain\n[model]\nblocks = 1\ndepth = 1\nwidth = 2\n");
+    model *m = NULL, *loaded = NULL;
+    const char *path = test_path("labels.safetensors");
+    CHECK_STATUS(model_create(ctx, &m, r, &units, "ref", 1, 1, NULL, 0), JF_OK);
+    CHECK_STATUS(model_save(m, path), JF_OK);
+    CHECK_STATUS(model_load(ctx, &loaded, path, "ref", 1, model_declare), JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(ctx), "units.labels of a y with 0 elements, expected 1");
+    model_free(m);
+    recipe_free(r);
     jf_context_free(ctx);
 }
 

@@ -14,16 +14,7 @@
 #include "model/use.h"
 #include "train/train.h"
 
-/* Where the recipes that came with the program are: "NAME.ini" below one of a few folders. `**out` yours to
- * free. */
-jf_status shipped_recipe(jf_context *ctx, char **out, const char *name);
-/* Loads a recipe by path or shipped name, with all keys declared and checked. */
-jf_status load_recipe(jf_context *ctx, recipe **out, const char *path);
-/* Joins x (n, dim_x) and y (n, dim_y) into rows of the model's units; refuses values that are not finite. */
-jf_status join_rows(const model *m, int n, const double *x, const double *y, int standardised, double *rows);
-void split_rows(const model *m, int n, const double *rows, double *x, double *y);
-/* Opens data and model of a recipe (the data set is NULL for a rule). */
-jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_options *options, uint64_t seed,
-                   dataset **data, model **m);
+/* Refuses a negative n, and rows without x (or z) or, where the model has a condition, without y. */
+jf_status check_rows(const model *m, int n, const double *x, const double *y);
 
 #endif

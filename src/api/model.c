@@ -75,16 +75,30 @@ jf_status jf_model_info(const jf_model *m, char **out) {
     return status;
 }
 
-jf_status join_rows(const model *m, int n, const double *x, const double *y, int standardised, double *rows) {
+static jf_status check_count(const model *m, int n) {
+    return n >= 0 ? JF_OK : jf_fail(m->ctx, JF_ERROR_ARGUMENT, "found %d rows, expected 0 or more", n);
+}
+
+jf_status check_rows(const model *m, int n, const double *x, const double *y) {
+    JF_TRY(check_count(m, n));
+    if (n > 0 && !x)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "no values were given for the %d element%s of x or z",
+                       m->units.dim_x, m->units.dim_x > 1 ? "s" : "");
+    if (n > 0 && m->units.dim_y && !y)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "this model needs a condition y of %d number%s",
+                       m->units.dim_y, m->units.dim_y > 1 ? "s" : "");
+    return JF_OK;
+}
+
+/* Joins x (n, dim_x) and y (n, dim_y) into rows of the model's units; refuses values that are not finite. */
+static jf_status join_rows(const model *m, int n, const double *x, const double *y, int standardised,
+                           double *rows) {
     int dim_x = m->units.dim_x, dim_y = m->units.dim_y, dim = dim_x + dim_y;
-    if (n < 0) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%d rows", n);
-    if (dim_y && !y)
-        return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "this model needs a condition y of %d number%s", dim_y,
-                       dim_y > 1 ? "s" : "");
+    JF_TRY(check_rows(m, n, x, y));
     for (long s = 0; s < n; s++) {
-        for (int i = 0; x && i < dim_x; i++) rows[s * dim + i] = x[s * dim_x + i];
+        for (int i = 0; i < dim_x; i++) rows[s * dim + i] = x[s * dim_x + i];
         for (int i = 0; i < dim_y; i++) rows[s * dim + dim_x + i] = y[s * dim_y + i];
-        for (int i = x ? 0 : dim_x; i < dim; i++)
+        for (int i = 0; i < dim; i++)
             if (!isfinite(rows[s * dim + i]))
                 return jf_fail(m->ctx, JF_ERROR_DATA, "row %ld: %s%d is %g, expected a finite number", s + 1,
                                i < dim_x ? "x" : "y", i < dim_x ? i : i - dim_x, rows[s * dim + i]);
@@ -93,7 +107,8 @@ jf_status join_rows(const model *m, int n, const double *x, const double *y, int
     return JF_OK;
 }
 
-void split_rows(const model *m, int n, const double *rows, double *x, double *y) {
+/* The other way; x and y may be NULL. */
+static void split_rows(const model *m, int n, const double *rows, double *x, double *y) {
     int dim_x = m->units.dim_x, dim_y = m->units.dim_y, dim = dim_x + dim_y;
     for (long s = 0; s < n; s++) {
         for (int i = 0; x && i < dim_x; i++) x[s * dim_x + i] = rows[s * dim + i];
@@ -113,8 +128,8 @@ static void y_units(const model *m, int n, double *rows, int to_model) {
 }
 
 static jf_status rows_create(const model *m, int n, double **out) {
-    if (n < 0) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%d rows", n);
-    return MEM_NEW(m->ctx, out, (size_t)(n > 0 ? n : 1) * (size_t)m->flow->dim);
+    JF_TRY(check_count(m, n));
+    return MEM_NEW(m->ctx, out, (size_t)n * (size_t)m->flow->dim);
 }
 
 jf_status jf_encode(const jf_model *m, int n, const double *x, const double *y, double *z, double *y_out,
@@ -152,18 +167,16 @@ jf_status jf_decode(const jf_model *m, int n, const double *z, const double *y, 
 
 jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double *y_back, double *z,
                     const jf_use_options *options) {
-    double *latent, *rows = NULL;
-    int dim = m->flow->dim;
+    double *latent = NULL, *rows;
     jf_status status;
     JF_TRY(rows_create(m, n, &rows));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &latent, (size_t)(n > 0 ? n : 1) * (size_t)m->units.dim_x));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &latent, (size_t)n * (size_t)m->units.dim_x));
     model_draw_latent(m, options ? options->seed : 0, 0, n, rows);
-    for (long s = 0; s < n; s++)
-        memcpy(latent + s * m->units.dim_x, rows + s * dim, sizeof(double) * (size_t)m->units.dim_x);
-    if (z) memcpy(z, latent, sizeof(double) * (size_t)n * (size_t)m->units.dim_x);
-    status = jf_decode(m, n, latent, y, x, y_back, options);
-    free(latent);
+    split_rows(m, n, rows, latent, NULL);
+    if (z && n > 0) memcpy(z, latent, sizeof(double) * (size_t)n * (size_t)m->units.dim_x);
+    JF_TRY_DONE(jf_decode(m, n, latent, y, x, y_back, options));
 done:
+    free(latent);
     free(rows);
     return status;
 }
@@ -184,7 +197,7 @@ jf_status jf_density(const jf_model *m, int n, const double *x, const double *y,
     int standardised = options && options->standardised;
     double *rows, volume = standardised ? 0 : units_log_volume(&m->units);
     densities d = {0};
-    if (n < 1) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "the density of %d rows", n);
+    if (n < 1) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "the density of %d rows, expected 1 or more", n);
     JF_TRY(rows_create(m, n, &rows));
     jf_status status = join_rows(m, n, x, y, standardised, rows);
     if (status == JF_OK) status = densities_create(m, &d, n, rows, summary != NULL);

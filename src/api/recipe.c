@@ -23,9 +23,8 @@ const char *jf_device_summary(int index) {
 }
 
 /* Folder i to look for shipped recipes in, yours to free: $JOINTFLOW_RECIPES, ./recipes, and from the
- * program's own place
- * ../recipes (a build in its source tree) and ../share/jointflow/recipes (installed). Returns 0 past the
- * last; *out is NULL where a candidate does not apply. */
+ * program's own place ../recipes (a build in its source tree) and ../share/jointflow/recipes (installed).
+ * Returns 0 past the last; *out is NULL where a candidate does not apply. */
 static int recipes_folder(jf_context *ctx, int i, char **out) {
     static const char *const from_program[] = {"recipes", "share/jointflow/recipes"};
     *out = NULL;
@@ -47,7 +46,8 @@ static int recipes_folder(jf_context *ctx, int i, char **out) {
     return 1;
 }
 
-jf_status shipped_recipe(jf_context *ctx, char **out, const char *name) {
+/* Where the recipe of that name that came with the program is: "NAME.ini" below one of these folders. */
+static jf_status shipped_recipe(jf_context *ctx, char **out, const char *name) {
     char *folder, file[512];
     snprintf(file, sizeof file, "%s.ini", name);
     text places = {0};
@@ -70,7 +70,8 @@ jf_status shipped_recipe(jf_context *ctx, char **out, const char *name) {
     return status;
 }
 
-jf_status load_recipe(jf_context *ctx, recipe **out, const char *path) {
+/* By path or shipped name. */
+static jf_status load_recipe(jf_context *ctx, recipe **out, const char *path) {
     char *shipped = NULL;
     *out = NULL;
     if (!file_exists(path) || file_is_folder(path)) JF_TRY(shipped_recipe(ctx, &shipped, path));

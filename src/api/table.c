@@ -8,10 +8,10 @@
 
 static jf_status read_npy(jf_context *ctx, jf_table *out, const char *path) {
     int rank;
-    size_t sizes[8];
+    size_t sizes[NPY_MAX_RANK];
     JF_TRY(npy_read(ctx, path, &out->values, &rank, sizes));
     if (rank < 1 || rank > 2) {
-        free(out->values);
+        jf_table_free(out);
         return jf_fail(ctx, JF_ERROR_SHAPE, "%s: %d dimensions, expected 2 (rows, columns)", path, rank);
     }
     out->rows = sizes[0];

@@ -7,12 +7,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
-typedef struct relay {
-    const jf_train_options *options;
-} relay;
-
 static void relay_progress(void *user, const train_progress *p) {
-    const jf_train_options *o = ((relay *)user)->options;
+    const jf_train_options *o = user;
     jf_progress progress = {.phase = p->phase,
                             .epoch = p->epoch,
                             .epochs = p->epochs,
@@ -31,11 +27,12 @@ static void relay_progress(void *user, const train_progress *p) {
                             .seconds_left = p->seconds_left,
                             .ks_median = p->ks_median,
                             .ks_max = p->ks_max};
-    if (o->progress) o->progress(o->user, &progress);
+    o->progress(o->user, &progress);
 }
 
-jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_options *options, uint64_t seed,
-                   dataset **data, model **m) {
+/* Opens data and model of a recipe (the data set is NULL for a rule). */
+static jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_options *options, uint64_t seed,
+                          dataset **data, model **m) {
     model_units units = {0};
     *data = NULL;
     *m = NULL;
@@ -78,12 +75,13 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
     jf_status status, trained;
     if (!options) options = &defaults;
     *out = NULL;
-    relay relayed = {options};
     train_options inner = {.folder = options->folder,
                            .resume = options->resume,
                            .stop = options->stop,
                            .progress = options->progress ? relay_progress : NULL,
-                           .user = &relayed};
+                           .user = (void *)options};
+    if (options->resume && !options->folder)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "a run to resume: no folder was given");
     JF_TRY_DONE(open_run(ctx, r, &options->device, options->seed, &data, &m));
     if (options->folder) {
         JF_TRY_DONE(file_make_folder(ctx, options->folder));
@@ -121,6 +119,7 @@ jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder
     return report_write(m, j, folder);
 }
 jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path) {
+    JF_TRY(check_rows(m, n, x, y));
     return picture_samples(m, n, x, y, NULL, NULL, path);
 }
 

@@ -72,7 +72,7 @@ jf_status file_read(jf_context *ctx, char **out, size_t *size, const char *path,
     else if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
         status = fail_too_large(ctx, path, limit);
     /* one byte more than expected, so that the end of the file is seen without growing */
-    size_t expected = S_ISREG(info.st_mode) && status == JF_OK ? (size_t)info.st_size + 1 : 4096;
+    size_t expected = status == JF_OK && S_ISREG(info.st_mode) ? (size_t)info.st_size + 1 : 4096;
     if (status == JF_OK) status = read_all(ctx, out, size, path, fd, expected, limit);
     close(fd);
     return status;
@@ -210,8 +210,11 @@ const char *file_extension(const char *path) {
 
 /* One folder of a chain; one that is there already is fine. */
 static jf_status make_one_folder(jf_context *ctx, const char *path) {
-    if (mkdir(path, 0777) == 0 || file_is_folder(path)) return JF_OK;
-    if (errno == EEXIST) return jf_fail(ctx, JF_ERROR_IO, "%s: is a file; expected a folder", path);
+    if (mkdir(path, 0777) == 0) return JF_OK;
+    int error = errno; /* looking at the path may change it */
+    if (file_is_folder(path)) return JF_OK;
+    if (error == EEXIST) return jf_fail(ctx, JF_ERROR_IO, "%s: is a file; expected a folder", path);
+    errno = error;
     return fail_errno(ctx, path, "folder could not be made");
 }
 

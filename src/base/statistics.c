@@ -6,8 +6,10 @@ double normal_cdf(double t) {
     return 0.5 * erfc(-t * 0.70710678118654752440);
 }
 
+/* A total order: NaN comes last. */
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;
+    if (isnan(x) || isnan(y)) return (isnan(x) != 0) - (isnan(y) != 0);
     return (x > y) - (x < y);
 }
 
@@ -21,7 +23,7 @@ double ks_to_normal(double *values, size_t n) {
     for (size_t i = 0; i < n; i++) {
         double p = normal_cdf(values[i]);
         double distance = fmax(p - (double)i / (double)n, (double)(i + 1) / (double)n - p);
-        if (!(distance <= worst)) worst = distance; /* lets NaN through */
+        if (!(distance <= worst)) worst = distance; /* lets NaN, which sorts last, through */
     }
     return worst;
 }

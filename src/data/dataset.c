@@ -27,8 +27,8 @@ void dataset_set_plane(dataset *d, const char *y_name) {
 
 /* ---- opening ---- */
 
-jf_status dataset_declare(recipe *r) {
-    JF_TRY(recipe_declare(r, dataset_common_keys, NULL));
+jf_status dataset_declare(recipe *r, const char *only_if) {
+    JF_TRY(recipe_declare(r, dataset_common_keys, only_if));
     for (int i = 0; dataset_kinds[i]; i++) {
         const dataset_kind *kind = dataset_kinds[i];
         char condition[64];

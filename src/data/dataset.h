@@ -53,8 +53,9 @@ extern const recipe_key dataset_common_keys[];    /* data.set */
 /* For kinds: x is the plane (x0, x1), y one number of this name, or absent where it is NULL. */
 void dataset_set_plane(dataset *d, const char *y_name);
 
-/* Declares data.set and the keys of all kinds (each kind's only under data.set = its name). */
-jf_status dataset_declare(recipe *r);
+/* Declares data.set, under the condition `only_if` of recipe_declare(), and the keys of all kinds (each
+ * kind's only under data.set = its name). */
+jf_status dataset_declare(recipe *r, const char *only_if);
 jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r);
 void dataset_free(dataset *d);
 int dataset_dim(const dataset *d); /* dim_x + dim_y */

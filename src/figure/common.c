@@ -1,6 +1,5 @@
 #include "base/file.h"
 #include "figure/figure.h"
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,11 +13,12 @@ jf_status figure_path(const figure_job *job, char **out, const char *name) {
 static model *finished_model(const figure_job *job, const char *folder, const jf_recipe *r) {
     char *path = NULL, *now = NULL, *then = NULL;
     model *m = NULL;
-    if (file_join(job->ctx, &path, folder, "model.safetensors") == JF_OK && file_exists(path) &&
-        jf_model_load(job->ctx, &m, folder, &job->options->train.device) == JF_OK &&
-        jf_recipe_text(r, &now, 0) == JF_OK && jf_recipe_text(m->recipe, &then, 0) == JF_OK &&
-        (strcmp(now, then) != 0 || strncmp(m->trained, "finished", 8) != 0 ||
-         m->seed != job->options->train.seed)) {
+    int usable = file_join(job->ctx, &path, folder, "model.safetensors") == JF_OK && file_exists(path) &&
+                 jf_model_load(job->ctx, &m, folder, &job->options->train.device) == JF_OK &&
+                 jf_recipe_text(r, &now, 0) == JF_OK && jf_recipe_text(m->recipe, &then, 0) == JF_OK &&
+                 strcmp(now, then) == 0 && strncmp(m->trained, "finished", 8) == 0 &&
+                 m->seed == job->options->train.seed;
+    if (!usable) {
         model_free(m);
         m = NULL;
     }
@@ -28,20 +28,34 @@ static model *finished_model(const figure_job *job, const char *folder, const jf
     return m;
 }
 
-jf_status figure_model(const figure_job *job, int index, const char *recipe_name, model **out) {
+/* A model that the user chose: figures read parts of it that only the right ones have. */
+static jf_status given_model(const figure_job *job, const char *path, const figure_subject *s, model **out) {
+    JF_TRY(jf_model_load(job->ctx, out, path, &job->options->train.device));
+    const model *m = *out;
+    int right = s->rule ? m->objective.rule && strcmp(m->objective.rule->name, s->rule) == 0
+                        : recipe_is(m->recipe, "data.set", s->set);
+    if (right && m->units.dim_x == 2 && m->units.dim_y == s->dim_y) return JF_OK;
+    model_free(*out);
+    *out = NULL;
+    return jf_fail(job->ctx, JF_ERROR_ARGUMENT, "%s: not a model for this figure, which shows %s \"%s\" %s",
+                   path, s->rule ? "the rule" : "the data set", s->rule ? s->rule : s->set,
+                   s->dim_y ? "with its condition" : "without a condition");
+}
+
+jf_status figure_model(const figure_job *job, int index, const figure_subject *subject, model **out) {
     const jf_figure_options *o = job->options;
     *out = NULL;
-    if (index < o->model_count) return jf_model_load(job->ctx, out, o->models[index], &o->train.device);
+    if (index < o->model_count) return given_model(job, o->models[index], subject, out);
     jf_recipe *r = NULL;
     char *folder = NULL;
     jf_status status;
-    JF_TRY_DONE(jf_recipe_load(job->ctx, &r, recipe_name));
-    JF_TRY_DONE(figure_path(job, &folder, recipe_name));
+    JF_TRY_DONE(jf_recipe_load(job->ctx, &r, subject->recipe));
+    JF_TRY_DONE(figure_path(job, &folder, subject->recipe));
     *out = finished_model(job, folder, r);
     if (*out) {
-        jf_log(job->ctx, "%s: taken from %s", recipe_name, folder);
+        jf_log(job->ctx, "%s: taken from %s", subject->recipe, folder);
     } else {
-        jf_log(job->ctx, "%s: training", recipe_name);
+        jf_log(job->ctx, "%s: training", subject->recipe);
         jf_train_options train = o->train;
         train.folder = folder;
         status = jf_train(job->ctx, out, r, &train);

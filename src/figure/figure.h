@@ -22,9 +22,16 @@ typedef struct figure_kind {
 
 extern const figure_kind *const figure_kinds[]; /* ends with NULL */
 
-/* Model `index` of a figure: options->models[index] where given; the one that the figure's folder already
- * holds for the same recipe; or trained now into FOLDER/RECIPE. */
-jf_status figure_model(const figure_job *job, int index, const char *recipe_name, model **out);
+/* What a model of a figure has learned, and from which recipe it is trained where none is given. */
+typedef struct figure_subject {
+    const char *recipe;
+    const char *set;  /* its data.set, or NULL for a rule */
+    const char *rule; /* its loss.rule, or NULL */
+    int dim_y;        /* 1 with a condition, 0 without; x is always the plane */
+} figure_subject;
+/* Model `index` of a figure: options->models[index] where given, if it is of that subject; the one that the
+ * figure's folder already holds for the same recipe; or trained now into FOLDER/RECIPE. */
+jf_status figure_model(const figure_job *job, int index, const figure_subject *subject, model **out);
 jf_status figure_path(const figure_job *job, char **out, const char *name); /* FOLDER/name */
 
 /* n samples in the data's units for one y (in the data's units; ignored without a condition). x (n, 2), z (n,

@@ -3,7 +3,6 @@
 #include "figure/figure.h"
 #include "judge/by_rule.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define POINTS 4000
@@ -108,8 +107,9 @@ done:
 
 static jf_status make(const figure_job *job) {
     model *ring = NULL, *circle = NULL;
-    jf_status status = figure_model(job, 0, "ring", &ring);
-    if (status == JF_OK) status = figure_model(job, 1, "rule-circle", &circle);
+    jf_status status = figure_model(job, 0, &(figure_subject){.recipe = "ring", .set = "ring"}, &ring);
+    if (status == JF_OK)
+        status = figure_model(job, 1, &(figure_subject){.recipe = "rule-circle", .rule = "circle"}, &circle);
     if (status == JF_OK) status = paint(job, ring, circle);
     model_free(ring);
     model_free(circle);

@@ -2,9 +2,9 @@
  * 2 (model units; the two labels are -1 and 1), with the condition that comes back beside the one that was
  * asked for. */
 #include "base/file.h"
+#include "base/number.h"
 #include "figure/figure.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #define POINTS 4000
@@ -23,7 +23,7 @@ static jf_status paint_maps(const figure_job *job, const model *m, space *b) {
     for (int c = 0; c < m->units.classes; c++) {
         char title[64];
         JF_TRY_DONE(figure_data(m, POINTS, c, b->x, b->z));
-        snprintf(title, sizeof title, "training, y = %g: x", m->units.label[c]);
+        number_print(title, sizeof title, "training, y = %g: x", m->units.label[c]);
         figure_scatter(figure_panel(fig, c, 0), title, POINTS, b->x, limits, "x0", "x1", NULL,
                        colour_class(c));
         figure_scatter(figure_panel(fig, c, 1), "F_Z(x, y)", POINTS, b->z, figure_latent_limits, "z0", "z1",
@@ -61,7 +61,8 @@ static jf_status paint_inference(const figure_job *job, const model *m, space *b
             b->colours[i] = b->z[2 * i];
         }
         char title[96];
-        snprintf(title, sizeof title, "y = %g%s   |F_Y^-1 - y| < %.4f", y, fabs(y) == 1 ? " *" : "", most);
+        number_print(title, sizeof title, "y = %g%s   |F_Y^-1 - y| < %.0e", y, fabs(y) == 1 ? " *" : "",
+                     most);
         figure_scatter(figure_panel(fig, k / 3, k % 3), title, POINTS, b->samples, limits, "x0", "x1",
                        b->colours, colour_ink);
         text_add(&table, "%g,%.6g,%.6g\n", y, mean, most);
@@ -81,11 +82,12 @@ done:
 }
 
 static jf_status make(const figure_job *job) {
+    static const figure_subject subject = {.recipe = "crescents", .set = "crescents", .dim_y = 1};
     model *m = NULL;
     space b = {0};
     jf_status status;
     double **buffers[] = {&b.x, &b.z, &b.samples, &b.colours, &b.back};
-    JF_TRY_DONE(figure_model(job, 0, "crescents", &m));
+    JF_TRY_DONE(figure_model(job, 0, &subject, &m));
     for (int i = 0; i < 5; i++) JF_TRY_DONE(MEM_NEW(job->ctx, buffers[i], 2 * POINTS));
     JF_TRY_DONE(paint_maps(job, m, &b));
     JF_TRY_DONE(paint_inference(job, m, &b));

@@ -1,6 +1,5 @@
 /* Figure 4: sectors of the unit disc at four angles, points shaded by z1. */
 #include "figure/figure.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 #define POINTS 4000
@@ -8,6 +7,7 @@
 static const double limits[4] = {-1.25, 1.25, -1.25, 1.25};
 
 static jf_status make(const figure_job *job) {
+    static const figure_subject subject = {.recipe = "sectors", .set = "sectors", .dim_y = 1};
     static const char *const titles[ANGLES] = {"y' = 0", "y' = pi/2", "y' = pi", "y' = 3 pi/2"};
     model *m = NULL;
     double *x = NULL, *z = NULL, *colours = NULL;
@@ -15,7 +15,7 @@ static jf_status make(const figure_job *job) {
     char *path = NULL;
     jf_status status;
     double **buffers[] = {&x, &z, &colours};
-    JF_TRY_DONE(figure_model(job, 0, "sectors", &m));
+    JF_TRY_DONE(figure_model(job, 0, &subject, &m));
     for (int i = 0; i < 3; i++) JF_TRY_DONE(MEM_NEW(job->ctx, buffers[i], 2 * POINTS));
     JF_TRY_DONE(figure_create(job->ctx, &fig, 1, ANGLES + 1, 290, 290, NULL));
     for (int k = 0; k < ANGLES; k++) {

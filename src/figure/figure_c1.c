@@ -1,11 +1,14 @@
 /* Figure C.1: diamond, line, cross and parabola by rule. */
+#include "base/number.h"
 #include "figure/figure.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 #define POINTS 4000
 #define RULES  4
-static const char *const recipes[RULES] = {"rule-diamond", "rule-line", "rule-cross", "rule-parabola"};
+static const figure_subject subjects[RULES] = {{.recipe = "rule-diamond", .rule = "diamond"},
+                                               {.recipe = "rule-line", .rule = "line"},
+                                               {.recipe = "rule-cross", .rule = "cross"},
+                                               {.recipe = "rule-parabola", .rule = "parabola"}};
 
 static jf_status paint(const figure_job *job, model *const models[RULES]) {
     double *x = NULL, *z = NULL, *colours = NULL;
@@ -22,7 +25,7 @@ static jf_status paint(const figure_job *job, model *const models[RULES]) {
         if (k == 3) limits[2] = -1, limits[3] = 6;
         char title[96];
         const rule *r = models[k]->objective.rule;
-        snprintf(title, sizeof title, "%s  %s", r->name, r->formula);
+        number_print(title, sizeof title, "%s  %s", r->name, r->formula);
         figure_scatter(figure_panel(fig, 0, k), title, POINTS, x, limits, "x0", "x1", colours, colour_ink);
     }
     JF_TRY_DONE(figure_path(job, &path, "figure-C1.png"));
@@ -37,7 +40,8 @@ done:
 static jf_status make(const figure_job *job) {
     model *models[RULES] = {0};
     jf_status status = JF_OK;
-    for (int k = 0; status == JF_OK && k < RULES; k++) status = figure_model(job, k, recipes[k], &models[k]);
+    for (int k = 0; status == JF_OK && k < RULES; k++)
+        status = figure_model(job, k, &subjects[k], &models[k]);
     if (status == JF_OK) status = paint(job, models);
     for (int k = 0; k < RULES; k++) model_free(models[k]);
     return status;

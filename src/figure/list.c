@@ -30,7 +30,7 @@ jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *
     if (!kind)
         status = jf_fail(ctx, JF_ERROR_ARGUMENT, "no figure \"%s\"; there are: %s", name,
                          known.chars ? known.chars : "");
-    else if (!options->folder)
+    else if (!options || !options->folder)
         status = jf_fail(ctx, JF_ERROR_ARGUMENT, "figure %s: no folder was given", name);
     text_free(&known);
     if (status == JF_OK) status = file_make_folder(ctx, options->folder);

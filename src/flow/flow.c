@@ -73,15 +73,15 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
     flow *f;
     coupling_spec *specs = NULL;
     jf_status status;
-    int pixels = size.h * size.w, channels = size.x_channels + size.y_channels;
     JF_TRY(MEM_NEW(ctx, &f, 1));
     *f = (flow){.ctx = ctx, .d = d, .params = {.ctx = ctx}};
+    f->fixed = recipe_is(r, "model.condition", "fixed");
+    JF_TRY_DONE(image_specs(ctx, &specs, &f->layers, r, size, f->fixed)); /* checks the sizes, too */
+    int pixels = size.h * size.w, channels = size.x_channels + size.y_channels;
     f->dim_x = pixels * size.x_channels;
     f->dim_y = pixels * size.y_channels;
     f->dim = pixels * channels;
     f->layout = (layout){pixels, channels, size.x_channels};
-    f->fixed = recipe_is(r, "model.condition", "fixed");
-    JF_TRY_DONE(image_specs(ctx, &specs, &f->layers, r, size, f->fixed));
     JF_TRY_DONE(MEM_NEW(ctx, &f->chain, (size_t)f->layers));
     for (int i = 0; i < f->layers; i++) {
         specs[i].law = (law_id)law_find(recipe_get(r, "model.law"));

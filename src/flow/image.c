@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_ELEMENTS (1 << 24) /* of a sample: positions are ints */
+
 static const recipe_key keys[] = {
     {"model", "squeeze", KEY_WORDS, "none", 0, 0, NULL,
      "Blocks after which half of the elements are finished and the image is halved: 2, or 1 2, or none."},
@@ -163,8 +165,7 @@ static jf_status check_even(const builder *b) {
     if (b->flow.h % 2 == 0 && b->flow.w % 2 == 0) return JF_OK;
     return jf_fail(b->ctx, JF_ERROR_SHAPE,
                    "block %d works on images of %d x %d, which a checkerboard cannot halve; sizes that can "
-                   "be halved once "
-                   "more than there are squeezes before it would do, or fewer squeezes",
+                   "be halved once more than there are squeezes before it would do, or fewer squeezes",
                    b->block + 1, b->flow.h, b->flow.w);
 }
 
@@ -183,16 +184,17 @@ static jf_status add_block(builder *b, const recipe *r) {
 
 jf_status image_specs(jf_context *ctx, coupling_spec **out, int *count, const recipe *r, image_size size,
                       int fixed) {
+    *out = NULL;
+    *count = 0;
+    double elements = (double)size.h * size.w * ((double)size.x_channels + size.y_channels);
+    if (size.h < 2 || size.w < 2 || size.x_channels < 1 || size.y_channels < 0 || elements > MAX_ELEMENTS)
+        return jf_fail(ctx, JF_ERROR_SHAPE,
+                       "images of %d x %d with %d channels of x and %d of y cannot be learned; expected at "
+                       "least 2 x 2 pixels, a channel of x, and at most %d elements",
+                       size.h, size.w, size.x_channels, size.y_channels, MAX_ELEMENTS);
     int blocks = recipe_int(r, "model.blocks"), channels = size.x_channels + size.y_channels;
     builder b = {.ctx = ctx, .dim = size.h * size.w * channels};
     jf_status status;
-    *out = NULL;
-    *count = 0;
-    if (size.h < 2 || size.w < 2 || size.x_channels < 1 || size.y_channels < 0 || size.h > 4096 ||
-        size.w > 4096 || channels > 1024)
-        return jf_fail(ctx, JF_ERROR_SHAPE,
-                       "images of %d x %d with %d channels of x and %d of y cannot be learned", size.h,
-                       size.w, size.x_channels, size.y_channels);
     JF_TRY_DONE(view_state(ctx, &b.flow, size, 0, fixed ? size.x_channels : channels));
     if (fixed) JF_TRY_DONE(view_state(ctx, &b.condition, size, size.x_channels, size.y_channels));
     JF_TRY_DONE(MEM_NEW(ctx, &b.specs, (size_t)blocks * 4));

@@ -115,13 +115,13 @@ static void sampler_density(evaluation *e, densities *out, long at, int rows, co
         evaluate(e, open, moved);
         for (int k = 0; k < open; k++) {
             const double *goal = xy + (size_t)open_rows[k] * dim + dim_x, *v = e->state + (size_t)k * dim;
-            double error = 0;
+            int found = 1; /* not where a step led to values that are not finite */
             for (int i = 0; i < f->dim_y; i++) {
                 r[i] = goal[i] - v[dim_x + (size_t)i];
-                error = fmax(error, fabs(r[i]));
+                found &= fabs(r[i]) <= NEWTON_TOLERANCE;
             }
             block(e->J + (size_t)k * dim * dim, f->dim, f->dim_x, f->dim_y, part);
-            if (error <= NEWTON_TOLERANCE) {
+            if (found) {
                 out->sampler[at + open_rows[k]] =
                     log_prior(v, f->dim_x) + e->logdet[k] - log_abs_det(part, f->dim_y);
                 continue;

@@ -62,7 +62,7 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
     double lo[2], hi[2];
     data_box(j, f->dim, lo, hi);
     int continuous = u->classes == 0 && f->dim_y == 1 && f->dim_x == 2;
-    j->classes = u->classes ? u->classes : continuous ? 4 : f->dim_y == 0 ? 1 : 0;
+    j->classes = u->classes ? u->classes : continuous ? 4 : f->dim_y == 0 && f->dim_x == 2 ? 1 : 0;
     for (int c = 0; c < j->classes; c++) {
         class_judgement *row = &j->by_class[c];
         *row = (class_judgement){.nll = NAN, .nll_sampler = NAN, .entropy = NAN, .integral = NAN};
@@ -73,7 +73,7 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
             y = (row->label - u->mean[f->dim_x]) / u->deviation[f->dim_x];
             row->nll = units_log_volume(u) - mean_where(j, f->dim, f->dim_x, d->paper, y, 0);
             row->nll_sampler = units_log_volume(u) - mean_where(j, f->dim, f->dim_x, d->sampler, y, 0);
-            row->entropy = dataset_entropy(data, c);
+            row->entropy = c < data->classes ? dataset_entropy(data, c) : NAN;
         } else if (continuous) {
             double most[2] = {INFINITY, -INFINITY};
             for (long s = 0; s < j->points; s++) {
@@ -86,6 +86,15 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
         if (f->dim_x == 2 && f->dim_y <= 1) JF_TRY(density_integral(m, y, lo, hi, &row->integral));
     }
     return JF_OK;
+}
+
+/* A recipe that was changed by hand in the model's file, say, could name data of another shape. */
+static jf_status check_shape(const model *m, const dataset *data) {
+    const model_units *u = &m->units;
+    if (data->dim_x == u->dim_x && (u->dim_y == 0 || data->dim_y == u->dim_y)) return JF_OK;
+    return jf_fail(m->ctx, JF_ERROR_SHAPE,
+                   "data set \"%s\": found %d elements of x and %d of y, expected %d and %d for this model",
+                   data->kind->name, data->dim_x, data->dim_y, u->dim_x, u->dim_y);
 }
 
 static jf_status judge_data(judgement *j, const model *m, const dataset *data, uint64_t seed) {
@@ -142,6 +151,7 @@ jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed)
         .ctx = m->ctx, .points = points > 0 ? points : 50000, .has_data = m->objective.kind->from_data};
     if (j->has_data) {
         JF_TRY_DONE(dataset_open(m->ctx, &data, m->recipe));
+        JF_TRY_DONE(check_shape(m, data));
         j->unseen = data->rows == 0 || data->held > 0;
         if (data->held && j->points > data->held) j->points = data->held;
         if (data->rows && !data->held && j->points > data->rows) j->points = data->rows;

@@ -1,11 +1,9 @@
 /* Pictures of a model: samples, latent space, latent histograms, training curves. */
 #include "judge/pictures.h"
-#include "base/file.h"
+#include "base/number.h"
 #include "draw/draw.h"
-#include "io/csv.h"
 #include "model/use.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,44 +29,42 @@ static int distinct(long n, const double *y, int dim_y, int *which, long first[M
 
 /* "y = 1 (grid)" in the data's units. */
 static void y_title(const model *m, const double *y, char *out, size_t size) {
-    size_t used = (size_t)snprintf(out, size, "y =");
+    size_t used = (size_t)number_print(out, size, "y =");
     for (int i = 0; i < m->units.dim_y && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, " %.4g", y[i]);
+        used += (size_t)number_print(out + used, size - used, " %.4g", y[i]);
     for (int c = 0; c < m->units.classes && used < size; c++)
         if (fabs(m->units.label[c] - y[0]) < 1e-9 && m->units.class_name[c][0])
-            snprintf(out + used, size - used, " (%s)", m->units.class_name[c]);
+            number_print(out + used, size - used, " (%s)", m->units.class_name[c]);
 }
 
-static void panel_of_samples(panel *p, const model *m, long n, const double *x, const int *which, int k,
-                             const double limits[4], const double *values) {
+static jf_status panel_of_samples(panel *p, const model *m, long n, const double *x, const int *which, int k,
+                                  const double limits[4], const double *values) {
     int dim_x = m->units.dim_x;
-    double *part = malloc(sizeof(double) * 3 * (size_t)(n > 0 ? n : 1));
-    if (!part) return;
+    double *part; /* (3, n): x0, x1 and the value of those that belong to this panel */
+    JF_TRY(MEM_NEW(m->ctx, &part, 3 * (size_t)n));
+    double *x0 = part, *x1 = part + n, *shades = part + 2 * n;
     long count = 0;
     for (long i = 0; i < n; i++) {
         if (which[i] != k) continue;
-        part[3 * count] = x[i * dim_x];
-        part[3 * count + 1] = dim_x > 1 ? x[i * dim_x + 1] : 0;
-        part[3 * count + 2] = values ? values[i] : 0;
-        count++;
+        x0[count] = x[i * dim_x];
+        x1[count] = dim_x > 1 ? x[i * dim_x + 1] : 0;
+        shades[count++] = values ? values[i] : 0;
     }
     if (dim_x > 1) {
         panel_axes(p, limits[0], limits[1], limits[2], limits[3], "x0", "x1", AXES_EQUAL);
-        double *colour_values = malloc(sizeof(double) * (size_t)(count > 0 ? count : 1));
-        for (long i = 0; colour_values && i < count; i++) colour_values[i] = part[3 * i + 2];
         scatter_style style = {
-            .ink = colour_class(k), .values = values ? colour_values : NULL, .low = -2, .high = 2};
-        panel_scatter(p, count, part, part + 1, 3, &style);
-        free(colour_values);
+            .ink = colour_class(k), .values = values ? shades : NULL, .low = -2, .high = 2};
+        panel_scatter(p, count, x0, x1, 1, &style);
     } else {
         double density[BINS], edges[BINS + 1], top = 0;
-        draw_histogram(count, part, 3, limits[0], limits[1], BINS, density);
+        draw_histogram(count, x0, 1, limits[0], limits[1], BINS, density);
         for (int i = 0; i <= BINS; i++) edges[i] = limits[0] + (limits[1] - limits[0]) * i / BINS;
         for (int i = 0; i < BINS; i++) top = fmax(top, density[i]);
         panel_axes(p, limits[0], limits[1], 0, 1.1 * top, "x0", "density", 0);
         panel_bars(p, BINS, edges, density, 1, &(line_style){.ink = colour_class(k)});
     }
     free(part);
+    return JF_OK;
 }
 
 /* So high that equal units fill the panel; room for title and labels around it. */
@@ -85,9 +81,12 @@ jf_status picture_samples(const model *m, long n, const double *x, const double 
     figure *fig = NULL;
     JF_TRY(MEM_NEW(m->ctx, &which, (size_t)n + 1));
     int count = m->units.dim_y ? distinct(n, y, m->units.dim_y, which, first) : 1;
-    int columns = count < 5 ? count : count <= 9 ? (count + 1) / 2 : 5;
-    if (count == 9) columns = 5;
-    if (columns < 1) columns = 1;
+    int columns = count < 1 ? 1 : count < 5 ? count : count <= 9 ? (count + 1) / 2 : 5;
+    long left_out = 0;
+    for (long i = 0; i < n; i++) left_out += which[i] < 0;
+    if (left_out)
+        jf_log(m->ctx, "%s: the first %d values of y are drawn, %ld rows with others are left out", path,
+               MAX_PANELS, left_out);
     double limits[4] = {0, 1, 0, 1};
     draw_range(n, x, dim_x, 0.08, &limits[0], &limits[1]);
     if (dim_x > 1) draw_range(n, x + 1, dim_x, 0.08, &limits[2], &limits[3]);
@@ -101,7 +100,7 @@ jf_status picture_samples(const model *m, long n, const double *x, const double 
             y_title(m, y + first[k] * m->units.dim_y, words, sizeof words);
             panel_title(p, words);
         }
-        panel_of_samples(p, m, n, x, which, k, limits, values);
+        status = panel_of_samples(p, m, n, x, which, k, limits, values);
     }
     if (status == JF_OK) status = figure_save(fig, path);
     figure_free(fig);

@@ -1,5 +1,6 @@
 /* The report of a run: pictures, judge.json and one page that a person opens and understands. */
 #include "base/file.h"
+#include "base/number.h"
 #include "draw/html.h"
 #include "judge/judge.h"
 #include "judge/pictures.h"
@@ -21,10 +22,12 @@ typedef struct page {
 
 typedef jf_status (*painter)(const page *p, const char *path);
 
-/* Paints a picture into the folder and shows it on the page. */
+/* Paints a picture into the folder and shows it on the page. Painters leave out what does not apply to the
+ * model; the picture of another one must not be shown in its place. */
 static jf_status add_picture(page *p, const char *name, painter paint, const char *caption) {
     char *path;
     JF_TRY(file_join(p->m->ctx, &path, p->folder, name));
+    remove(path);
     jf_status status = paint(p, path);
     if (status == JF_OK && file_exists(path)) status = html_picture(p->m->ctx, &p->html, path, caption);
     free(path);
@@ -81,9 +84,9 @@ done:
 
 static void number(char *out, size_t size, const char *format, double value) {
     if (isfinite(value))
-        snprintf(out, size, format, value);
+        number_print(out, size, format, value);
     else
-        snprintf(out, size, "unknown");
+        number_print(out, size, "unknown");
 }
 
 /* What a reader should conclude, in sentences that follow from the numbers. */
@@ -92,35 +95,37 @@ static void verdict(page *p) {
     char words[400];
     if (!j->has_data) {
         if (isfinite(j->by_rule.divergence)) {
-            snprintf(words, sizeof words,
-                     "The samples differ from their exact target by %.3f nats (0 is perfect).",
-                     j->by_rule.divergence);
+            number_print(words, sizeof words,
+                         "The samples differ from their exact target by %.3f nats (0 is perfect).",
+                         j->by_rule.divergence);
             html_paragraph(&p->html, words);
         }
         return;
     }
     if (isfinite(j->entropy)) {
-        snprintf(words, sizeof words,
-                 "The model misses %.3f nats of what can be known about x given y (exact entropy %.4f, model "
-                 "%.4f).",
-                 j->nll - j->entropy, j->entropy, j->nll);
+        number_print(
+            words, sizeof words,
+            "The model misses %.3f nats of what can be known about x given y (exact entropy %.4f, model "
+            "%.4f).",
+            j->nll - j->entropy, j->entropy, j->nll);
         html_paragraph(&p->html, words);
     }
     if (p->m->units.dim_y) {
-        snprintf(words, sizeof words,
-                 "Densities assume that the map keeps y: it does so to %.1e on average (in units of y's "
-                 "deviation)%s.",
-                 j->y_error, j->y_error > 0.01 ? ", which is too loose to trust them" : "");
+        number_print(words, sizeof words,
+                     "Densities assume that the map keeps y: it does so to %.1e on average (in units of y's "
+                     "deviation)%s.",
+                     j->y_error, j->y_error > 0.01 ? ", which is too loose to trust them" : "");
         html_paragraph(&p->html, words);
     }
     int bad = 0;
     for (int i = 0; i < j->latent.elements; i++) bad += j->latent.ks[i] > 3 * j->latent.chance_max;
-    snprintf(words, sizeof words,
-             "Latent histograms: the worst of %d elements is %.4f away from N(0,1); a perfect model would "
-             "show about "
-             "%.4f over %ld points. %s",
-             j->latent.elements, j->latent.max, j->latent.chance_max, j->latent.points,
-             bad ? "Elements far beyond that are drawn in another colour below." : "None stands out.");
+    number_print(
+        words, sizeof words,
+        "Latent histograms: the worst of %d elements is %.4f away from N(0,1); a perfect model would "
+        "show about "
+        "%.4f over %ld points. %s",
+        j->latent.elements, j->latent.max, j->latent.chance_max, j->latent.points,
+        bad ? "Elements far beyond that are drawn in another colour below." : "None stands out.");
     html_paragraph(&p->html, words);
 }
 
@@ -156,7 +161,7 @@ static jf_status fill(page *p) {
     text recipe_text = {0};
     jf_status status;
     char title[160];
-    snprintf(title, sizeof title, "jointflow: %s", recipe_short_name(m->recipe));
+    number_print(title, sizeof title, "jointflow: %s", recipe_short_name(m->recipe));
     html_begin(&p->html, title);
     verdict(p);
     html_section(&p->html, "Samples");
@@ -178,14 +183,15 @@ static jf_status fill(page *p) {
     html_section(&p->html, "How to use it");
     char y_words[64] = "";
     if (m->units.classes)
-        snprintf(y_words, sizeof y_words, " -y %g,%g", m->units.label[0],
-                 m->units.label[m->units.classes - 1]);
+        number_print(y_words, sizeof y_words, " -y %g,%g", m->units.label[0],
+                     m->units.label[m->units.classes - 1]);
     else if (m->units.dim_y)
-        snprintf(y_words, sizeof y_words, " -y VALUE");
-    snprintf(command, sizeof command,
-             "jointflow sample %s%s -n 1000 -o samples.csv\njointflow density %s DATA.csv\njointflow judge "
-             "%s --json",
-             p->folder, y_words, p->folder, p->folder);
+        number_print(y_words, sizeof y_words, " -y VALUE");
+    number_print(
+        command, sizeof command,
+        "jointflow sample %s%s -n 1000 -o samples.csv\njointflow density %s DATA.csv\njointflow judge "
+        "%s --json",
+        p->folder, y_words, p->folder, p->folder);
     html_preformatted(&p->html, command);
     html_section(&p->html, "Recipe");
     recipe_write(m->recipe, &recipe_text, 0);

@@ -1,8 +1,8 @@
 /* A judgement in words: one JSON object for programs, one table for people. */
+#include "base/number.h"
 #include "io/json.h"
 #include "judge/judge.h"
 #include <math.h>
-#include <stdio.h>
 
 #define WORST_LISTED 10
 
@@ -85,6 +85,7 @@ static void write_json(judgement *j, const model *m) {
         field(t, "y_error", j->y_error);
         field(t, "nll_sampler", j->nll_sampler);
         field(t, "gap_sampler", j->nll_sampler - j->entropy);
+        field(t, "sampler_lost", (double)j->lost); /* points that its mean leaves out */
         field(t, "nll_whole_map", j->nll_whole);
         field(t, "log_dy", j->log_dy);
         text_add(t, ", \"density\": \"%s\"", j->exact ? "exact" : "whole map");
@@ -113,7 +114,7 @@ static void write_json(judgement *j, const model *m) {
 
 static void row(text *t, const char *label, const char *format, double value, const char *words) {
     char number[32] = "unknown";
-    if (isfinite(value)) snprintf(number, sizeof number, format, value);
+    if (isfinite(value)) number_print(number, sizeof number, format, value);
     text_add(t, "  %-22s %12s   %s\n", label, number, words);
 }
 
@@ -125,7 +126,7 @@ static void table_by_class(text *t, const judgement *j, const model *m) {
     for (int c = 0; c < j->classes; c++) {
         const class_judgement *k = &j->by_class[c];
         char label[64];
-        snprintf(label, sizeof label, "%.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
+        number_print(label, sizeof label, "%.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
         if (m->units.classes)
             text_add(t, "  %-16s %10.4f %10.4f %10.4f %10.4f\n", label, k->nll, k->entropy,
                      k->nll - k->entropy, k->integral);

@@ -46,13 +46,15 @@ double loss_mean(flow_run *run, const real *values, int n) {
 }
 
 double loss_drift(flow_run *run, int n) {
+    enum { PIECE = 1024 };
     device *d = run->pass.d;
-    size_t dim = (size_t)run->f->dim;
-    double worst = 0, batch[4096];
-    d->kind->get(d, run->host, run->state, (size_t)n * dim);
-    for (size_t s = 0; s < (size_t)n; s++) {
-        d->kind->get(d, batch, real_at(d, run->copy, s * dim), dim);
-        for (size_t i = 0; i < dim; i++) worst = fmax(worst, fabs(run->host[s * dim + i] - batch[i]));
+    size_t whole = (size_t)n * (size_t)run->f->dim;
+    double worst = 0, batch[PIECE];
+    d->kind->get(d, run->host, run->state, whole);
+    for (size_t at = 0; at < whole; at += PIECE) {
+        size_t count = whole - at < PIECE ? whole - at : PIECE;
+        d->kind->get(d, batch, real_at(d, run->copy, at), count);
+        for (size_t i = 0; i < count; i++) worst = fmax(worst, fabs(run->host[at + i] - batch[i]));
     }
     return worst;
 }

@@ -12,6 +12,7 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,12 +253,19 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     JF_TRY(MEM_NEW(ctx, &u->deviation, dim));
     JF_TRY(read_vector(ctx, file, path, "units.mean", dim, u->mean));
     JF_TRY(read_vector(ctx, file, path, "units.deviation", dim, u->deviation));
-    for (size_t i = 0; i < dim; i++)
-        if (!(u->deviation[i] > 0))
-            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.deviation[%zu] is %g, expected > 0", path, i,
-                           u->deviation[i]);
+    for (size_t i = 0; i < dim; i++) {
+        if (!isfinite(u->mean[i]))
+            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.mean[%zu] is %g, expected a finite number", path,
+                           i, u->mean[i]);
+        if (!(u->deviation[i] > 0) || !isfinite(u->deviation[i]))
+            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.deviation[%zu] is %g, expected > 0 and finite",
+                           path, i, u->deviation[i]);
+    }
     const tensor *labels = tensors_find(file, "units.labels");
     if (!labels) return JF_OK;
+    if (u->dim_y != 1)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.labels of a y with %d elements, expected 1", path,
+                       u->dim_y);
     if (tensor_elements(labels) > MODEL_MAX_CLASSES)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
                        tensor_elements(labels), MODEL_MAX_CLASSES);

@@ -1,47 +1,51 @@
 #include "train/checkpoint.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "train/phases.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const field_names[] = {
-#define X(name) #name,
-    TRAIN_STATE_FIELDS(X)
-#undef X
-};
-#define FIELD_COUNT (sizeof field_names / sizeof *field_names)
+#define FIELD_COUNT (sizeof(train_state) / sizeof(double))
 
-/* Flat buffers of a run and the prefix of their tensors. */
+/* Flat buffers of a run and the prefix of their tensors; the last three only in the middle of an epoch. */
 typedef struct section {
     const char *prefix;
-    const real *flat;
+    real *flat;
 } section;
-#define SECTIONS 4
+enum { SECTIONS = 7, SECTIONS_BETWEEN_EPOCHS = 4 };
 
-static void list_sections(section out[SECTIONS], const model *m, const optimiser *o, const real *best) {
-    out[0] = (section){"", m->params};
-    out[1] = (section){"best.", best};
-    out[2] = (section){"adam.first.", o->first};
-    out[3] = (section){"adam.second.", o->second};
+static int list_sections(section out[SECTIONS], const model *m, const optimiser *o, const real *best,
+                         const epoch_start *start, const train_state *s) {
+    const section all[SECTIONS] = {{"", m->params},
+                                   {"best.", (real *)best},
+                                   {"adam.first.", o->first},
+                                   {"adam.second.", o->second},
+                                   {"epoch.", start->params},
+                                   {"epoch.adam.first.", start->first},
+                                   {"epoch.adam.second.", start->second}};
+    memcpy(out, all, sizeof all);
+    return s->batch > 0 ? SECTIONS : SECTIONS_BETWEEN_EPOCHS;
 }
 
 jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, const real *best,
-                          const train_state *s) {
+                          const epoch_start *start, const train_state *s) {
     section sections[SECTIONS];
     tensor *parts[SECTIONS] = {0}, *all = NULL;
     void *storage[SECTIONS] = {0};
     text recipe_text = {0};
     jf_status status;
-    size_t count = (size_t)m->flow->params.count;
-    list_sections(sections, m, o, best);
-    JF_TRY_DONE(MEM_NEW(m->ctx, &all, SECTIONS * count + 1));
-    for (int i = 0; i < SECTIONS; i++) {
+    int section_count = list_sections(sections, m, o, best, start, s);
+    size_t count = (size_t)m->flow->params.count, total = (size_t)section_count * count;
+    JF_TRY_DONE(MEM_NEW(m->ctx, &all, total + 2));
+    for (int i = 0; i < section_count; i++) {
         JF_TRY_DONE(model_tensors(m, sections[i].prefix, sections[i].flat, &parts[i], &storage[i]));
         memcpy(all + (size_t)i * count, parts[i], count * sizeof *all);
     }
-    all[SECTIONS * count] = (tensor){"state", TENSOR_F64, 1, {FIELD_COUNT}, s};
+    all[total++] = (tensor){"state", TENSOR_F64, 1, {FIELD_COUNT}, s};
+    if (s->batch > 0) all[total++] = (tensor){"epoch.state", TENSOR_F64, 1, {FIELD_COUNT}, &start->state};
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
     char seed[32];
@@ -50,7 +54,7 @@ jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, 
                            {"recipe", recipe_text.chars},
                            {"seed", seed},
                            {"device", m->d->kind->name}};
-    JF_TRY_DONE(tensors_write(m->ctx, path, all, SECTIONS * count + 1, notes, sizeof notes / sizeof *notes));
+    JF_TRY_DONE(tensors_write(m->ctx, path, all, total, notes, sizeof notes / sizeof *notes));
 done:
     for (int i = 0; i < SECTIONS; i++) model_tensors_free(m, parts[i], storage[i]);
     free(all);
@@ -97,20 +101,39 @@ static jf_status check_notes(const char *path, const tensor_file *file, const mo
     return status;
 }
 
-jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, train_state *s) {
+/* A state that no run has would lead outside of the tables of phases and batches. */
+static jf_status read_state(const char *path, const tensor_file *file, const char *name, const model *m,
+                            train_state *s) {
+    const tensor *t = tensors_find(file, name);
+    if (!t || t->type != TENSOR_F64 || tensor_elements(t) != FIELD_COUNT)
+        return jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing or not of %zu numbers", path,
+                       name, FIELD_COUNT);
+    memcpy(s, t->data, sizeof *s);
+    const struct {
+        const char *field;
+        double found, lo, hi;
+    } checks[] = {{"phase", s->phase, 0, phase_count}, {"epoch", s->epoch, 1, 1e9},
+                  {"batch", s->batch, 0, 1e9},         {"total_epoch", s->total_epoch, 0, 1e9},
+                  {"step", s->step, 0, 1e15},          {"history_rows", s->history_rows, 0, 1e9}};
+    for (size_t i = 0; i < sizeof checks / sizeof *checks; i++)
+        if (!(checks[i].found >= checks[i].lo && checks[i].found <= checks[i].hi))
+            return jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\": %s is %g, expected %g to %g", path,
+                           name, checks[i].field, checks[i].found, checks[i].lo, checks[i].hi);
+    return JF_OK;
+}
+
+jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, epoch_start *start,
+                          train_state *s) {
     tensor_file *file = NULL;
     section sections[SECTIONS];
     jf_status status;
-    list_sections(sections, m, o, best);
     JF_TRY_DONE(tensors_read(m->ctx, &file, path));
     JF_TRY_DONE(check_notes(path, file, m));
-    const tensor *state = tensors_find(file, "state");
-    if (!state || state->type != TENSOR_F64 || state->shape[0] != FIELD_COUNT)
-        JF_TRY_DONE(jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"state\" is missing or not of %zu numbers",
-                            path, FIELD_COUNT));
-    for (int i = 0; i < SECTIONS; i++)
-        JF_TRY_DONE(model_read_tensors(m, file, path, sections[i].prefix, (real *)sections[i].flat));
-    memcpy(s, state->data, sizeof *s);
+    JF_TRY_DONE(read_state(path, file, "state", m, s));
+    if (s->batch > 0) JF_TRY_DONE(read_state(path, file, "epoch.state", m, &start->state));
+    int section_count = list_sections(sections, m, o, best, start, s);
+    for (int i = 0; i < section_count; i++)
+        JF_TRY_DONE(model_read_tensors(m, file, path, sections[i].prefix, sections[i].flat));
     o->step = (long)s->step;
 done:
     tensors_free(file);
@@ -147,11 +170,11 @@ jf_status history_add(jf_context *ctx, const char *path, const history_row *row)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(&line, numbers[i]);
     text_add(&line, "\n");
     jf_status status = text_check(ctx, &line);
-    FILE *file = status == JF_OK ? fopen(path, "a") : NULL;
+    FILE *file = status == JF_OK ? fopen(path, "ae") : NULL;
     if (status == JF_OK && (!file || fputs(line.chars, file) < 0))
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: cannot be appended to", path);
+        status = jf_fail(ctx, JF_ERROR_IO, "%s: cannot be appended to: %s", path, strerror(errno));
     if (file && fclose(file) != 0 && status == JF_OK)
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: cannot be written", path);
+        status = jf_fail(ctx, JF_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
     text_free(&line);
     return status;
 }

@@ -5,7 +5,7 @@
 
 #include "train/train.h"
 
-/* Scalars of a run. All doubles, so that the checkpoint stores them as one named list. */
+/* Scalars of a run. All doubles, so that the checkpoint stores them as one tensor, in this order. */
 #define TRAIN_STATE_FIELDS(X)                                                                                \
     X(phase)       /* index */                                                                               \
     X(epoch)       /* of the phase, from 1 */                                                                \
@@ -25,7 +25,7 @@
     X(sum_y)                                                                                                 \
     X(sum_logdet)                                                                                            \
     X(sum_y_error)                                                                                           \
-    X(drift) /* of inputs recovered by inverting, largest of the epoch */                                    \
+    X(drift) /* of inputs recovered by inverting, in the first batch of the epoch */                         \
     X(finished)
 
 typedef struct train_state {
@@ -34,10 +34,19 @@ typedef struct train_state {
 #undef X
 } train_state;
 
+/* A run as it was when its epoch began: what a rollback goes back to. */
+typedef struct epoch_start {
+    real *params, *first, *second; /* weights and moments, flat */
+    train_state state;
+} epoch_start;
+
+/* In the middle of an epoch `start` is saved, too. */
 jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, const real *best,
-                          const train_state *s);
-/* Refuses a checkpoint of another recipe, seed or kind of device, naming what differs. */
-jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, train_state *s);
+                          const epoch_start *start, const train_state *s);
+/* Refuses a checkpoint of another recipe, seed or kind of device, naming what differs. `start` is filled in
+ * only where the checkpoint is in the middle of an epoch (s->batch > 0). */
+jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, epoch_start *start,
+                          train_state *s);
 
 typedef struct history_row {
     const char *phase;

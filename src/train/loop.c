@@ -27,9 +27,8 @@ typedef struct trainer {
     flow_run *run;
     int batch; /* samples */
     double *host, *scratch;
-    real *best;           /* weights of the best epoch of this phase */
-    real *epoch_start[3]; /* weights and moments, for rollbacks */
-    train_state epoch_state;
+    real *best;        /* weights of the best epoch of this phase */
+    epoch_start start; /* of this epoch, for rollbacks */
     train_state s;
     char *checkpoint, *history;
     double clock_start, seconds_before, last_checkpoint;
@@ -50,11 +49,11 @@ static void copy_flat(const trainer *t, real *to, const real *from) {
 }
 
 static void remember_epoch(trainer *t) {
-    copy_flat(t, t->epoch_start[0], t->m->params);
-    copy_flat(t, t->epoch_start[1], t->opt.first);
-    copy_flat(t, t->epoch_start[2], t->opt.second);
+    copy_flat(t, t->start.params, t->m->params);
+    copy_flat(t, t->start.first, t->opt.first);
+    copy_flat(t, t->start.second, t->opt.second);
     t->s.step = (double)t->opt.step;
-    t->epoch_state = t->s;
+    t->start.state = t->s;
 }
 
 /* The first layer whose output is not finite on the batch in run->copy, -1: none. */
@@ -82,15 +81,14 @@ static jf_status roll_back(trainer *t) {
     if (rollbacks > MAX_ROLLBACKS)
         return jf_fail(t->m->ctx, JF_ERROR_NUMERIC,
                        "%s, epoch %.0f, batch %.0f: values are not finite %s, after %d rollbacks; lower "
-                       "train.rate or set "
-                       "train.clip",
+                       "train.rate or set train.clip",
                        phases[(int)t->s.phase].name, t->s.epoch, t->s.batch + 1, where, MAX_ROLLBACKS);
     jf_log(t->m->ctx, "values are not finite %s: back to the start of epoch %.0f with half the rate", where,
            t->s.epoch);
-    copy_flat(t, t->m->params, t->epoch_start[0]);
-    copy_flat(t, t->opt.first, t->epoch_start[1]);
-    copy_flat(t, t->opt.second, t->epoch_start[2]);
-    t->s = t->epoch_state;
+    copy_flat(t, t->m->params, t->start.params);
+    copy_flat(t, t->opt.first, t->start.first);
+    copy_flat(t, t->opt.second, t->start.second);
+    t->s = t->start.state;
     t->s.rollbacks = rollbacks;
     t->s.rate_factor = factor;
     t->opt.step = (long)t->s.step;
@@ -143,7 +141,7 @@ static jf_status save_checkpoint(trainer *t) {
     t->s.step = (double)t->opt.step;
     t->s.seconds = elapsed(t);
     t->last_checkpoint = now();
-    return checkpoint_save(t->checkpoint, t->m, &t->opt, t->best, &t->s);
+    return checkpoint_save(t->checkpoint, t->m, &t->opt, t->best, &t->start, &t->s);
 }
 
 /* Latent histograms of fresh points (not of training ones), a batch at a time. */
@@ -156,7 +154,7 @@ static jf_status measure_ks(trainer *t) {
     pass no_grad = t->run->pass;
     no_grad.grad = NULL;
     no_grad.kept_by_layer = NULL;
-    JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * (size_t)(KS_POINTS + t->batch)));
+    JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * KS_POINTS));
     jf_status status = MEM_NEW(m->ctx, &distances, (size_t)dim_x);
     int batches =
         t->data->rows ? phase_batches(last, m, t->data) : KS_POINTS; /* of a file, every row at most once */
@@ -181,11 +179,15 @@ static jf_status measure_ks(trainer *t) {
     return status;
 }
 
+static int has_held_out(const trainer *t) {
+    return t->data && t->data->held > 0 && t->m->objective.kind->from_data;
+}
+
 /* Mean loss over the held-out rows, with the phase's share of data and fixed noise; NAN where there are none.
  */
 static double validate(trainer *t, const phase *p) {
     const model *m = t->m;
-    if (!t->data || t->data->held == 0 || !m->objective.kind->from_data) return NAN;
+    if (!has_held_out(t)) return NAN;
     double sum = 0;
     long done = 0, rows = t->data->held < VALIDATION_ROWS ? t->data->held : VALIDATION_ROWS;
     real *grad = t->run->pass.grad;
@@ -224,16 +226,22 @@ static jf_status run_batch(trainer *t, const phase *p, int batches, double *rate
     return JF_OK;
 }
 
-/* Returns 1 in *done where the phase has no more to gain. */
-static jf_status end_epoch(trainer *t, const phase *p, double rate, int *done) {
+/* Whether the phase has no more epochs, or no more to gain. A matter of the state alone, so that a run
+ * resumed from the checkpoint of a phase's last epoch does not add one. */
+static int phase_over(const trainer *t, const phase *p) {
+    int patience = phase_patience(p, t->m);
+    return t->s.epoch > phase_epochs(p, t->m) || (patience && t->s.since_best >= patience);
+}
+
+static jf_status end_epoch(trainer *t, const phase *p, double rate) {
     loss_terms mean = epoch_mean(&t->s);
-    int every = recipe_int(t->m->recipe, "train.ks_every");
-    int epochs = phase_epochs(p, t->m), patience = phase_patience(p, t->m);
+    int every = recipe_int(t->m->recipe, "train.ks_every"), epochs = phase_epochs(p, t->m);
     int measured =
         t->m->objective.kind->from_data && every && ((int)t->s.epoch % every == 0 || t->s.epoch == epochs);
     if (measured) JF_TRY(measure_ks(t));
-    double validation = validate(t, p), score = isnan(validation) ? mean.total : validation;
-    if (score < t->s.best) {
+    double validation = validate(t, p), score = has_held_out(t) ? validation : mean.total;
+    JF_TRY(t->m->d->kind->status(t->m->d));
+    if (score < t->s.best) { /* not where it is NAN */
         t->s.best = score;
         t->s.since_best = 0;
         copy_flat(t, t->best, t->m->params);
@@ -254,7 +262,6 @@ static jf_status end_epoch(trainer *t, const phase *p, double rate, int *done) {
         JF_TRY(history_add(t->m->ctx, t->history, &row));
         t->s.history_rows++;
     }
-    *done = t->s.epoch >= epochs || (patience && t->s.since_best >= patience);
     t->s.epoch++;
     t->s.total_epoch++;
     t->s.batch = 0;
@@ -263,8 +270,12 @@ static jf_status end_epoch(trainer *t, const phase *p, double rate, int *done) {
 }
 
 /* The annealed data change every epoch, so only phases with patience have a best epoch to go back to. */
-static void end_phase(trainer *t, const phase *p) {
+static void take_best(trainer *t, const phase *p) {
     if (p->patience_key && isfinite(t->s.best)) copy_flat(t, t->m->params, t->best);
+}
+
+static void end_phase(trainer *t, const phase *p) {
+    take_best(t, p);
     t->s.phase++;
     t->s.epoch = 1;
     t->s.best = INFINITY;
@@ -273,16 +284,16 @@ static void end_phase(trainer *t, const phase *p) {
 
 static jf_status run_phase(trainer *t) {
     const phase *p = &phases[(int)t->s.phase];
-    int batches = phase_batches(p, t->m, t->data), done = phase_epochs(p, t->m) == 0;
+    int batches = phase_batches(p, t->m, t->data);
     double rate = 0, checkpoint_every = recipe_real(t->m->recipe, "train.checkpoint");
-    while (!done) {
+    while (!phase_over(t, p)) {
         if (t->s.batch == 0) remember_epoch(t);
         while (t->s.batch < batches) {
             if (stop_wanted(t)) return JF_STOPPED;
             JF_TRY(run_batch(t, p, batches, &rate));
             report(t, batches, rate, t->s.batch == batches);
         }
-        JF_TRY(end_epoch(t, p, rate, &done));
+        JF_TRY(end_epoch(t, p, rate));
         if (now() - t->last_checkpoint > checkpoint_every) JF_TRY(save_checkpoint(t));
     }
     end_phase(t, p);
@@ -319,19 +330,19 @@ static jf_status prepare(trainer *t) {
     JF_TRY(MEM_NEW(m->ctx, &t->host, (size_t)t->batch * dim));
     JF_TRY(MEM_NEW(m->ctx, &t->scratch, (size_t)t->batch * (data_dim ? data_dim : 1)));
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->flow->params.total));
-    for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, &t->epoch_start[i], m->flow->params.total));
+    real **start[] = {&t->start.params, &t->start.first, &t->start.second};
+    for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, start[i], m->flow->params.total));
     copy_flat(t, t->best, m->params);
     t->s = (train_state){.epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN};
     if (t->options->folder) {
         JF_TRY(file_make_folder(m->ctx, t->options->folder));
         JF_TRY(file_join(m->ctx, &t->checkpoint, t->options->folder, "checkpoint.safetensors"));
         JF_TRY(file_join(m->ctx, &t->history, t->options->folder, "history.csv"));
-        if (t->options->resume) JF_TRY(checkpoint_load(t->checkpoint, m, &t->opt, t->best, &t->s));
+        if (t->options->resume) JF_TRY(checkpoint_load(t->checkpoint, m, &t->opt, t->best, &t->start, &t->s));
         JF_TRY(history_begin(m->ctx, t->history, (long)t->s.history_rows));
     }
     t->seconds_before = t->s.seconds;
     t->clock_start = t->last_checkpoint = now();
-    remember_epoch(t);
     return JF_OK;
 }
 
@@ -339,7 +350,7 @@ static void release(trainer *t) {
     model *m = t->m;
     flow_run_free(t->run);
     optimiser_free(&t->opt, m);
-    real *buffers[] = {t->best, t->epoch_start[0], t->epoch_start[1], t->epoch_start[2]};
+    real *buffers[] = {t->best, t->start.params, t->start.first, t->start.second};
     for (int i = 0; i < 4; i++)
         if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
     free(t->host);
@@ -353,7 +364,7 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
     jf_status status = prepare(&t);
     if (status == JF_OK) status = run_phases(&t);
     if (status == JF_OK || status == JF_STOPPED) {
-        if (status == JF_STOPPED && isfinite(t.s.best)) copy_flat(&t, m->params, t.best);
+        if (status == JF_STOPPED) take_best(&t, &phases[(int)t.s.phase]);
         char sentence[160];
         snprintf(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
                  t.s.finished ? "finished" : "stopped", t.s.total_epoch, t.opt.step, t.batch);

@@ -1,4 +1,5 @@
 #include "train/phases.h"
+#include "data/permutation.h"
 #include <math.h>
 #include <string.h>
 
@@ -61,10 +62,12 @@ jf_status train_declare(recipe *r) {
     return recipe_declare(r, keys, NULL);
 }
 
+/* A rule has no data. The objective may still change (recipe_set), so this is a condition of the keys. */
 jf_status recipe_declare_all(recipe *r) {
     JF_TRY(model_declare(r));
     JF_TRY(train_declare(r));
-    return recipe_is(r, "loss.objective", "rule") ? JF_OK : dataset_declare(r); /* a rule needs no data */
+    JF_TRY(dataset_declare(r, "loss.objective=joint"));
+    return dataset_declare(r, "loss.objective=plain");
 }
 
 int phase_epochs(const phase *p, const model *m) {
@@ -110,26 +113,33 @@ double phase_rate(const phase *p, const model *m, int epoch, int batch, int batc
     return rate;
 }
 
-/* The class of a batch, and the first sample to draw of it: classes take turns in an order shuffled every
- * epoch, so that each has its equal share (file sets: its rows). */
+/* A file's batches come in an order shuffled every epoch: a class has as many as its rows fill, and they lie
+ * between those of the others. Which class batch `at` is of, and which of its batches. */
+static int file_batch_class(const dataset *data, rng_key key, int n, int at, int *batch_of_class) {
+    int batches[DATASET_MAX_CLASSES], total = 0, c = 0;
+    for (int i = 0; i < data->classes; i++) total += batches[i] = file_batches(data, n, 1, i);
+    permutation order = permutation_create(key, 1, (uint64_t)(total > 0 ? total : 1));
+    *batch_of_class = at < total ? (int)permutation_at(&order, (uint64_t)at) : 0;
+    while (c < data->classes - 1 && *batch_of_class >= batches[c]) *batch_of_class -= batches[c++];
+    return c;
+}
+
+/* The class of a batch, and the first sample to draw of it. Classes of generated data take turns in an order
+ * shuffled every epoch. */
 static int batch_class(const model *m, const dataset *data, const batch_key *key, int n, uint64_t *first) {
     *first = (uint64_t)key->batch * (uint64_t)n;
     if (!segregated(m, data)) return -1;
+    rng_key shuffle = {m->seed, RNG_SHUFFLE, key->epoch};
+    if (data->rows > 0) {
+        int batch_of_class, c = file_batch_class(data, shuffle, n, key->batch, &batch_of_class);
+        *first = (uint64_t)batch_of_class * (uint64_t)n;
+        return c;
+    }
     int order[DATASET_MAX_CLASSES];
     for (int c = 0; c < data->classes; c++) order[c] = c;
-    rng r = rng_stream((rng_key){m->seed, RNG_SHUFFLE, key->epoch}, 0);
+    rng r = rng_stream(shuffle, 0);
     rng_shuffle(&r, order, data->classes);
-    if (data->rows == 0) return order[key->batch % data->classes];
-    int before = 0;
-    for (int i = 0; i < data->classes; i++) {
-        int batches = file_batches(data, n, 1, order[i]);
-        if (key->batch < before + batches) {
-            *first = (uint64_t)(key->batch - before) * (uint64_t)n;
-            return order[i];
-        }
-        before += batches;
-    }
-    return order[0];
+    return order[key->batch % data->classes];
 }
 
 /* x and y of the model from rows of the data (which may have a y that a plain flow leaves out), standardised.

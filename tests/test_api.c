@@ -1,0 +1,104 @@
+/* The public interface takes mistakes of its callers for what they are, and never crashes. */
+#include "test.h"
+
+#include "jointflow/jointflow.h"
+
+static const char tiny[] = "[data]\nset = crescents\n[model]\nblocks = 1\ndepth = 1\nwidth = 4\n"
+                           "[train]\nbatch = 20\nbatches = 2\nprecondition = 0\nanneal = 0\nepochs = 1\n"
+                           "ks_every = 0\n";
+
+static jf_context *new_context(void) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    return ctx;
+}
+
+static jf_model *trained(jf_context *ctx, const char *content, const char *folder) {
+    jf_recipe *r = NULL;
+    jf_model *m = NULL;
+    CHECK_STATUS(jf_recipe_parse(ctx, &r, content, "test.recipe"), JF_OK);
+    CHECK_STATUS(jf_train(ctx, &m, r, &(jf_train_options){.folder = folder, .device.threads = 1}), JF_OK);
+    jf_recipe_free(r);
+    return m;
+}
+
+TEST(api__rows_that_are_missing_are_refused) {
+    jf_context *ctx = new_context();
+    jf_model *m = trained(ctx, tiny, NULL);
+    double x[2] = {0}, y[1] = {0}, out[2], log_p[1];
+    CHECK_STATUS(jf_encode(m, 1, NULL, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "no values were given for the 2 elements of x");
+    CHECK_STATUS(jf_encode(m, 1, x, NULL, out, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "needs a condition y of 1 number");
+    CHECK_STATUS(jf_decode(m, 1, NULL, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_density(m, 1, NULL, y, log_p, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_sample(m, 1, NULL, out, NULL, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_draw_samples(m, 1, NULL, y, test_path("a.png")), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_draw_samples(m, 1, x, NULL, test_path("a.png")), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_encode(m, 1, x, y, out, NULL, NULL), JF_OK);
+    CHECK_STATUS(jf_encode(m, 0, NULL, NULL, NULL, NULL, NULL), JF_OK); /* nothing is missing of nothing */
+    CHECK_STATUS(jf_sample(m, 0, NULL, NULL, NULL, NULL, NULL), JF_OK);
+    jf_model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(api__negative_numbers_of_rows_are_refused) {
+    jf_context *ctx = new_context();
+    jf_model *m = trained(ctx, tiny, NULL);
+    double x[2] = {0}, y[1] = {0}, out[2];
+    CHECK_STATUS(jf_sample(m, -1, y, out, NULL, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "found -1 rows, expected 0 or more");
+    CHECK_STATUS(jf_encode(m, -7, x, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_decode(m, -1, x, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_draw_samples(m, -1, x, y, test_path("a.png")), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_density(m, 0, x, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
+    jf_model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(api__resuming_needs_a_folder) {
+    jf_context *ctx = new_context();
+    jf_recipe *r = NULL;
+    jf_model *m = NULL;
+    CHECK_STATUS(jf_recipe_parse(ctx, &r, tiny, "test.recipe"), JF_OK);
+    CHECK_STATUS(jf_train(ctx, &m, r, &(jf_train_options){.resume = 1}), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "no folder was given");
+    CHECK(m == NULL);
+    jf_recipe_free(r);
+    jf_context_free(ctx);
+}
+
+TEST(api__table_of_another_rank_is_refused_and_holds_nothing) {
+    static const char header[] = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }";
+    char bytes[128 + 8];
+    memset(bytes, ' ', 128);
+    memset(bytes + 128, 0, 8);
+    memcpy(bytes, "\x93NUMPY\x01\x00\x76\x00", 10);
+    memcpy(bytes + 10, header, sizeof header - 1);
+    bytes[127] = '\n';
+    const char *path = test_path("cube.npy");
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(bytes, 1, sizeof bytes, file) == sizeof bytes && fclose(file) == 0);
+    jf_context *ctx = new_context();
+    jf_table t;
+    CHECK_STATUS(jf_table_read(ctx, &t, path), JF_ERROR_SHAPE);
+    CHECK_HAS(jf_context_error(ctx), "cube.npy: 3 dimensions, expected 2");
+    CHECK(t.values == NULL && t.rows == 0 && t.columns == 0);
+    jf_table_free(&t);
+    jf_context_free(ctx);
+}
+
+TEST(figure__refuses_models_of_something_else) {
+    jf_context *ctx = new_context();
+    jf_model_free(trained(ctx, tiny, test_path("run")));
+    const char *models[4] = {test_path("run"), test_path("run"), test_path("run"), test_path("run")};
+    static const char *const names[] = {"1", "C1", "4", "D1"};
+    for (int i = 0; i < 4; i++) {
+        jf_figure_options options = {.folder = test_path("figure"), .models = models, .model_count = 4};
+        CHECK_STATUS(jf_figure(ctx, names[i], &options), JF_ERROR_ARGUMENT);
+        CHECK_HAS(jf_context_error(ctx), "run: not a model for this figure");
+    }
+    CHECK_STATUS(jf_figure(ctx, "3", NULL), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "no folder was given");
+    jf_context_free(ctx);
+}

@@ -1,0 +1,154 @@
+/* What a judgement says: densities that are densities, levels of chance, and exact targets. */
+#include "test.h"
+
+#include "base/file.h"
+#include "judge/by_rule.h"
+#include "judge/judge.h"
+#include "judge/pictures.h"
+#include "train/train.h"
+
+static recipe *checked_recipe(jf_context *ctx, const char *content) {
+    recipe *r = NULL;
+    if (recipe_parse(ctx, &r, content, "test.recipe") != JF_OK || recipe_declare_all(r) != JF_OK ||
+        recipe_check(r) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", content, jf_context_error(ctx));
+    return r;
+}
+
+#define SMALL "[model]\nblocks = 1\ndepth = 1\nwidth = 6\noutput_gain = 0.3\n"
+
+/* A model as it starts, which keeps neither y nor volumes: nothing about it is by chance right. */
+static model *untrained(jf_context *ctx, const char *content, int dim_x, int dim_y) {
+    double mean[4] = {0}, deviation[4] = {1, 1, 1, 1};
+    model_units units = {.dim_x = dim_x, .dim_y = dim_y, .mean = mean, .deviation = deviation};
+    recipe *r = checked_recipe(ctx, content);
+    model *m = NULL;
+    CHECK_STATUS(model_create(ctx, &m, r, &units, "ref", 1, 3, NULL, 0), JF_OK);
+    recipe_free(r);
+    return m;
+}
+
+/* ---- densities ---- */
+
+TEST(density__of_a_joint_flow_integrates_to_one_at_every_y) {
+    enum { GRID = 80 };
+    const double reach = 8, cell = 4 * reach * reach / (GRID * GRID);
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = untrained(ctx, "[data]\nset = crescents\n" SMALL, 2, 1);
+    static double points[GRID * GRID * 3];
+    for (double y = -1; y <= 1; y += 2) {
+        for (int i = 0; i < GRID * GRID; i++) {
+            points[3 * i] = -reach + 2 * reach * (i % GRID + 0.5) / GRID;
+            points[3 * i + 1] = -reach + 2 * reach * (i / GRID + 0.5) / GRID;
+            points[3 * i + 2] = y;
+        }
+        densities d;
+        double sampler = 0, paper = 0, apart = 0;
+        CHECK_STATUS(densities_create(m, &d, GRID * GRID, points, 1), JF_OK);
+        for (int i = 0; i < GRID * GRID; i++) {
+            sampler += cell * exp(d.sampler[i]);
+            paper += cell * exp(d.paper[i]);
+            apart = fmax(apart, fabs(exp(d.sampler[i]) - exp(d.paper[i])));
+        }
+        CHECK(d.exact && d.lost == 0);
+        CHECK_NEAR(sampler, 1, 2e-3);
+        CHECK_NEAR(paper, 1, 2e-3);
+        CHECK(d.y_error > 0.1 && apart > 1e-3); /* they are two, where y' is not y */
+        densities_free(&d);
+    }
+    model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(density__of_a_plain_flow_integrates_to_one) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = untrained(ctx, "[data]\nset = ring\n[loss]\nobjective = plain\n" SMALL, 2, 0);
+    double integral = 0;
+    CHECK_STATUS(density_integral(m, 0, (const double[]){-10, -10}, (const double[]){10, 10}, &integral),
+                 JF_OK);
+    CHECK_NEAR(integral, 1, 1e-3);
+    model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(density__rows_whose_condition_was_not_found_are_counted) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = untrained(ctx, "[data]\nset = crescents\n" SMALL, 2, 1);
+    const double points[6] = {0.1, 0.2, 0.3, 1e308, -1e308, 1e308}; /* the second row overflows on the way */
+    densities d;
+    CHECK_STATUS(densities_create(m, &d, 2, points, 1), JF_OK);
+    CHECK(isfinite(d.sampler[0]) && isnan(d.sampler[1]) && d.lost == 1);
+    densities_free(&d);
+    model_free(m);
+    jf_context_free(ctx);
+}
+
+/* ---- chance and exact targets ---- */
+
+TEST(latent__levels_of_chance_are_those_of_kolmogorov) {
+    enum { POINTS = 10000, ELEMENTS = 784 };
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    double *state = calloc((size_t)POINTS * ELEMENTS, sizeof *state);
+    CHECK(state != NULL);
+    latent_fit f;
+    CHECK_STATUS(latent_fit_create(ctx, &f, state, POINTS, ELEMENTS, ELEMENTS), JF_OK);
+    CHECK_NEAR(f.chance_median, 0.0083, 5e-5);
+    CHECK_NEAR(f.chance_max, 0.0197, 5e-5); /* the worst of 784 */
+    CHECK_NEAR(f.max, 0.5, 1e-12);
+    latent_fit_free(&f);
+    free(state);
+    jf_context_free(ctx);
+}
+
+TEST(rule__radii_of_the_circle_are_quantiles_of_its_density) {
+    static const double probabilities[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
+    const double size = 0.7, lambda = 3; /* so soft that the cut at 0 matters */
+    enum { STEPS = 200000 };
+    for (int i = 0; i < 7; i++) {
+        double radius = circle_radius(probabilities[i], size, lambda), below = 0, all = 0,
+               width = 4.0 / STEPS;
+        for (int k = 0; k < STEPS;
+             k++) { /* the density of |x| is proportional to r exp(-lambda |r^2 - size^2|) */
+            double r = (k + 0.5) * width, p = width * r * exp(-lambda * fabs(r * r - size * size));
+            all += p;
+            if (r < radius) below += p;
+        }
+        CHECK_NEAR(below / all, probabilities[i], 1e-4);
+    }
+}
+
+/* ---- whole judgements ---- */
+
+TEST(judge__refuses_data_of_another_shape) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = untrained(ctx, "[data]\nset = crescents\n" SMALL, 3, 1);
+    judgement *j = NULL;
+    CHECK_STATUS(judge_run(m, &j, 100, 1), JF_ERROR_SHAPE);
+    CHECK_HAS(jf_context_error(ctx), "found 2 elements of x and 1 of y, expected 3 and 1");
+    CHECK(j == NULL);
+    model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(report__shows_no_picture_that_another_run_left) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = untrained(ctx, "[data]\nset = ring\n[loss]\nobjective = plain\n" SMALL, 2, 0);
+    judgement *j = NULL;
+    CHECK_STATUS(judge_run(m, &j, 200, 1), JF_OK);
+    CHECK_HAS(j->json.chars, "\"sampler_lost\": 0, ");
+    const char *stale = test_path("run/training.png");
+    CHECK_STATUS(file_make_folder(ctx, test_path("run")), JF_OK);
+    CHECK_STATUS(picture_latent(m, j, stale), JF_OK); /* any picture */
+    CHECK_STATUS(report_write(m, j, test_path("run")), JF_OK);
+    CHECK(!file_exists(stale)); /* there is no history to draw */
+    CHECK(file_exists(test_path("run/samples.png")) && file_exists(test_path("run/latent.png")));
+    judge_free(j);
+    model_free(m);
+    jf_context_free(ctx);
+}

@@ -1,0 +1,342 @@
+/* Runs that are stopped, killed or thrown back end as they would have, and batches hold what they should. */
+#include "test.h"
+
+#include "base/file.h"
+#include "train/checkpoint.h"
+#include "train/phases.h"
+
+#define TINY_MODEL "[model]\nblocks = 1\ndepth = 1\nwidth = 4\n"
+static const char tiny[] = "[data]\nset = crescents\n" TINY_MODEL
+                           "[train]\nbatch = 50\nbatches = 4\nprecondition = 2\nprecondition_batches = 4\n"
+                           "anneal = 3\nepochs = 4\nrate = 1e-2\nks_every = 0\ncheckpoint = 0\n";
+
+/* ---- a run ---- */
+
+typedef struct run run;
+struct run {
+    jf_context *ctx;
+    recipe *recipe;
+    dataset *data;
+    model *m;
+    volatile int stop;
+    void (*watch)(run *r, const train_progress *p); /* NULL, or called after every batch */
+    int done;                                       /* of the watcher */
+    train_progress last;                            /* as it was reported last */
+};
+
+static recipe *checked_recipe(jf_context *ctx, const char *content) {
+    recipe *r = NULL;
+    if (recipe_parse(ctx, &r, content, "test.recipe") != JF_OK || recipe_declare_all(r) != JF_OK ||
+        recipe_check(r) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", content, jf_context_error(ctx));
+    return r;
+}
+
+static run *run_open(const char *content) {
+    run *r = calloc(1, sizeof *r);
+    model_units units;
+    CHECK(r != NULL);
+    CHECK_STATUS(jf_context_create(&r->ctx), JF_OK);
+    r->recipe = checked_recipe(r->ctx, content);
+    if (dataset_open(r->ctx, &r->data, r->recipe) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
+    CHECK_STATUS(train_units(r->ctx, &units, r->data, r->recipe), JF_OK);
+    CHECK_STATUS(model_create(r->ctx, &r->m, r->recipe, &units, "cpu", 1, 5, NULL, 0), JF_OK);
+    units_free(&units);
+    return r;
+}
+
+static void run_close(run *r) {
+    model_free(r->m);
+    dataset_free(r->data);
+    recipe_free(r->recipe);
+    jf_context_free(r->ctx);
+    free(r);
+}
+
+static void on_progress(void *user, const train_progress *p) {
+    run *r = user;
+    r->last = *p;
+    if (r->watch) r->watch(r, p);
+}
+
+static jf_status run_train(run *r, const char *folder, int resume) {
+    train_options options = {
+        .folder = folder, .resume = resume, .stop = &r->stop, .progress = on_progress, .user = r};
+    r->stop = 0;
+    return train_run(r->m, r->data, &options);
+}
+
+static double *weights_of(const model *m) {
+    double *values = calloc(m->flow->params.total, sizeof *values);
+    CHECK(values != NULL);
+    m->d->kind->get(m->d, values, m->params, m->flow->params.total);
+    return values;
+}
+
+static int same_weights(const model *a, const model *b) {
+    double *v = weights_of(a), *w = weights_of(b);
+    int same = memcmp(v, w, a->flow->params.total * sizeof *v) == 0;
+    free(v), free(w);
+    return same;
+}
+
+/* history.csv without its last column, the seconds; yours to free */
+static char *history_of(jf_context *ctx, const char *folder) {
+    char *path = NULL, *bytes = NULL;
+    size_t size = 0, kept = 0;
+    CHECK_STATUS(file_join(ctx, &path, folder, "history.csv"), JF_OK);
+    CHECK_STATUS(file_read(ctx, &bytes, &size, path, 1 << 20), JF_OK);
+    for (char *line = bytes; *line;) {
+        size_t length = strcspn(line, "\n"), short_length = length;
+        while (short_length > 0 && line[short_length] != ',') short_length--;
+        memmove(bytes + kept, line, short_length);
+        kept += short_length;
+        bytes[kept++] = '\n';
+        line += length + (line[length] == '\n');
+    }
+    bytes[kept] = 0;
+    free(path);
+    return bytes;
+}
+
+static void check_same_end(run *a, const char *folder_a, run *b, const char *folder_b) {
+    char *history_a = history_of(a->ctx, folder_a), *history_b = history_of(b->ctx, folder_b);
+    CHECK_TEXT(history_b, history_a);
+    CHECK(same_weights(a->m, b->m));
+    free(history_a), free(history_b);
+}
+
+/* ---- resuming ---- */
+
+static void copy_file(jf_context *ctx, const char *from, const char *to) {
+    char *bytes = NULL;
+    size_t size = 0;
+    CHECK_STATUS(file_read(ctx, &bytes, &size, from, 1 << 24), JF_OK);
+    CHECK_STATUS(file_write(ctx, to, bytes, size), JF_OK);
+    free(bytes);
+}
+
+/* The folder as a process leaves it that is killed in the first batch of the anneal phase: its checkpoint is
+ * that of the last epoch of the phase before. */
+static void copy_at_anneal(run *r, const train_progress *p) {
+    if (r->done || strcmp(p->phase, "anneal") != 0) return;
+    r->done = 1;
+    CHECK_STATUS(file_make_folder(r->ctx, test_path("killed")), JF_OK);
+    copy_file(r->ctx, test_path("whole/checkpoint.safetensors"), test_path("killed/checkpoint.safetensors"));
+    copy_file(r->ctx, test_path("whole/history.csv"), test_path("killed/history.csv"));
+}
+
+TEST(train__killed_between_two_phases_resumes_to_the_same_end) {
+    run *whole = run_open(tiny), *killed = run_open(tiny);
+    whole->watch = copy_at_anneal;
+    CHECK_STATUS(run_train(whole, test_path("whole"), 0), JF_OK);
+    CHECK(whole->done);
+    CHECK_STATUS(run_train(killed, test_path("killed"), 1), JF_OK);
+    check_same_end(whole, test_path("whole"), killed, test_path("killed"));
+    run_close(whole);
+    run_close(killed);
+}
+
+/* One weight becomes NaN after batch 3 of epoch 2, once; before that the run may be stopped. */
+static void poison(run *r, const train_progress *p) {
+    const double bad = NAN;
+    if (r->done || strcmp(p->phase, "train") != 0 || p->epoch != 2) return;
+    if (p->batch == 3) {
+        r->m->d->kind->put(r->m->d, r->m->params, &bad, 1);
+        r->done = 1;
+    }
+}
+
+static void poison_or_stop(run *r, const train_progress *p) {
+    if (strcmp(p->phase, "train") == 0 && p->epoch == 2 && p->batch == 2) r->stop = 1;
+    poison(r, p);
+}
+
+TEST(train__rollback_after_resuming_goes_back_to_the_start_of_the_epoch) {
+    run *whole = run_open(tiny), *stopped = run_open(tiny), *resumed = run_open(tiny);
+    whole->watch = resumed->watch = poison;
+    stopped->watch = poison_or_stop;
+    CHECK_STATUS(run_train(whole, test_path("whole"), 0), JF_OK);
+    CHECK_STATUS(run_train(stopped, test_path("stopped"), 0), JF_STOPPED);
+    CHECK(stopped->last.epoch == 2 && stopped->last.batch == 2 && !stopped->done);
+    CHECK_STATUS(run_train(resumed, test_path("stopped"), 1), JF_OK);
+    CHECK(whole->done && resumed->done);
+    CHECK_NEAR(whole->last.rate, 0.5e-2, 1e-12); /* there was a rollback */
+    check_same_end(whole, test_path("whole"), resumed, test_path("stopped"));
+    run_close(whole);
+    run_close(stopped);
+    run_close(resumed);
+}
+
+/* Writes a checkpoint again with one number of its state changed. */
+static void change_state(jf_context *ctx, const char *path, size_t field, double value) {
+    static const char *const keys[] = {"jointflow.checkpoint", "recipe", "seed", "device"};
+    tensor_file *file = NULL;
+    tensor_note notes[4];
+    double state[64];
+    CHECK_STATUS(tensors_read(ctx, &file, path), JF_OK);
+    size_t count = tensors_count(file);
+    tensor *tensors = calloc(count, sizeof *tensors);
+    CHECK(tensors != NULL);
+    for (size_t i = 0; i < count; i++) {
+        tensors[i] = *tensors_at(file, i);
+        if (strcmp(tensors[i].name, "state") != 0) continue;
+        CHECK(tensor_elements(&tensors[i]) <= 64 && field < tensor_elements(&tensors[i]));
+        memcpy(state, tensors[i].data, tensor_elements(&tensors[i]) * sizeof *state);
+        state[field] = value;
+        tensors[i].data = state;
+    }
+    for (int i = 0; i < 4; i++) notes[i] = (tensor_note){keys[i], tensors_note(file, keys[i])};
+    CHECK_STATUS(tensors_write(ctx, path, tensors, count, notes, 4), JF_OK);
+    free(tensors);
+    tensors_free(file);
+}
+
+TEST(checkpoint__with_a_state_that_no_run_has_is_refused_and_named) {
+    static const struct {
+        size_t field;
+        double value;
+        const char *message;
+    } cases[] = {
+        {0, 99, "phase is 99"}, {0, -1, "phase is -1"}, {1, NAN, "epoch is"}, {2, -3, "batch is -3"}};
+    const char *path = test_path("run/checkpoint.safetensors");
+    run *r = run_open(tiny);
+    CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    for (int i = 0; i < 4; i++) {
+        copy_file(r->ctx, path, test_path("good"));
+        change_state(r->ctx, path, cases[i].field, cases[i].value);
+        CHECK_STATUS(run_train(r, test_path("run"), 1), JF_ERROR_FORMAT);
+        CHECK_HAS(jf_context_error(r->ctx), "checkpoint.safetensors: tensor \"state\"");
+        CHECK_HAS(jf_context_error(r->ctx), cases[i].message);
+        copy_file(r->ctx, test_path("good"), path);
+    }
+    CHECK_STATUS(run_train(r, test_path("run"), 1), JF_OK);
+    run_close(r);
+}
+
+/* ---- which weights are taken ---- */
+
+static void stop_in_anneal(run *r, const train_progress *p) {
+    if (strcmp(p->phase, "anneal") == 0 && p->epoch == 3) r->stop = 1;
+}
+
+/* Early in the phase the data are nearly N(0, 1) and their loss is smaller: that says nothing about the
+ * model. */
+TEST(train__stopped_in_the_anneal_phase_leaves_the_latest_weights) {
+    run *r = run_open(tiny);
+    tensor_file *file = NULL;
+    r->watch = stop_in_anneal;
+    CHECK_STATUS(run_train(r, test_path("run"), 0), JF_STOPPED);
+    CHECK_STATUS(tensors_read(r->ctx, &file, test_path("run/checkpoint.safetensors")), JF_OK);
+    const param *p = &r->m->flow->params.items[1];
+    const tensor *t = tensors_find(file, p->name), *best;
+    char name[64];
+    snprintf(name, sizeof name, "best.%s", p->name);
+    best = tensors_find(file, name);
+    double *weights = weights_of(r->m);
+    CHECK(t && best && memcmp(t->data, best->data, p->count * sizeof(float)) != 0);
+    for (size_t i = 0; i < p->count; i++) CHECK(weights[p->offset + i] == ((const float *)t->data)[i]);
+    free(weights);
+    tensors_free(file);
+    run_close(r);
+}
+
+/* A table of two columns whose row `odd` is beyond what a float holds. */
+static void write_table(const char *path, int rows, int odd) {
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    for (int i = 0; i < rows; i++)
+        fprintf(file, "%g,%g\n", i == odd ? 1e100 : sin(i), i == odd ? 1e100 : cos(1.7 * i));
+    CHECK(fclose(file) == 0);
+}
+
+static int has_huge(const dataset *d) {
+    for (long i = 0; i < d->held * d->dim_x; i++)
+        if (d->held_x[i] == 1e100) return 1;
+    return 0;
+}
+
+TEST(train__held_out_loss_that_is_no_number_is_never_the_best) {
+    char content[512];
+    run *r = NULL;
+    const char *path = test_path("t.csv");
+    snprintf(content, sizeof content,
+             "[data]\nset = table\nfile = %s\nx = 2\ny = 0\n[loss]\nobjective = plain\n" TINY_MODEL
+             "[train]\nbatch = 20\nprecondition = 0\nanneal = 0\nepochs = 9\npatience = 2\nks_every = 0\n",
+             path);
+    for (int odd = 0; odd < 60 && !r; odd++) { /* until the odd row is one of those held out */
+        write_table(path, 60, odd);
+        r = run_open(content);
+        if (has_huge(r->data)) continue;
+        run_close(r);
+        r = NULL;
+    }
+    CHECK(r != NULL);
+    CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
+    CHECK(r->last.epoch == 2); /* neither of them improved */
+    run_close(r);
+}
+
+/* ---- batches ---- */
+
+TEST(batches__of_a_file_hold_one_class_each_and_the_classes_alternate) {
+    enum { ROWS = 400, N = 10, BATCHES = 36 }; /* 0.9 of the rows, whole batches */
+    const char *path = test_path("t.csv");
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    for (int i = 0; i < ROWS; i++) fprintf(file, "%d,%g,%d\n", i, sin(i), i % 2);
+    CHECK(fclose(file) == 0);
+    char content[512];
+    snprintf(content, sizeof content,
+             "[data]\nset = table\nfile = %s\nx = 2\ny = 1\ndiscrete = yes\n" TINY_MODEL
+             "[train]\nbatch = %d\n",
+             path, N);
+    run *r = run_open(content);
+    const phase *last = &phases[phase_count - 1];
+    int batches = phase_batches(last, r->m, r->data), seen[ROWS] = {0}, classes[BATCHES], turns = 0;
+    CHECK(batches >= BATCHES - 2 && batches <= BATCHES);
+    for (int b = 0; b < batches; b++) {
+        double rows[N * 3], scratch[N * 3];
+        batch_make(r->m, r->data, &(batch_key){last, 1, 7, b}, N, scratch, rows);
+        units_unstandardise(&r->m->units, N, rows);
+        classes[b] = (int)lround(rows[2]);
+        for (int i = 0; i < N; i++) {
+            CHECK((int)lround(rows[3 * i + 2]) == classes[b]);
+            CHECK(seen[(int)lround(rows[3 * i])]++ == 0); /* no row twice in an epoch */
+        }
+        turns += b > 0 && classes[b] != classes[b - 1];
+    }
+    CHECK(turns > batches / 4);
+    run_close(r);
+}
+
+/* ---- recipes ---- */
+
+static jf_status try_recipe(jf_context *ctx, const char *content, const char *set_to) {
+    recipe *r = NULL;
+    CHECK_STATUS(recipe_parse(ctx, &r, content, "test.recipe"), JF_OK);
+    CHECK_STATUS(recipe_declare_all(r), JF_OK);
+    if (set_to) CHECK_STATUS(recipe_set(r, "loss.objective", set_to), JF_OK);
+    jf_status status = recipe_check(r);
+    recipe_free(r);
+    return status;
+}
+
+/* A model file holds the recipe as text: what is accepted with --set has to be accepted when it is read
+ * back. */
+TEST(recipe__data_belong_to_the_objectives_that_learn_from_them) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    const char *with_data = "[data]\nset = crescents\n", *without = "[loss]\nobjective = rule\n";
+    CHECK_STATUS(try_recipe(ctx, with_data, NULL), JF_OK);
+    CHECK_STATUS(try_recipe(ctx, with_data, "plain"), JF_OK);
+    CHECK_STATUS(try_recipe(ctx, with_data, "rule"), JF_ERROR_RECIPE);
+    CHECK_HAS(jf_context_error(ctx), "data.set: applies only where loss.objective = ");
+    CHECK_STATUS(try_recipe(ctx, without, NULL), JF_OK);
+    CHECK_STATUS(try_recipe(ctx, without, "plain"), JF_ERROR_RECIPE);
+    CHECK_HAS(jf_context_error(ctx), "data.set: missing");
+    CHECK_STATUS(try_recipe(ctx, "[data]\nset = ring\nradius = 2\n[loss]\nobjective = rule\n", "plain"),
+                 JF_OK);
+    jf_context_free(ctx);
+}
