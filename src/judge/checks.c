@@ -74,19 +74,21 @@ done:
     return status;
 }
 
+/* Over pairs of different rows: a row and itself, or its own sample at the same y, would bias the means. */
 static double mean_distance(const double *a, const double *b, size_t n, size_t dim) {
     double sum = 0;
     for (size_t i = 0; i < n; i++)
         for (size_t j = 0; j < n; j++) {
+            if (i == j) continue;
             double d2 = 0;
             for (size_t k = 0; k < dim; k++)
                 d2 += (a[i * dim + k] - b[j * dim + k]) * (a[i * dim + k] - b[j * dim + k]);
             sum += sqrt(d2);
         }
-    return sum / ((double)n * (double)n);
+    return sum / ((double)n * (double)(n - 1));
 }
 
-/* 2 E|a - b| - E|a - a'| - E|b - b'| >= 0, 0 where the distributions are equal. */
+/* 2 E|a - b| - E|a - a'| - E|b - b'|: 0 where the distributions are equal, up to chance of either sign. */
 jf_status energy_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance) {
     size_t dim = (size_t)m->flow->dim, rows = n < 2000 ? (size_t)n : 2000;
     double *samples;

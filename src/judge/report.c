@@ -149,7 +149,7 @@ static void numbers(page *p) {
                            {"round trip, data", v[4], "max |F^-1(F(x,y)) - (x,y)|"},
                            {"round trip, latent", v[5], "max |F(F^-1(z,y)) - (z,y)|"},
                            {"latent KS, worst", v[6], "Kolmogorov-Smirnov distance to N(0,1)"},
-                           {"energy distance", v[7], "between samples and data, 0 where they agree"}};
+                           {"energy distance", v[7], "between samples and data, about 0 where they agree"}};
         html_table(&p->html, rows, 8);
     }
     html_preformatted(&p->html, j->table.chars);

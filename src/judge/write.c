@@ -157,7 +157,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "latent KS, median", "%.4f", j->latent.median, "distance of each latent element to N(0,1)");
     row(t, "latent KS, worst", "%.4f", j->latent.max, "");
     row(t, "  by chance", "%.4f", j->latent.chance_max, "the worst that a perfect model would show");
-    row(t, "energy distance", "%.5f", j->energy, "between samples and data, 0 where they agree");
+    row(t, "energy distance", "%.5f", j->energy, "between samples and data, about 0 where they agree");
     if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
