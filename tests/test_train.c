@@ -340,3 +340,24 @@ TEST(recipe__data_belong_to_the_objectives_that_learn_from_them) {
                  JF_OK);
     jf_context_free(ctx);
 }
+
+/* The paper's models live on images scaled by 1 - alpha: users never see that. */
+TEST(train__noise_shrinks_the_data_and_the_units_undo_it) {
+    jf_context *ctx;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    double deviation[2][3];
+    for (int i = 0; i < 2; i++) {
+        recipe *r = checked_recipe(ctx, i ? "[data]\nset = crescents\n[train]\nnoise = 0.2\n"
+                                          : "[data]\nset = crescents\n");
+        dataset *data;
+        model_units units;
+        CHECK_STATUS(dataset_open(ctx, &data, r), JF_OK);
+        CHECK_STATUS(train_units(ctx, &units, data, r), JF_OK);
+        memcpy(deviation[i], units.deviation, sizeof deviation[i]);
+        units_free(&units);
+        dataset_free(data);
+        recipe_free(r);
+    }
+    for (int k = 0; k < 3; k++) CHECK_NEAR(deviation[1][k] * 0.8, deviation[0][k], 1e-12);
+    jf_context_free(ctx);
+}

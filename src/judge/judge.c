@@ -73,7 +73,7 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
             y = (row->label - u->mean[f->dim_x]) / u->deviation[f->dim_x];
             row->nll = units_log_volume(u) - mean_where(j, f->dim, f->dim_x, d->paper, y, 0);
             row->nll_sampler = units_log_volume(u) - mean_where(j, f->dim, f->dim_x, d->sampler, y, 0);
-            row->entropy = c < data->classes ? dataset_entropy(data, c) : NAN;
+            row->entropy = isnan(j->entropy) || c >= data->classes ? NAN : dataset_entropy(data, c);
         } else if (continuous) {
             double most[2] = {INFINITY, -INFINITY};
             for (long s = 0; s < j->points; s++) {
@@ -113,6 +113,12 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
         dataset_draw(data, (rng_key){seed, RNG_JUDGE, 0}, 0, (int)n, -1, drawn);
     for (size_t s = 0; s < n; s++) memcpy(j->data + s * dim, drawn + s * data_dim, sizeof(double) * dim);
     units_standardise(&m->units, (int)n, j->data);
+    double alpha = recipe_real(m->recipe, "train.noise");
+    for (size_t s = 0; alpha > 0 && s < n;
+         s++) { /* as it is used: x has the noise that was learned, y is clean */
+        rng r = rng_stream((rng_key){seed, RNG_NOISE, 0}, s);
+        for (int i = 0; i < f->dim_x; i++) j->data[s * dim + (size_t)i] += alpha * rng_normal(&r);
+    }
     memcpy(j->encoded, j->data, sizeof(double) * n * dim);
     JF_TRY_DONE(model_forward(m, (long)n, j->encoded, logdet));
     count_terms(j, m, (long)n, logdet);
@@ -129,7 +135,8 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
     j->log_dy = d.log_dy;
     j->lost = d.lost;
     j->exact = d.exact;
-    j->entropy = data->dim_y && !f->dim_y ? NAN : dataset_entropy(data, -1);
+    /* known of the data as they are, given y */
+    j->entropy = alpha > 0 || (data->dim_y && !f->dim_y) ? NAN : dataset_entropy(data, -1);
     JF_TRY_DONE(judge_classes(j, m, data, &d));
     JF_TRY_DONE(roundtrip_errors(m, (long)(n < 10000 ? n : 10000), j->data, seed, &j->roundtrip_data,
                                  &j->roundtrip_latent));

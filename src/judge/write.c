@@ -127,11 +127,14 @@ static void table_by_class(text *t, const judgement *j, const model *m) {
         const class_judgement *k = &j->by_class[c];
         char label[64];
         number_print(label, sizeof label, "%.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
-        if (m->units.classes)
-            text_add(t, "  %-16s %10.4f %10.4f %10.4f %10.4f\n", label, k->nll, k->entropy,
-                     k->nll - k->entropy, k->integral);
-        else
-            text_add(t, "  %-16s %10.4f\n", m->units.dim_y ? label : "all", k->integral);
+        text_add(t, "  %-16s", m->units.dim_y ? label : "all");
+        const double columns[] = {k->nll, k->entropy, k->nll - k->entropy, k->integral};
+        for (int i = m->units.classes ? 0 : 3; i < 4; i++)
+            if (isfinite(columns[i]))
+                text_add(t, " %10.4f", columns[i]);
+            else
+                text_add(t, " %10s", "-");
+        text_add(t, "\n");
     }
 }
 

@@ -394,5 +394,9 @@ jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, co
                            "%s: data set \"%s\" has no condition y: set loss.objective = plain",
                            recipe_name(r), data->kind->name);
     }
-    return units_copy(ctx, out, &u);
+    JF_TRY(units_copy(ctx, out, &u));
+    /* The model lives on data that the noise has shrunk by 1 - alpha: users' values go in and come out by that. */
+    for (int i = 0; !by_rule && i < u.dim_x + u.dim_y; i++)
+        out->deviation[i] /= 1 - recipe_real(r, "train.noise");
+    return JF_OK;
 }
