@@ -23,7 +23,7 @@ static int judge(const call *c) {
 
 static const option options[] = {
     {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "one JSON object instead of a table"},
-    {"points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with"},
+    OPTION_POINTS,
     OPTION_SEED,
     OPTION_THREADS,
     OPTION_DEVICE,

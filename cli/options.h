@@ -33,6 +33,8 @@ typedef struct option {
     { "threads", 0, OPTION_WHOLE, "N", "0", 0, 1024, "threads; 0: all processors" }
 #define OPTION_DEVICE                                                                                        \
     { "device", 0, OPTION_TEXT, "NAME", "cpu", 0, 0, "what to compute on; jointflow version lists them" }
+#define OPTION_POINTS                                                                                        \
+    { "points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with" }
 #define OPTION_STANDARDISED                                                                                  \
     {                                                                                                        \
         "standardised", 0, OPTION_FLAG, NULL, NULL, 0, 0,                                                    \

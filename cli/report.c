@@ -31,7 +31,7 @@ static int report(const call *c) {
 
 static const option options[] = {
     {"output", 'o', OPTION_TEXT, "FOLDER", NULL, 0, 0, "where to, by default the run folder"},
-    {"points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with"},
+    OPTION_POINTS,
     OPTION_SEED,
     OPTION_THREADS,
     OPTION_DEVICE,

@@ -45,6 +45,7 @@ static void coupling_free(transform *t, device *d) {
 
 static size_t coupling_workspace(const transform *t, int n) {
     const coupling *c = t->own;
+    if (c->whole) return 0; /* the device has its own */
     return (size_t)n * (size_t)(2 * c->k + 4 * c->m + 2 * c->na) + c->net->kind->workspace(c->net, n);
 }
 

@@ -11,7 +11,9 @@
 #define NEWTON_STEPS     12
 #define NEWTON_TOLERANCE 2e-5
 
-double log_abs_det(double *a, int n) {
+/* Gaussian elimination of a (n, n) with pivots, in place, and of the right side r (n), which may be NULL.
+ * Returns log|det a|; -INFINITY where a pivot is 0, and stops there. */
+static double eliminate(double *a, double *r, int n) {
     double sum = 0;
     for (int k = 0; k < n; k++) {
         int best = k;
@@ -23,35 +25,28 @@ double log_abs_det(double *a, int n) {
             a[k * n + j] = a[best * n + j];
             a[best * n + j] = t;
         }
+        if (r) {
+            double t = r[k];
+            r[k] = r[best];
+            r[best] = t;
+        }
         sum += log(fabs(a[k * n + k]));
         for (int i = k + 1; i < n; i++) {
             double f = a[i * n + k] / a[k * n + k];
             for (int j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j];
+            if (r) r[i] -= f * r[k];
         }
     }
     return sum;
 }
 
-/* Solves a (n, n) t = r by elimination with pivots; both are overwritten, r with t. */
+double log_abs_det(double *a, int n) {
+    return eliminate(a, NULL, n);
+}
+
+/* Solves a (n, n) t = r; both are overwritten, r with t, which is not finite where a is singular. */
 static void solve(double *a, double *r, int n) {
-    for (int k = 0; k < n; k++) {
-        int best = k;
-        for (int i = k + 1; i < n; i++)
-            if (fabs(a[i * n + k]) > fabs(a[best * n + k])) best = i;
-        for (int j = 0; best != k && j < n; j++) {
-            double t = a[k * n + j];
-            a[k * n + j] = a[best * n + j];
-            a[best * n + j] = t;
-        }
-        double t = r[k];
-        r[k] = r[best];
-        r[best] = t;
-        for (int i = k + 1; i < n; i++) {
-            double f = a[i * n + k] / a[k * n + k];
-            for (int j = k; j < n; j++) a[i * n + j] -= f * a[k * n + j];
-            r[i] -= f * r[k];
-        }
-    }
+    eliminate(a, r, n);
     for (int k = n - 1; k >= 0; k--) {
         for (int j = k + 1; j < n; j++) r[k] -= a[k * n + j] * r[j];
         r[k] /= a[k * n + k];

@@ -53,8 +53,8 @@ typedef struct resnext {
 
 /* ---- making one ---- */
 
-static jf_status add_conv(const net *t, param_list *params, conv *c, const char *prefix, const char *name,
-                          conv_shape s, double gain) {
+static jf_status add_conv(param_list *params, conv *c, const char *prefix, const char *name, conv_shape s,
+                          double gain) {
     char full[48];
     if (s.y_channels == 0) s.y_channels = s.out;
     c->shape = s;
@@ -62,7 +62,6 @@ static jf_status add_conv(const net *t, param_list *params, conv *c, const char 
     snprintf(full, sizeof full, "%s.%s.w", prefix, name);
     JF_TRY(params_add_groups(params, &c->w, full, 4, size, gain, s.groups));
     snprintf(full, sizeof full, "%s.%s.b", prefix, name);
-    (void)t;
     return params_add(params, &c->b, full, 1, size + 3, INIT_CONSTANT, 0);
 }
 
@@ -87,7 +86,7 @@ static jf_status add_residual(const net *t, const recipe *r, param_list *params,
     int K = own->K;
     conv_shape one = {own->h, own->w, K, K, 1, 1, 1, 0, 0};
     JF_TRY(add_norm(t, r, params, &b->n0, prefix, "n0", K));
-    JF_TRY(add_conv(t, params, &b->c0, prefix, "c0", one, gain));
+    JF_TRY(add_conv(params, &b->c0, prefix, "c0", one, gain));
     JF_TRY(add_norm(t, r, params, &b->n1, prefix, "n1", K));
     int offset = 0;
     for (int i = 0; i < own->branches; i++) {
@@ -95,12 +94,12 @@ static jf_status add_residual(const net *t, const recipe *r, param_list *params,
         char name[8];
         snprintf(name, sizeof name, "d%d", d);
         conv_shape s = {own->h, own->w, K, K / d, 3, d, cardinality / d, own->concat, offset};
-        JF_TRY(add_conv(t, params, &b->branch[i], prefix, name, s, gain));
+        JF_TRY(add_conv(params, &b->branch[i], prefix, name, s, gain));
         offset += K / d;
     }
     JF_TRY(add_norm(t, r, params, &b->n2, prefix, "n2", own->concat));
     one.in = own->concat;
-    return add_conv(t, params, &b->c1, prefix, "c1", one, gain);
+    return add_conv(params, &b->c1, prefix, "c1", one, gain);
 }
 
 /* Entry `index` of a list of numbers, the last where it is shorter. */
@@ -153,14 +152,14 @@ static jf_status resnext_create(net *t, const recipe *r, param_list *params, con
         snprintf(at, sizeof at, "%s.%c", prefix, 'A' + k);
         JF_TRY(MEM_NEW(t->ctx, &own->blocks[k], (size_t)own->depth));
         conv_shape in = {own->h, own->w, t->in.c, own->K, 3, 1, 1, 0, 0};
-        JF_TRY(add_conv(t, params, &own->in[k], at, "in", in, gain));
+        JF_TRY(add_conv(params, &own->in[k], at, "in", in, gain));
         for (int i = 0; i < own->depth; i++) {
             snprintf(name, sizeof name, "%.32s.r%d", at, i);
             JF_TRY(add_residual(t, r, params, &own->blocks[k][i], name, cardinality, gain));
         }
         JF_TRY(add_norm(t, r, params, &own->last[k], at, "n", own->K));
         conv_shape out = {own->h, own->w, own->K, outs[k], 3, 1, 1, 0, 0};
-        JF_TRY(add_conv(t, params, &own->out[k], at, "out", out, gain));
+        JF_TRY(add_conv(params, &own->out[k], at, "out", out, gain));
     }
     return JF_OK;
 }
