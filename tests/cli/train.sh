@@ -133,7 +133,8 @@ case_begin train__on_a_terminal_rewrites_one_line
 command -v script > /dev/null || skip "script is not installed"
 run script -qec "jointflow train $TINY -o run --set train.epochs=50 --set train.patience=0 --no-report" /dev/null
 expect_status 0
-expect grep -q "$(printf '\rtrain [0-9]*/50 ')" "$work/stdout"
+# A fast machine may come to "train" only with the last line, which clears what stood there.
+expect grep -qE "$(printf '\r(\033\[K)?train [0-9]*/50 ')" "$work/stdout"
 expect test "$(wc -l < "$work/stdout")" -lt 10
 
 case_begin bench__json_has_its_keys
