@@ -40,6 +40,13 @@ static inline rng_key data_key(uint32_t epoch) {
     return (rng_key){.seed = 11, .purpose = RNG_TEST, .epoch = epoch};
 }
 
+/* One row of a file set, x and then y, as it is stored. */
+static inline const double *data_row(const dataset *d, long row, double *xy) {
+    rng stream = rng_stream(data_key(0), 0);
+    d->kind->fetch(d, row, &stream, xy, xy + d->dim_x);
+    return xy;
+}
+
 /* n points of a class (-1: all), yours to free */
 static inline double *data_points(const dataset *d, int n, int class_index) {
     double *xy = calloc((size_t)n * (size_t)dataset_dim(d), sizeof *xy);

@@ -40,8 +40,11 @@ TEST(table__columns_become_x_and_y_with_their_names) {
     data_fixture f = data_open(keys_for("t.csv", "a,b,c,d\n1,2,3,4\n5,6,8,8\n9,1,1,8\n", "x = 2\ny = 1"));
     CHECK(f.set->dim_x == 2 && f.set->dim_y == 1 && f.set->classes == 0 && f.set->rows == 3);
     static const double x[] = {1, 2, 5, 6, 9, 1}, y[] = {3, 8, 1};
-    for (int i = 0; i < 6; i++) CHECK(f.set->row_x[i] == x[i]);
-    for (int i = 0; i < 3; i++) CHECK(f.set->row_y[i] == y[i]);
+    double row[3];
+    for (int i = 0; i < 3; i++) {
+        data_row(f.set, i, row);
+        CHECK(row[0] == x[2 * i] && row[1] == x[2 * i + 1] && row[2] == y[i]);
+    }
     CHECK_TEXT(f.set->x_names[1], "b");
     CHECK_TEXT(f.set->y_names[0], "c");
     CHECK_NEAR(f.set->mean[0], 5, 1e-14);
@@ -74,8 +77,12 @@ TEST(table__npy_gives_the_same_as_csv) {
     data_fixture binary = data_open(keys);
     data_fixture plain = data_open(keys_for("t.csv", "1,2\n3,5\n7,4\n", "x = 1\ny = 1"));
     CHECK(binary.set->rows == 3);
-    for (int i = 0; i < 3; i++) CHECK(binary.set->row_x[i] == plain.set->row_x[i]);
-    for (int i = 0; i < 3; i++) CHECK(binary.set->row_y[i] == plain.set->row_y[i]);
+    for (int i = 0; i < 3; i++) {
+        double a[2], b[2];
+        data_row(binary.set, i, a);
+        data_row(plain.set, i, b);
+        CHECK(a[0] == b[0] && a[1] == b[1]);
+    }
     CHECK(binary.set->deviation[1] == plain.set->deviation[1]);
     data_close(&binary);
     data_close(&plain);
@@ -241,7 +248,9 @@ TEST(table__held_out_rows_are_apart_from_those_to_train_on_and_always_the_same) 
     for (int i = 0; i < 25; i++) seen[(int)xy[3 * i]]++;
     for (int i = 0; i < 100; i++) CHECK(seen[i] == 1);
     data_fixture again = data_open(squares(100, "x = 2\ny = 1\nvalidation = 0.25"));
-    CHECK(memcmp(f.set->held_x, again.set->held_x, sizeof(double) * 50) == 0);
+    double twice[3 * 25];
+    dataset_held_out(again.set, 0, 25, twice);
+    CHECK(memcmp(xy, twice, sizeof twice) == 0);
     data_close(&f);
     data_close(&again);
 }

@@ -14,6 +14,7 @@ typedef enum rng_purpose {
     RNG_SAMPLE,   /* latent points for users */
     RNG_JUDGE,    /* evaluation points */
     RNG_TEST,
+    RNG_ROW, /* what data sets add to their rows */
 } rng_purpose;
 
 typedef struct rng_key {

@@ -45,33 +45,27 @@ static const dataset_kind *find_kind(const recipe *r) {
     return NULL;
 }
 
-static int class_of(const dataset *d, double y) {
-    for (int k = 0; k < d->classes; k++) {
-        if (d->label[k] == y) return k;
-    }
-    return -1;
-}
-
 /* Sorts the rows of a file set by class, in file order within a class (a counting sort). */
 static jf_status list_class_rows(dataset *d) {
     JF_TRY(MEM_NEW(d->ctx, &d->class_rows, (size_t)d->rows));
     for (long row = 0; row < d->rows; row++) {
-        int k = class_of(d, d->row_y[row]);
-        if (k < 0) {
-            return jf_fail(d->ctx, JF_ERROR_DATA,
-                           "data set \"%s\", row %ld: y is %g, which is none of the %d labels", d->kind->name,
-                           row + 1, d->row_y[row], d->classes);
-        }
-        d->class_start[k + 1]++;
+        d->class_start[d->kind->row_class(d, row) + 1]++;
     }
     for (int k = 0; k < d->classes; k++) d->class_start[k + 1] += d->class_start[k];
     long next[DATASET_MAX_CLASSES];
     memcpy(next, d->class_start, sizeof next);
-    for (long row = 0; row < d->rows; row++) d->class_rows[next[class_of(d, d->row_y[row])]++] = row;
+    for (long row = 0; row < d->rows; row++) d->class_rows[next[d->kind->row_class(d, row)]++] = row;
     return JF_OK;
 }
 
 /* ---- standardisation ---- */
+
+jf_status dataset_set_units(dataset *d) {
+    JF_TRY(MEM_NEW(d->ctx, &d->mean, (size_t)dataset_dim(d)));
+    JF_TRY(MEM_NEW(d->ctx, &d->deviation, (size_t)dataset_dim(d)));
+    for (int i = 0; i < dataset_dim(d); i++) d->deviation[i] = 1;
+    return JF_OK;
+}
 
 /* Mean and deviation of one column of n points, in two passes: a large offset costs no digits, and the
  * running mean of a constant is that constant, so that its deviation is exactly 0. */
@@ -82,7 +76,7 @@ static jf_status measure_column(dataset *d, int column, const double *values, lo
     double deviation = sqrt(square / (double)n);
     if (!(deviation > 0) || !isfinite(deviation)) {
         int is_x = column < d->dim_x, place = is_x ? column : column - d->dim_x;
-        const char *name = is_x ? d->x_names[place] : d->y_names[place];
+        const char *name = place >= DATASET_MAX_NAMES ? NULL : is_x ? d->x_names[place] : d->y_names[place];
         return jf_fail(
             d->ctx, JF_ERROR_DATA,
             "data set \"%s\", element %d of %s%s%s%s: the deviation is %g over %ld points (the first is %g), "
@@ -95,11 +89,24 @@ static jf_status measure_column(dataset *d, int column, const double *values, lo
     return JF_OK;
 }
 
+static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, double *xy) {
+    rng stream = rng_stream(key, sample);
+    d->kind->fetch(d, row, &stream, xy, xy + d->dim_x);
+    for (int i = 0; d->classes > 0 && i < d->dim_y; i++)
+        xy[d->dim_x + i] = d->label[d->kind->row_class(d, row)];
+}
+
 static jf_status measure_rows(dataset *d) {
-    for (int i = 0; i < d->dim_x; i++) JF_TRY(measure_column(d, i, d->row_x + i, d->rows, d->dim_x));
-    for (int i = 0; i < d->dim_y; i++)
-        JF_TRY(measure_column(d, d->dim_x + i, d->row_y + i, d->rows, d->dim_y));
-    return JF_OK;
+    int dim = dataset_dim(d);
+    double *points;
+    JF_TRY(MEM_NEW(d->ctx, &points, (size_t)d->rows * (size_t)dim));
+    for (long row = 0; row < d->rows; row++)
+        fetch_row(d, row, (rng_key){.seed = MEASURE_SEED, .purpose = RNG_ROW}, (uint64_t)row,
+                  points + row * dim);
+    jf_status status = JF_OK;
+    for (int i = 0; i < dim && status == JF_OK; i++) status = measure_column(d, i, points + i, d->rows, dim);
+    free(points);
+    return status;
 }
 
 /* Labels of equally likely classes need no measuring: two of them become exactly -1 and +1. */
@@ -148,12 +155,13 @@ static void draw_generated(const dataset *d, rng_key key, uint64_t first, int n,
         int k = class_index;
         if (k < 0) k = d->classes > 0 ? (int)rng_below(&stream, (uint32_t)d->classes) : 0;
         d->kind->draw(d, &stream, k, xy, xy + d->dim_x);
-        if (d->classes > 0) xy[d->dim_x] = d->label[k];
+        for (int j = 0; d->classes > 0 && j < d->dim_y; j++) xy[d->dim_x + j] = d->label[k];
     }
 }
 
 static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
     int dim = dataset_dim(d), by_class = d->classes > 0 && class_index >= 0;
+    rng_key row_key = {key.seed, RNG_ROW, key.epoch};
     const long *rows = by_class ? d->class_rows + d->class_start[class_index] : NULL;
     uint64_t size =
         (uint64_t)(by_class ? d->class_start[class_index + 1] - d->class_start[class_index] : d->rows);
@@ -167,17 +175,15 @@ static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int 
         }
         uint64_t place = permutation_at(&order, sample % size);
         long row = rows ? rows[place] : (long)place;
-        memcpy(xy, d->row_x + row * d->dim_x, (size_t)d->dim_x * sizeof *xy);
-        if (d->dim_y > 0) memcpy(xy + d->dim_x, d->row_y + row * d->dim_y, (size_t)d->dim_y * sizeof *xy);
+        fetch_row(d, row, row_key, sample, xy);
     }
 }
 
 void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) {
-    size_t dim_x = (size_t)d->dim_x, dim_y = (size_t)d->dim_y;
-    for (int i = 0; i < n; i++, xy += dim_x + dim_y) {
-        size_t row = (size_t)((first + (uint64_t)i) % (uint64_t)d->held);
-        memcpy(xy, d->held_x + row * dim_x, dim_x * sizeof *xy);
-        if (dim_y > 0) memcpy(xy + dim_x, d->held_y + row * dim_y, dim_y * sizeof *xy);
+    int dim = dataset_dim(d);
+    for (int i = 0; i < n; i++, xy += dim) {
+        uint64_t row = (first + (uint64_t)i) % (uint64_t)d->held;
+        fetch_row(d, d->rows + (long)row, (rng_key){.seed = MEASURE_SEED, .purpose = RNG_ROW}, row, xy);
     }
 }
 
@@ -201,9 +207,10 @@ double dataset_entropy(const dataset *d, int class_index) {
 
 static jf_status fill_in(dataset *d, const recipe *r) {
     JF_TRY(d->kind->open(d, r));
-    if (d->rows == 0) return measure_generated(d);
-    JF_TRY(measure_rows(d));
-    return d->classes > 0 ? list_class_rows(d) : JF_OK;
+    if (d->rows > 0 && d->classes > 0) JF_TRY(list_class_rows(d));
+    if (d->mean) return JF_OK;
+    JF_TRY(dataset_set_units(d));
+    return d->rows > 0 ? measure_rows(d) : measure_generated(d);
 }
 
 jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r) {
@@ -227,5 +234,7 @@ void dataset_free(dataset *d) {
     if (!d) return;
     if (d->kind->close) d->kind->close(d);
     free(d->class_rows);
+    free(d->mean);
+    free(d->deviation);
     free(d);
 }

@@ -5,11 +5,12 @@
 #ifndef JF_DATA_DATASET_H
 #define JF_DATA_DATASET_H
 
+#include "base/image_size.h"
 #include "base/random.h"
 #include "io/recipe.h"
 
 #define DATASET_MAX_CLASSES 64
-#define DATASET_MAX_DIM     64 /* dim_x + dim_y */
+#define DATASET_MAX_NAMES   64 /* elements of x, and of y, that can have a name */
 /* The epoch of RNG_DATA on which the standardisation of generated sets is measured: not one of training. */
 #define DATASET_MEASURE_EPOCH UINT32_MAX
 
@@ -24,6 +25,11 @@ typedef struct dataset_kind {
     /* Generated sets: one fresh point of class `class_index` (0 where there are no classes). x and y are
      * apart; y may be left alone where there are classes. NULL: a file set. */
     void (*draw)(const dataset *d, rng *stream, int class_index, double *x, double *y);
+    /* File sets: row 0 .. rows - 1 of those to train on, and from `rows` on those held out. The stream is for sets that
+     * add something random to a row; y may be left alone where there are classes. NULL: a generated set. */
+    void (*fetch)(const dataset *d, long row, rng *stream, double *x, double *y);
+    /* File sets with classes: the class of a row. */
+    int (*row_class)(const dataset *d, long row);
     /* Exact H(x | y) in nats, in the data's units, of one class (0 where there are no classes). NAN: unknown.
      * NULL: always unknown. */
     double (*entropy)(const dataset *d, int class_index);
@@ -33,17 +39,17 @@ struct dataset {
     jf_context *ctx;
     const dataset_kind *kind;
     int dim_x, dim_y;
-    int classes; /* > 0: y is one of so many labels, dim_y == 1; 0: y is continuous or absent */
+    image_size image; /* image.h > 0: x and y are images; dim_x and dim_y follow from it */
+    int classes; /* > 0: y is one of so many labels (all elements of y alike); 0: y is continuous or absent */
     double label[DATASET_MAX_CLASSES];           /* y of each class */
     const char *class_name[DATASET_MAX_CLASSES]; /* may be NULL */
     long rows;                                   /* file sets: number of rows; 0: generated */
-    const double *row_x, *row_y;                 /* file sets: (rows, dim_x), (rows, dim_y) */
     long held;                                   /* file sets: further rows, held out from training */
-    const double *held_x, *held_y;               /* (held, dim_x), (held, dim_y) */
-    const char *x_names[DATASET_MAX_DIM], *y_names[DATASET_MAX_DIM]; /* axis names; may be NULL */
+    const char *x_names[DATASET_MAX_NAMES], *y_names[DATASET_MAX_NAMES]; /* axis names; may be NULL */
+    /* (dim_x + dim_y) standardisation, to be freed with the set; measured element by element where open leaves it NULL */
+    double *mean, *deviation;
     void *own;
     /* The rest is filled in by dataset_open. */
-    double mean[DATASET_MAX_DIM], deviation[DATASET_MAX_DIM]; /* (dim_x + dim_y): standardisation */
     long *class_rows; /* file sets with classes: (rows), the rows of class 0, then those of class 1, ... */
     long class_start[DATASET_MAX_CLASSES + 1]; /* where each class begins in class_rows */
 };
@@ -67,8 +73,11 @@ int dataset_dim(const dataset *d); /* dim_x + dim_y */
  * - File sets: each run of `rows` samples (of as many as the class has rows) holds every row once, shuffled
  *   by the key and anew for every run. */
 void dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy);
-/* The same of the held-out rows first .. first+n-1, in their order; beyond the last it starts again. */
+/* The same of the held-out rows first .. first+n-1, in their order; beyond the last it starts again. What a set adds
+ * at random is the same at every call. */
 void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy);
+/* For kinds: room for mean (0) and deviation (1), to be filled in. */
+jf_status dataset_set_units(dataset *d);
 void dataset_standardise(const dataset *d, int n, double *xy);   /* to the model's units, in place */
 void dataset_unstandardise(const dataset *d, int n, double *xy); /* back */
 /* Sum of log deviation over x: nats in the data's units = nats in the model's units + this. */

@@ -7,11 +7,8 @@
 #ifndef JF_FLOW_IMAGE_H
 #define JF_FLOW_IMAGE_H
 
+#include "base/image_size.h"
 #include "flow/transform.h"
-
-typedef struct image_size {
-    int h, w, x_channels, y_channels;
-} image_size;
 
 jf_status image_declare(recipe *r); /* model.squeeze */
 /* `*out` (count), in the order of the flow; free with image_specs_free. Refuses sizes that cannot be halved. */

@@ -16,8 +16,8 @@
 static const recipe_key keys[] = {
     {"data", "file", KEY_TEXT, NULL, 0, 0, NULL,
      "The table, a .csv or .npy file with one pair (x, y) a row."},
-    {"data", "x", KEY_INT, NULL, 1, DATASET_MAX_DIM, NULL, "How many of the leading columns are x."},
-    {"data", "y", KEY_INT, NULL, 0, DATASET_MAX_DIM - 1, NULL, "How many of the columns after x are y."},
+    {"data", "x", KEY_INT, NULL, 1, DATASET_MAX_NAMES, NULL, "How many of the leading columns are x."},
+    {"data", "y", KEY_INT, NULL, 0, DATASET_MAX_NAMES - 1, NULL, "How many of the columns after x are y."},
     {"data", "discrete", KEY_BOOL, "no", 0, 0, NULL, "The values of y are classes; y is then one column."},
     {"data", "validation", KEY_REAL, "0.1", 0, 0.9, NULL,
      "Share of the rows that is held out: training stops by their loss, and the model is judged on them."},
@@ -28,7 +28,7 @@ static const recipe_key keys[] = {
 
 typedef struct table {
     double *x, *y; /* (rows, dim_x), (rows, dim_y): those to train on first, then those held out */
-    char *names[DATASET_MAX_DIM];
+    char *names[DATASET_MAX_NAMES];
     char class_text[DATASET_MAX_CLASSES][32];
 } table;
 
@@ -96,9 +96,9 @@ static const char *column_text(const sheet *s, size_t column, char *out, size_t 
 
 static jf_status check_sizes(const dataset *d, const sheet *s, const recipe *r) {
     int used = d->dim_x + d->dim_y;
-    if (used > DATASET_MAX_DIM) {
+    if (used > DATASET_MAX_NAMES) {
         return recipe_fail(r, "data.y", "x and y have %d columns together, expected at most %d", used,
-                           DATASET_MAX_DIM);
+                           DATASET_MAX_NAMES);
     }
     if (recipe_bool(r, "data.discrete") && d->dim_y != 1) {
         return recipe_fail(
@@ -153,10 +153,6 @@ static jf_status keep(dataset *d, const sheet *s, double validation) {
     JF_TRY(MEM_NEW(d->ctx, &own->y, s->rows * ny + 1)); /* never of size 0 */
     d->held = (long)(validation * (double)s->rows);
     d->rows = (long)s->rows - d->held;
-    d->row_x = own->x;
-    d->row_y = own->y;
-    d->held_x = own->x + (size_t)d->rows * nx;
-    d->held_y = own->y + (size_t)d->rows * ny;
     permutation places = permutation_create((rng_key){SPLIT_SEED, RNG_SHUFFLE, 0}, 0, s->rows);
     size_t trained = 0, held = (size_t)d->rows;
     for (size_t row = 0; row < s->rows; row++)
@@ -221,12 +217,27 @@ done:
     return status;
 }
 
+static void table_fetch(const dataset *d, long row, rng *stream, double *x, double *y) {
+    (void)stream;
+    const table *own = d->own;
+    size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
+    memcpy(x, own->x + (size_t)row * nx, nx * sizeof *x);
+    if (ny > 0) memcpy(y, own->y + (size_t)row * ny, ny * sizeof *y);
+}
+
+static int table_row_class(const dataset *d, long row) {
+    const table *own = d->own;
+    int k = 0;
+    while (d->label[k] != own->y[row]) k++; /* find_classes has met them all */
+    return k;
+}
+
 static void table_close(dataset *d) {
     table *own = d->own;
     if (!own) return;
     free(own->x);
     free(own->y);
-    for (int i = 0; i < DATASET_MAX_DIM; i++) free(own->names[i]);
+    for (int i = 0; i < DATASET_MAX_NAMES; i++) free(own->names[i]);
     free(own);
 }
 
@@ -236,4 +247,6 @@ const dataset_kind dataset_table = {
     .keys = keys,
     .open = table_open,
     .close = table_close,
+    .fetch = table_fetch,
+    .row_class = table_row_class,
 };
