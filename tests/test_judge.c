@@ -23,7 +23,7 @@ static model *untrained(jf_context *ctx, const char *content, int dim_x, int dim
     model_units units = {.dim_x = dim_x, .dim_y = dim_y, .mean = mean, .deviation = deviation};
     recipe *r = checked_recipe(ctx, content);
     model *m = NULL;
-    CHECK_STATUS(model_create(ctx, &m, r, &units, "ref", 1, 3, NULL, 0), JF_OK);
+    CHECK_STATUS(model_create(ctx, &m, r, &units, "ref", 1, &(model_origin){.seed = 3}), JF_OK);
     recipe_free(r);
     return m;
 }

@@ -96,7 +96,7 @@ static model *model_new(jf_context *ctx, const char *device_name, const char *co
     model_units units = units_of(mean, deviation);
     recipe *r = recipe_of(ctx, content);
     model *m = NULL;
-    if (model_create(ctx, &m, r, &units, device_name, 2, 41, NULL, 0) != JF_OK)
+    if (model_create(ctx, &m, r, &units, device_name, 2, &(model_origin){.seed = 41}) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     CHECK_STATUS(model_set_trained(m, "three epochs, \"well\""), JF_OK);
     recipe_free(r);
@@ -294,8 +294,8 @@ static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
 
 TEST(model_file__what_does_not_fit_is_refused_and_named) {
     static const change changes[] = {
-        {.note = "jointflow.format", .value = "2", .message = {"format 2", "reads up to 1"}},
-        {.note = "jointflow.format", .value = "x", .message = {"format x", "reads up to 1"}},
+        {.note = "jointflow.format", .value = "3", .message = {"format 3", "reads up to 2"}},
+        {.note = "jointflow.format", .value = "x", .message = {"format x", "reads up to 2"}},
         {.note = "jointflow.format", .message = {"not a jointflow model", "\"jointflow.format\" is missing"}},
         {.note = "recipe", .message = {"\"recipe\" is missing", ""}},
         {.note = "recipe", .value = "[model]\ndepht = 2\n", .message = {"depht", ""}},
@@ -340,7 +340,7 @@ TEST(model_file__labels_of_anything_but_one_number_are_refused) {
     recipe *r = recipe_of(ctx, "[loss]\nobjective = plain\n[model]\nblocks = 1\ndepth = 1\nwidth = 2\n");
     model *m = NULL, *loaded = NULL;
     const char *path = test_path("labels.safetensors");
-    CHECK_STATUS(model_create(ctx, &m, r, &units, "ref", 1, 1, NULL, 0), JF_OK);
+    CHECK_STATUS(model_create(ctx, &m, r, &units, "ref", 1, &(model_origin){.seed = 1}), JF_OK);
     CHECK_STATUS(model_save(m, path), JF_OK);
     CHECK_STATUS(model_load(ctx, &loaded, path, "ref", 1, model_declare), JF_ERROR_FORMAT);
     CHECK_HAS(jf_context_error(ctx), "units.labels of a y with 0 elements, expected 1");
@@ -387,7 +387,7 @@ TEST(model__objectives_refuse_shapes_they_cannot_train) {
         recipe *r = recipe_of(ctx, content);
         model_units u = {.dim_x = cases[i].dim_x, .dim_y = cases[i].dim_y, .mean = ones, .deviation = ones};
         model *m = NULL;
-        CHECK_STATUS(model_create(ctx, &m, r, &u, "ref", 1, 1, NULL, 0), JF_ERROR_SHAPE);
+        CHECK_STATUS(model_create(ctx, &m, r, &u, "ref", 1, &(model_origin){.seed = 1}), JF_ERROR_SHAPE);
         CHECK(m == NULL);
         CHECK_HAS(jf_context_error(ctx), cases[i].message);
         recipe_free(r);

@@ -41,7 +41,7 @@ static run *run_open(const char *content) {
     if (dataset_open(r->ctx, &r->data, r->recipe) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
     CHECK_STATUS(train_units(r->ctx, &units, r->data, r->recipe), JF_OK);
-    CHECK_STATUS(model_create(r->ctx, &r->m, r->recipe, &units, "cpu", 1, 5, NULL, 0), JF_OK);
+    CHECK_STATUS(model_create(r->ctx, &r->m, r->recipe, &units, "cpu", 1, &(model_origin){.seed = 5}), JF_OK);
     units_free(&units);
     return r;
 }

@@ -41,7 +41,7 @@ static jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_opti
     if (!recipe_is(r, "loss.objective", "rule")) JF_TRY(dataset_open(ctx, data, r));
     JF_TRY_DONE(train_units(ctx, &units, *data, r));
     JF_TRY_DONE(model_create(ctx, m, r, &units, options->device ? options->device : "cpu", options->threads,
-                             seed, NULL, 0));
+                             &(model_origin){.seed = seed}));
 done:
     units_free(&units);
     if (status != JF_OK) {

@@ -53,6 +53,9 @@ void flow_run_free(flow_run *run);
 /* run->state -> host values, and back */
 void flow_run_put(flow_run *run, int n, const double *state);
 void flow_run_get(flow_run *run, int n, double *state);
+/* The same for rows as everything outside of the flow has them: all of x [h][w][cx], then all of y [h][w][cy]. */
+void flow_run_put_rows(flow_run *run, int n, const double *rows);
+void flow_run_get_rows(flow_run *run, int n, double *rows);
 
 /* Jacobian dF_i/du_j of forward, its first `rows` rows, at the states in `run`, which hold u before and F(u)
  * after: J (n, rows, dim) in host memory, from as many backward passes. logdet is left in run->logdet. */

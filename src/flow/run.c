@@ -70,6 +70,31 @@ void flow_run_get(flow_run *run, int n, double *state) {
     run->pass.d->kind->get(run->pass.d, state, run->state, (size_t)n * (size_t)run->f->dim);
 }
 
+/* Copies between rows (x, then y) and states ([pixel][x channels, y channels]). */
+static void reorder(const flow *f, int n, double *rows, double *state, int to_state) {
+    size_t pixels = (size_t)f->layout.pixels, channels = (size_t)f->layout.channels,
+           cx = (size_t)f->layout.x_channels, cy = channels - cx;
+    for (size_t s = 0; s < (size_t)n; s++, rows += f->dim)
+        for (size_t p = 0; p < pixels; p++, state += channels)
+            for (size_t c = 0; c < channels; c++) {
+                double *row = c < cx ? rows + p * cx + c : rows + pixels * cx + p * cy + (c - cx);
+                if (to_state)
+                    state[c] = *row;
+                else
+                    *row = state[c];
+            }
+}
+
+void flow_run_put_rows(flow_run *run, int n, const double *rows) {
+    reorder(run->f, n, (double *)rows, run->host, 1);
+    flow_run_put(run, n, run->host);
+}
+
+void flow_run_get_rows(flow_run *run, int n, double *rows) {
+    flow_run_get(run, n, run->host);
+    reorder(run->f, n, rows, run->host, 0);
+}
+
 /* Row i of every sample's Jacobian is what backward makes of the unit gradient e_i. */
 void flow_jacobian(flow_run *run, int n, int rows, double *J) {
     const flow *f = run->f;

@@ -188,7 +188,7 @@ done:
 }
 
 jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler) {
-    *out = (densities){.exact = m->flow->dim <= JUDGE_EXACT_DIM};
+    *out = (densities){.exact = m->flow->dim <= JUDGE_EXACT_DIM && m->units.image.h == 0};
     double **arrays[] = {&out->paper, &out->sampler, &out->whole};
     jf_status status;
     for (int i = 0; i < 3; i++) JF_TRY_DONE(MEM_NEW(m->ctx, arrays[i], (size_t)n));

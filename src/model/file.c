@@ -1,10 +1,11 @@
 /* The model file: safetensors, weights under readable names, and in the metadata everything needed to use
  * them.
  *
- *     metadata   jointflow.format = 1, recipe (text), recipe_name, seed, trained (a sentence),
+ *     metadata   jointflow.format = 1 or 2, recipe (text), recipe_name, seed, trained (a sentence),
  *                class_names (comma-separated), checksum (of all else)
  *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
- *                masks (layers, dim), layer.000.s, layer.000.A.00.w, ...
+ *                masks (layers, dim) of vector models, units.image (h, w, x channels, y channels) of image models,
+ *                layer.000.s, layer.000.A.00.w, ...
  *
  * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
  * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
@@ -17,7 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT 1
+#define FORMAT       2 /* the highest that is understood */
+#define FORMAT_IMAGE 2 /* of image models: units.image in the place of masks */
+#define FORMAT_PLAIN 1 /* of all others, which every version reads */
+#define MAX_DIM      (1 << 22)
 
 static int is_double(const model *m) {
     return m->d->kind->real_size == sizeof(double);
@@ -178,12 +182,15 @@ jf_status model_save(const model *m, const char *path) {
     char seed[32], format[8], checksum[CHECKSUM_SIZE];
     jf_status status;
     const flow *f = m->flow;
-    size_t dim = (size_t)f->dim, count = (size_t)f->params.count, mask_count = (size_t)f->layers * dim;
+    size_t dim = (size_t)f->dim, count = (size_t)f->params.count,
+           mask_count = f->masks ? (size_t)f->layers * dim : 0;
+    const image_size *image = &m->units.image;
+    int32_t sizes[4] = {image->h, image->w, image->x_channels, image->y_channels};
     int32_t dims[2] = {f->dim_x, f->dim_y};
 
     JF_TRY_DONE(model_tensors(m, "", m->params, &weights, &storage));
     JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + 5));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &masks, mask_count));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &masks, mask_count + 1)); /* never of size 0 */
     for (size_t i = 0; i < mask_count; i++) masks[i] = f->masks[i];
     size_t k = 0;
     all[k++] = (tensor){"units.dims", TENSOR_I32, 1, {2}, dims};
@@ -191,14 +198,17 @@ jf_status model_save(const model *m, const char *path) {
     all[k++] = (tensor){"units.deviation", TENSOR_F64, 1, {dim}, m->units.deviation};
     if (m->units.classes)
         all[k++] = (tensor){"units.labels", TENSOR_F64, 1, {(size_t)m->units.classes}, m->units.label};
-    all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->layers, dim}, masks};
+    if (image->h > 0)
+        all[k++] = (tensor){"units.image", TENSOR_I32, 1, {4}, sizes};
+    else
+        all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->layers, dim}, masks};
     memcpy(all + k, weights, count * sizeof *weights);
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
     for (int i = 0; i < m->units.classes; i++) text_add(&names, "%s%s", i ? "," : "", m->units.class_name[i]);
     JF_TRY_DONE(text_check(m->ctx, &names));
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    snprintf(format, sizeof format, "%d", FORMAT);
+    snprintf(format, sizeof format, "%d", image->h > 0 ? FORMAT_IMAGE : FORMAT_PLAIN);
     const char *values[NOTES] = {format, recipe_text.chars, recipe_short_name(m->recipe),
                                  seed,   m->trained,        names.chars};
     tensor_note notes[NOTES + 1];
@@ -240,14 +250,29 @@ static jf_status read_vector(jf_context *ctx, const tensor_file *file, const cha
     return JF_OK;
 }
 
+static jf_status read_image_size(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    double size[4];
+    if (!tensors_find(file, "units.image")) return JF_OK;
+    JF_TRY(read_vector(ctx, file, path, "units.image", 4, size));
+    double pixels = size[0] * size[1];
+    if (!(size[0] >= 1 && size[1] >= 1 && pixels * size[2] == u->dim_x && pixels * size[3] == u->dim_y))
+        return jf_fail(
+            ctx, JF_ERROR_FORMAT,
+            "%s: units.image is (%g, %g, %g, %g), expected a size with %d elements of x and %d of y", path,
+            size[0], size[1], size[2], size[3], u->dim_x, u->dim_y);
+    u->image = (image_size){(int)size[0], (int)size[1], (int)size[2], (int)size[3]};
+    return JF_OK;
+}
+
 static jf_status read_units(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
     double dims[2];
     JF_TRY(read_vector(ctx, file, path, "units.dims", 2, dims));
-    if (!(dims[0] >= 1 && dims[0] <= 4096 && dims[1] >= 0 && dims[1] <= 4096))
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.dims is (%g, %g), expected 1 .. 4096 and 0 .. 4096",
-                       path, dims[0], dims[1]);
+    if (!(dims[0] >= 1 && dims[0] <= MAX_DIM && dims[1] >= 0 && dims[1] <= MAX_DIM))
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.dims is (%g, %g), expected 1 .. %d and 0 .. %d", path,
+                       dims[0], dims[1], MAX_DIM, MAX_DIM);
     u->dim_x = (int)dims[0];
     u->dim_y = (int)dims[1];
+    JF_TRY(read_image_size(ctx, file, path, u));
     size_t dim = (size_t)(u->dim_x + u->dim_y);
     JF_TRY(MEM_NEW(ctx, &u->mean, dim));
     JF_TRY(MEM_NEW(ctx, &u->deviation, dim));
@@ -263,9 +288,9 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     }
     const tensor *labels = tensors_find(file, "units.labels");
     if (!labels) return JF_OK;
-    if (u->dim_y != 1)
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.labels of a y with %d elements, expected 1", path,
-                       u->dim_y);
+    if (u->image.h > 0 ? u->image.y_channels != 1 : u->dim_y != 1)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.labels of a y with %d elements, expected 1%s", path,
+                       u->dim_y, u->image.h > 0 ? " a pixel" : "");
     if (tensor_elements(labels) > MODEL_MAX_CLASSES)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
                        tensor_elements(labels), MODEL_MAX_CLASSES);
@@ -319,9 +344,10 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     JF_TRY_DONE(declare_all(r));
     JF_TRY_DONE(recipe_check(r));
     JF_TRY_DONE(read_units(ctx, file, path, &units));
-    JF_TRY_DONE(read_masks(ctx, file, path, units.dim_x + units.dim_y, &masks, &layers));
-    JF_TRY_DONE(
-        model_create(ctx, &m, r, &units, device_name, threads, strtoull(seed, NULL, 10), masks, layers));
+    if (units.image.h == 0)
+        JF_TRY_DONE(read_masks(ctx, file, path, units.dim_x + units.dim_y, &masks, &layers));
+    model_origin origin = {strtoull(seed, NULL, 10), 1, masks, layers};
+    JF_TRY_DONE(model_create(ctx, &m, r, &units, device_name, threads, &origin));
     JF_TRY_DONE(model_read_tensors(m, file, path, "", m->params));
     JF_TRY_DONE(model_set_trained(m, trained));
     *out = m;

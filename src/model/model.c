@@ -10,14 +10,13 @@ jf_status model_declare(recipe *r) {
 }
 
 jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,
-                       const char *device_name, int threads, uint64_t seed, const uint8_t *masks,
-                       int layers) {
+                       const char *device_name, int threads, const model_origin *origin) {
     *out = NULL;
     model *m;
     double *values = NULL;
     jf_status status;
     JF_TRY(MEM_NEW(ctx, &m, 1));
-    *m = (model){.ctx = ctx, .seed = seed};
+    *m = (model){.ctx = ctx, .seed = origin->seed};
     JF_TRY_DONE(recipe_clone(&m->recipe, r));
     JF_TRY_DONE(units_copy(ctx, &m->units, units));
     JF_TRY_DONE(device_open(ctx, &m->d, device_name, threads));
@@ -30,11 +29,15 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
         JF_TRY_DONE(jf_fail(ctx, JF_ERROR_SHAPE,
                             "loss.objective = %s has no condition, found %d elements of y",
                             m->objective.kind->name, units->dim_y));
-    JF_TRY_DONE(flow_create(ctx, &m->flow, m->d, r, units->dim_x, units->dim_y, masks, layers, seed));
+    if (units->image.h > 0)
+        JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, units->image));
+    else
+        JF_TRY_DONE(flow_create(ctx, &m->flow, m->d, r, units->dim_x, units->dim_y, origin->masks,
+                                origin->layers, origin->seed));
     JF_TRY_DONE(m->d->kind->alloc(m->d, &m->params, m->flow->params.total));
-    if (!masks) { /* those of a file come with its weights */
+    if (!origin->from_file) {
         JF_TRY_DONE(MEM_NEW(ctx, &values, m->flow->params.total));
-        JF_TRY_DONE(params_initialise(&m->flow->params, seed, values));
+        JF_TRY_DONE(params_initialise(&m->flow->params, origin->seed, values));
         m->d->kind->put(m->d, m->params, values, m->flow->params.total);
     }
     JF_TRY_DONE(model_set_trained(m, ""));

@@ -14,8 +14,9 @@
 /* Units of the data: model = (data - mean) / deviation, elements x first. */
 typedef struct model_units {
     int dim_x, dim_y;
+    image_size image;         /* image.h > 0: x and y are images, [h][w][channels] each */
     double *mean, *deviation; /* (dim_x + dim_y) */
-    int classes;              /* > 0: y is one of these labels, in the data's units */
+    int classes;              /* > 0: all elements of y are one of these labels, in the data's units */
     double label[MODEL_MAX_CLASSES];
     char class_name[MODEL_MAX_CLASSES][MODEL_MAX_NAME];
 } model_units;
@@ -34,9 +35,16 @@ struct jf_model {
 };
 
 jf_status model_declare(recipe *r); /* keys of [model] and [loss] */
-/* Fresh weights from the seed, or zeros where masks come from a file, which has the weights too. The recipe must be checked; it is cloned. The model owns the device. */
+/* Where weights and masks come from: fresh ones from the seed, or a file, which has the weights, too. */
+typedef struct model_origin {
+    uint64_t seed;
+    int from_file;        /* the weights are left at zero */
+    const uint8_t *masks; /* (layers, dim) of a file's vector model */
+    int layers;
+} model_origin;
+/* The recipe must be checked; it is cloned. The model owns the device. */
 jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,
-                       const char *device_name, int threads, uint64_t seed, const uint8_t *masks, int layers);
+                       const char *device_name, int threads, const model_origin *origin);
 void model_free(model *m);
 jf_status model_set_trained(model *m, const char *sentence);
 

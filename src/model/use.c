@@ -1,19 +1,28 @@
 #include "model/use.h"
 #include <math.h>
 
+#define CHUNK_NUMBERS ((size_t)1 << 25) /* of scratch, about */
+
 typedef void (*direction)(const flow *f, const pass *p, int n, real *state, real *logdet);
+
+int model_chunk(const model *m, long n) {
+    size_t sample = flow_workspace(m->flow, 1) + 8 * (size_t)m->flow->dim;
+    size_t fit = CHUNK_NUMBERS / (sample > 0 ? sample : 1);
+    long chunk = fit < 1 ? 1 : fit > MODEL_CHUNK ? MODEL_CHUNK : (long)fit;
+    return (int)(n < 1 ? 1 : n < chunk ? n : chunk);
+}
 
 static jf_status run_chunks(const model *m, direction go, const char *name, long n, double *state,
                             double *logdet) {
     flow_run *run;
-    int dim = m->flow->dim, chunk = n < MODEL_CHUNK ? (n > 0 ? (int)n : 1) : MODEL_CHUNK;
+    int dim = m->flow->dim, chunk = model_chunk(m, n);
     jf_status status = flow_run_create(&run, m->flow, m->params, NULL, chunk);
     for (long at = 0; status == JF_OK && at < n; at += chunk) {
         int rows = n - at < chunk ? (int)(n - at) : chunk;
         double *part = state + (size_t)at * dim;
-        flow_run_put(run, rows, part);
+        flow_run_put_rows(run, rows, part);
         go(m->flow, &run->pass, rows, run->state, run->logdet);
-        flow_run_get(run, rows, part);
+        flow_run_get_rows(run, rows, part);
         if (logdet) m->d->kind->get(m->d, logdet + at, run->logdet, (size_t)rows);
         status = m->d->kind->status(m->d);
         for (long i = 0; status == JF_OK && i < (long)rows * dim; i++)

@@ -144,27 +144,39 @@ static jf_status save_checkpoint(trainer *t) {
     return checkpoint_save(t->checkpoint, t->m, &t->opt, t->best, &t->start, &t->s);
 }
 
-/* Latent histograms of fresh points (not of training ones), a batch at a time. */
+/* The points of the latent histograms, a batch at a time: held-out rows, or fresh points where the data are generated,
+ * or rows of a file that holds none out; those of a file at most once. 0: no more. */
+static int ks_batch(trainer *t, int batch) {
+    const model *m = t->m;
+    const phase *last = &phases[phase_count - 1];
+    batch_key key = {last, phase_epochs(last, m), (uint32_t)t->s.total_epoch | 1u << 24, batch};
+    if (t->data->held > 0) {
+        long first = (long)batch * t->batch, left = t->data->held - first;
+        int n = left < t->batch ? (int)left : t->batch;
+        if (n > 0) batch_held_out(m, t->data, &key, first, n, t->scratch, t->host);
+        return n > 0 ? n : 0;
+    }
+    if (t->data->rows && batch >= phase_batches(last, m, t->data)) return 0;
+    batch_make(m, t->data, &key, t->batch, t->scratch, t->host);
+    return t->batch;
+}
+
+/* Latent histograms against the prior. */
 static jf_status measure_ks(trainer *t) {
     const model *m = t->m;
     int dim_x = m->units.dim_x, dim = m->flow->dim;
     double *latent, *distances;
     size_t points = 0;
-    const phase *last = &phases[phase_count - 1];
     pass no_grad = t->run->pass;
     no_grad.grad = NULL;
     no_grad.kept_by_layer = NULL;
     JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * KS_POINTS));
     jf_status status = MEM_NEW(m->ctx, &distances, (size_t)dim_x);
-    int batches =
-        t->data->rows ? phase_batches(last, m, t->data) : KS_POINTS; /* of a file, every row at most once */
-    for (int b = 0; status == JF_OK && points < KS_POINTS && b < batches; b++) {
-        batch_key key = {last, phase_epochs(last, m), (uint32_t)t->s.total_epoch | 1u << 24, b};
-        batch_make(m, t->data, &key, t->batch, t->scratch, t->host);
-        flow_run_put(t->run, t->batch, t->host);
-        flow_forward(m->flow, &no_grad, t->batch, t->run->state, t->run->logdet);
-        flow_run_get(t->run, t->batch, t->host);
-        for (int s = 0; s < t->batch && points < KS_POINTS; s++, points++)
+    for (int b = 0, n; status == JF_OK && points < KS_POINTS && (n = ks_batch(t, b)) > 0; b++) {
+        flow_run_put_rows(t->run, n, t->host);
+        flow_forward(m->flow, &no_grad, n, t->run->state, t->run->logdet);
+        flow_run_get_rows(t->run, n, t->host);
+        for (int s = 0; s < n && points < KS_POINTS; s++, points++)
             for (int i = 0; i < dim_x; i++)
                 latent[(size_t)i * KS_POINTS + points] = t->host[(size_t)s * dim + i];
     }
@@ -197,7 +209,7 @@ static double validate(trainer *t, const phase *p) {
         n = rows - done < t->batch ? (int)(rows - done) : t->batch;
         batch_key key = {p, (int)t->s.epoch, 0, 0};
         batch_held_out(m, t->data, &key, done, n, t->scratch, t->host);
-        flow_run_put(t->run, n, t->host);
+        flow_run_put_rows(t->run, n, t->host);
         m->objective.kind->evaluate(&m->objective, t->run, n, &terms);
         sum += terms.total * n;
     }
@@ -209,7 +221,7 @@ static jf_status run_batch(trainer *t, const phase *p, int batches, double *rate
     model *m = t->m;
     batch_key key = {p, (int)t->s.epoch, (uint32_t)t->s.total_epoch, (int)t->s.batch};
     batch_make(m, t->data, &key, t->batch, t->scratch, t->host);
-    flow_run_put(t->run, t->batch, t->host);
+    flow_run_put_rows(t->run, t->batch, t->host);
     loss_terms terms;
     m->objective.kind->evaluate(&m->objective, t->run, t->batch, &terms);
     if (t->s.batch == 0) t->s.drift = loss_drift(t->run, t->batch);
@@ -380,10 +392,12 @@ jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, co
     double mean[2] = {0, 0}, deviation[2] = {1, 1};
     model_units u = {.dim_x = 2, .mean = mean, .deviation = deviation};
     if (!by_rule) {
+        u.image = data->image;
+        if (plain) u.image.y_channels = 0;
         u.dim_x = data->dim_x;
         u.dim_y = plain ? 0 : data->dim_y;
-        u.mean = (double *)data->mean;
-        u.deviation = (double *)data->deviation;
+        u.mean = data->mean;
+        u.deviation = data->deviation;
         u.classes = u.dim_y ? data->classes : 0;
         for (int i = 0; i < u.classes; i++) {
             u.label[i] = data->label[i];

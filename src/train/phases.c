@@ -27,7 +27,9 @@ const int phase_count = sizeof phases / sizeof *phases;
 static const recipe_key keys[] = {
     {"train", "batch", KEY_INT, "1000", 1, 1e6, NULL, "Samples a batch."},
     {"train", "batches", KEY_INT, "40", 1, 1e6, NULL,
-     "Batches an epoch, for generated data; a file's epoch is its rows once."},
+     "Batches an epoch, for generated data; a file's epoch is its rows once (see train.rows)."},
+    {"train", "rows", KEY_INT, "0", 0, 1e9, NULL,
+     "Rows of a file that make an epoch, others in every epoch; 0: all of them."},
     {"train", "rate", KEY_REAL, "1e-4", 1e-9, 1, NULL, "Learning rate of Adam."},
     {"train", "decay", KEY_CHOICE, "constant", 0, 0, "constant cosine",
      "Rate over the epochs of the train phase: constant, or falling to zero along a half cosine."},
@@ -79,10 +81,12 @@ int phase_patience(const phase *p, const model *m) {
     return p->patience_key ? recipe_int(m->recipe, p->patience_key) : 0;
 }
 
-/* A file's epoch is every row once: whole batches of one class each where there are classes, remainders
- * dropped. */
-static int file_batches(const dataset *data, int batch, int by_class, int c) {
+/* A file's epoch is every row once, or train.rows of them (each class's share of those): whole batches of one class
+ * each where there are classes, remainders dropped. */
+static int file_batches(const model *m, const dataset *data, int batch, int by_class, int c) {
     long rows = by_class ? data->class_start[c + 1] - data->class_start[c] : data->rows;
+    double wanted = recipe_int(m->recipe, "train.rows"), share = wanted / (double)data->rows;
+    if (wanted > 0 && share < 1) rows = lround((double)rows * share);
     return (int)(rows / batch);
 }
 
@@ -95,9 +99,9 @@ int phase_batches(const phase *p, const model *m, const dataset *data) {
     if (!data || data->rows == 0 || p->data_share == share_none) return recipe_int(m->recipe, p->batches_key);
     int total = 0;
     if (segregated(m, data))
-        for (int c = 0; c < data->classes; c++) total += file_batches(data, batch, 1, c);
+        for (int c = 0; c < data->classes; c++) total += file_batches(m, data, batch, 1, c);
     else
-        total = file_batches(data, batch, 0, 0);
+        total = file_batches(m, data, batch, 0, 0);
     return total > 0 ? total : 1;
 }
 
@@ -115,9 +119,10 @@ double phase_rate(const phase *p, const model *m, int epoch, int batch, int batc
 
 /* A file's batches come in an order shuffled every epoch: a class has as many as its rows fill, and they lie
  * between those of the others. Which class batch `at` is of, and which of its batches. */
-static int file_batch_class(const dataset *data, rng_key key, int n, int at, int *batch_of_class) {
+static int file_batch_class(const model *m, const dataset *data, rng_key key, int n, int at,
+                            int *batch_of_class) {
     int batches[DATASET_MAX_CLASSES], total = 0, c = 0;
-    for (int i = 0; i < data->classes; i++) total += batches[i] = file_batches(data, n, 1, i);
+    for (int i = 0; i < data->classes; i++) total += batches[i] = file_batches(m, data, n, 1, i);
     permutation order = permutation_create(key, 1, (uint64_t)(total > 0 ? total : 1));
     *batch_of_class = at < total ? (int)permutation_at(&order, (uint64_t)at) : 0;
     while (c < data->classes - 1 && *batch_of_class >= batches[c]) *batch_of_class -= batches[c++];
@@ -131,7 +136,7 @@ static int batch_class(const model *m, const dataset *data, const batch_key *key
     if (!segregated(m, data)) return -1;
     rng_key shuffle = {m->seed, RNG_SHUFFLE, key->epoch};
     if (data->rows > 0) {
-        int batch_of_class, c = file_batch_class(data, shuffle, n, key->batch, &batch_of_class);
+        int batch_of_class, c = file_batch_class(m, data, shuffle, n, key->batch, &batch_of_class);
         *first = (uint64_t)batch_of_class * (uint64_t)n;
         return c;
     }
@@ -160,11 +165,9 @@ static void add_noise(const model *m, double share, rng_key key, uint64_t first,
         rng r = rng_stream(key, first + (uint64_t)s);
         double *v = host + (size_t)s * dim;
         for (int i = 0; i < dim; i++) {
-            double e = rng_normal(&r);
-            if (share == 0)
-                v[i] = e;
-            else
-                v[i] = share * ((1 - alpha) * v[i] + alpha * rng_normal(&r)) + (1 - share) * e;
+            double prior = share < 1 ? rng_normal(&r) : 0,
+                   noise = share > 0 && alpha > 0 ? rng_normal(&r) : 0;
+            v[i] = share > 0 ? share * ((1 - alpha) * v[i] + alpha * noise) + (1 - share) * prior : prior;
         }
         if (share > 0 && y_noise > 0)
             for (int i = m->units.dim_x; i < dim; i++) v[i] += y_noise * rng_normal(&r);

@@ -1,0 +1,49 @@
+/* Tasks: which (x, y) is made of an image, and which image of an (x, y). One file in this folder a task, one line in
+ * list.c.
+ *
+ * A task follows from the recipe and the size of the images alone, so that a model can be used without its data. */
+#ifndef JF_DATA_TASKS_TASK_H
+#define JF_DATA_TASKS_TASK_H
+
+#include "base/image_size.h"
+#include "base/random.h"
+#include "io/recipe.h"
+
+typedef struct task task;
+
+typedef struct task_kind {
+    const char *name, *summary;
+    const recipe_key *keys; /* keys of [data] that only this task reads; may be NULL */
+    /* Reads its keys and fills in size; refuses image sizes that it cannot work on, saying which it can. */
+    jf_status (*open)(task *t, const recipe *r);
+    void (*close)(task *t); /* may be NULL */
+    /* x and y of an image (h, w, channels of the data's images); class tasks leave y alone. The stream is for tasks whose
+     * degradation is random. */
+    void (*apply)(const task *t, const double *image, rng *stream, double *x, double *y);
+    /* The image (size.h, size.w, channels) that x and y are of. */
+    void (*restore)(const task *t, const double *x, const double *y, double *image);
+    /* The condition y of a degraded input, shrunk or not, as a user would hand it in: `input` has input_size. NULL: there
+     * is none to hand in (class). */
+    void (*condition)(const task *t, const double *input, double *y);
+    /* The degraded image (input_size) that an image of size.h, size.w has: what a reconstruction is compared with. NULL as
+     * above. */
+    void (*degrade)(const task *t, const double *image, rng *stream, double *input);
+    int by_class; /* y is the label, constant over the image */
+} task_kind;
+
+struct task {
+    jf_context *ctx;
+    const task_kind *kind;
+    int h, w, channels;              /* of the data's images */
+    image_size size;                 /* of x and y; an image that `restore` gives has size.h, size.w, image_channels */
+    int image_channels;
+    int input_h, input_w, input_channels; /* of `condition` and `degrade` */
+    void *own;
+};
+
+extern const task_kind *const task_kinds[]; /* ends with NULL */
+jf_status task_declare(recipe *r);          /* data.task and the keys of all, under data.set = images */
+jf_status task_create(jf_context *ctx, task **out, const recipe *r, int h, int w, int channels);
+void task_free(task *t);
+
+#endif
