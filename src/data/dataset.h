@@ -15,6 +15,7 @@
 #define DATASET_MEASURE_EPOCH UINT32_MAX
 
 typedef struct dataset dataset;
+struct task;
 
 typedef struct dataset_kind {
     const char *name, *summary;
@@ -39,7 +40,9 @@ struct dataset {
     jf_context *ctx;
     const dataset_kind *kind;
     int dim_x, dim_y;
-    image_size image; /* image.h > 0: x and y are images; dim_x and dim_y follow from it */
+    image_size image;        /* image.h > 0: x and y are images; dim_x and dim_y follow from it */
+    const struct task *task; /* then: how (x, y) are made of images, see tasks/task.h; owned by the kind */
+    size_t bytes;            /* that the kind holds, about */
     int classes; /* > 0: y is one of so many labels (all elements of y alike); 0: y is continuous or absent */
     double label[DATASET_MAX_CLASSES];           /* y of each class */
     const char *class_name[DATASET_MAX_CLASSES]; /* may be NULL */

@@ -90,7 +90,7 @@ static double mean_distance(const double *a, const double *b, size_t n, size_t d
 
 /* 2 E|a - b| - E|a - a'| - E|b - b'|: 0 where the distributions are equal, up to chance of either sign. */
 jf_status energy_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance) {
-    size_t dim = (size_t)m->flow->dim, rows = n < 2000 ? (size_t)n : 2000;
+    size_t dim = (size_t)m->flow->dim, rows = (size_t)n;
     double *samples;
     JF_TRY(MEM_NEW(m->ctx, &samples, rows * dim));
     memcpy(samples, xy, sizeof(double) * rows * dim);

@@ -165,34 +165,62 @@ done:
 }
 
 /* Many dimensions: the whole map's log-determinant stands in for both. */
-static jf_status whole_densities(const model *m, densities *out, long n, const double *xy) {
+static void whole_densities(const model *m, densities *out, long n, const double *xy, const double *encoded,
+                            const double *logdet) {
     const flow *f = m->flow;
     size_t dim = (size_t)f->dim;
+    for (size_t s = 0; s < (size_t)n; s++) {
+        out->paper[s] = out->whole[s] = log_prior(encoded + s * dim, f->dim_x) + logdet[s];
+        out->sampler[s] = NAN;
+        for (size_t i = (size_t)f->dim_x; i < dim; i++)
+            out->y_error += fabs(encoded[s * dim + i] - xy[s * dim + i]) / f->dim_y;
+    }
+    out->log_dy = NAN;
+}
+
+static jf_status encode_densities(const model *m, densities *out, long n, const double *xy) {
+    size_t dim = (size_t)m->flow->dim;
     double *state, *logdet = NULL;
     jf_status status;
     JF_TRY(MEM_NEW(m->ctx, &state, (size_t)n * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &logdet, (size_t)n));
     memcpy(state, xy, sizeof(double) * (size_t)n * dim);
     JF_TRY_DONE(model_forward(m, n, state, logdet));
-    for (size_t s = 0; s < (size_t)n; s++) {
-        out->paper[s] = out->whole[s] = log_prior(state + s * dim, f->dim_x) + logdet[s];
-        out->sampler[s] = NAN;
-        for (size_t i = (size_t)f->dim_x; i < dim; i++)
-            out->y_error += fabs(state[s * dim + i] - xy[s * dim + i]) / f->dim_y;
-    }
-    out->log_dy = NAN;
+    whole_densities(m, out, n, xy, state, logdet);
 done:
     free(state);
     free(logdet);
     return status;
 }
 
-jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler) {
-    *out = (densities){.exact = m->flow->dim <= JUDGE_EXACT_DIM && m->units.image.h == 0};
+int densities_are_exact(const model *m) {
+    return m->flow->dim <= JUDGE_EXACT_DIM && m->units.image.h == 0;
+}
+
+static jf_status begin(const model *m, densities *out, long n) {
+    *out = (densities){.exact = densities_are_exact(m)};
     double **arrays[] = {&out->paper, &out->sampler, &out->whole};
+    for (int i = 0; i < 3; i++) JF_TRY(MEM_NEW(m->ctx, arrays[i], (size_t)n));
+    return JF_OK;
+}
+
+jf_status densities_of_encoded(const model *m, densities *out, long n, const double *xy,
+                               const double *encoded, const double *logdet) {
+    jf_status status = begin(m, out, n);
+    if (status == JF_OK) {
+        out->exact = 0;
+        whole_densities(m, out, n, xy, encoded, logdet);
+        out->y_error /= (double)n;
+    } else {
+        densities_free(out);
+    }
+    return status;
+}
+
+jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler) {
     jf_status status;
-    for (int i = 0; i < 3; i++) JF_TRY_DONE(MEM_NEW(m->ctx, arrays[i], (size_t)n));
-    status = out->exact ? exact_densities(m, out, n, xy, with_sampler) : whole_densities(m, out, n, xy);
+    JF_TRY_DONE(begin(m, out, n));
+    status = out->exact ? exact_densities(m, out, n, xy, with_sampler) : encode_densities(m, out, n, xy);
     out->y_error /= (double)n;
     out->log_dy /= (double)n;
 done:

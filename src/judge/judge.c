@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows that go through the map and back, and that samples are compared with: those of images cost more. */
+enum { VECTOR_TRIPS = 10000, IMAGE_TRIPS = 1000, VECTOR_COMPARED = 2000, IMAGE_COMPARED = 500 };
+#define MOST_NUMBERS ((long)1 << 27) /* of one array of judged points */
+
 /* Means of the three loss terms over the judged points, with the model's own lambda and distance. */
 static void count_terms(judgement *j, const model *m, long n, const double *logdet) {
     const flow *f = m->flow;
@@ -43,11 +47,12 @@ static void data_box(const judgement *j, int dim, double lo[2], double hi[2]) {
     }
 }
 
-static double mean_where(const judgement *j, int dim, int dim_x, const double *values, double y, int all) {
+/* Over the points of one class, or of all (-1). */
+static double mean_of_class(const judgement *j, const double *values, int class_index) {
     double sum = 0;
     long n = 0;
     for (long s = 0; s < j->points; s++) {
-        if (!all && fabs(j->data[(size_t)s * dim + dim_x] - y) > 1e-6) continue;
+        if (class_index >= 0 && j->class_of[s] != class_index) continue;
         if (isnan(values[s])) continue;
         sum += values[s];
         n++;
@@ -60,7 +65,7 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
     const flow *f = m->flow;
     const model_units *u = &m->units;
     double lo[2], hi[2];
-    data_box(j, f->dim, lo, hi);
+    if (f->dim_x == 2) data_box(j, f->dim, lo, hi);
     int continuous = u->classes == 0 && f->dim_y == 1 && f->dim_x == 2;
     j->classes = u->classes ? u->classes : continuous ? 4 : f->dim_y == 0 && f->dim_x == 2 ? 1 : 0;
     for (int c = 0; c < j->classes; c++) {
@@ -71,8 +76,8 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
             row->label = u->label[c];
             memcpy(row->name, u->class_name[c], MODEL_MAX_NAME);
             y = (row->label - u->mean[f->dim_x]) / u->deviation[f->dim_x];
-            row->nll = units_log_volume(u) - mean_where(j, f->dim, f->dim_x, d->paper, y, 0);
-            row->nll_sampler = units_log_volume(u) - mean_where(j, f->dim, f->dim_x, d->sampler, y, 0);
+            row->nll = units_log_volume(u) - mean_of_class(j, d->paper, c);
+            row->nll_sampler = units_log_volume(u) - mean_of_class(j, d->sampler, c);
             row->entropy = isnan(j->entropy) || c >= data->classes ? NAN : dataset_entropy(data, c);
         } else if (continuous) {
             double most[2] = {INFINITY, -INFINITY};
@@ -97,37 +102,56 @@ static jf_status check_shape(const model *m, const dataset *data) {
                    data->kind->name, data->dim_x, data->dim_y, u->dim_x, u->dim_y);
 }
 
+/* The points to judge on: clean ones, what the model sees of them, and their classes. */
+static jf_status draw_points(judgement *j, const model *m, const dataset *data, uint64_t seed) {
+    const model_units *u = &m->units;
+    size_t dim = (size_t)m->flow->dim, data_dim = (size_t)dataset_dim(data), n = (size_t)j->points;
+    double *row, alpha = recipe_real(m->recipe, "train.noise");
+    JF_TRY(MEM_NEW(m->ctx, &j->clean, n * dim));
+    JF_TRY(MEM_NEW(m->ctx, &j->data, n * dim));
+    if (u->classes) JF_TRY(MEM_NEW(m->ctx, &j->class_of, n));
+    JF_TRY(MEM_NEW(m->ctx, &row, data_dim));
+    for (size_t s = 0; s < n; s++) {
+        if (data->held)
+            dataset_held_out(data, s, 1, row);
+        else
+            dataset_draw(data, (rng_key){seed, RNG_JUDGE, 0}, s, 1, -1, row);
+        memcpy(j->clean + s * dim, row, sizeof(double) * dim);
+        for (int c = 0; c < u->classes; c++)
+            if (row[data->dim_x] == u->label[c]) j->class_of[s] = c;
+    }
+    free(row);
+    memcpy(j->data, j->clean, sizeof(double) * n * dim);
+    units_standardise(u, (int)n, j->data);
+    for (size_t s = 0; alpha > 0 && s < n; s++) { /* as in training */
+        rng r = rng_stream((rng_key){seed, RNG_NOISE, 0}, s);
+        for (size_t i = 0; i < dim; i++) j->data[s * dim + i] += alpha * rng_normal(&r);
+    }
+    return JF_OK;
+}
+
 static jf_status judge_data(judgement *j, const model *m, const dataset *data, uint64_t seed) {
     const flow *f = m->flow;
-    size_t dim = (size_t)f->dim, data_dim = (size_t)dataset_dim(data), n = (size_t)j->points;
-    double *drawn = NULL, *logdet = NULL;
+    size_t dim = (size_t)f->dim, n = (size_t)j->points;
+    int is_image = m->units.image.h > 0;
+    double *logdet = NULL;
     densities d = {0};
     jf_status status;
-    JF_TRY_DONE(MEM_NEW(m->ctx, &drawn, n * data_dim));
+    JF_TRY_DONE(draw_points(j, m, data, seed));
     JF_TRY_DONE(MEM_NEW(m->ctx, &logdet, n));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &j->data, n * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &j->encoded, n * dim));
-    if (data->held)
-        dataset_held_out(data, 0, (int)n, drawn);
-    else
-        dataset_draw(data, (rng_key){seed, RNG_JUDGE, 0}, 0, (int)n, -1, drawn);
-    for (size_t s = 0; s < n; s++) memcpy(j->data + s * dim, drawn + s * data_dim, sizeof(double) * dim);
-    units_standardise(&m->units, (int)n, j->data);
-    double alpha = recipe_real(m->recipe, "train.noise");
-    for (size_t s = 0; alpha > 0 && s < n;
-         s++) { /* as it is used: x has the noise that was learned, y is clean */
-        rng r = rng_stream((rng_key){seed, RNG_NOISE, 0}, s);
-        for (int i = 0; i < f->dim_x; i++) j->data[s * dim + (size_t)i] += alpha * rng_normal(&r);
-    }
     memcpy(j->encoded, j->data, sizeof(double) * n * dim);
     JF_TRY_DONE(model_forward(m, (long)n, j->encoded, logdet));
     count_terms(j, m, (long)n, logdet);
     JF_TRY_DONE(latent_fit_create(m->ctx, &j->latent, j->encoded, (long)n, f->dim, f->dim_x));
-    JF_TRY_DONE(densities_create(m, &d, (long)n, j->data, 1));
+    if (densities_are_exact(m))
+        JF_TRY_DONE(densities_create(m, &d, (long)n, j->data, 1));
+    else
+        JF_TRY_DONE(densities_of_encoded(m, &d, (long)n, j->data, j->encoded, logdet));
     double volume = units_log_volume(&m->units);
-    j->nll = volume - mean_where(j, f->dim, f->dim_x, d.paper, 0, 1);
-    j->nll_sampler = volume - mean_where(j, f->dim, f->dim_x, d.sampler, 0, 1);
-    j->nll_whole = volume - mean_where(j, f->dim, f->dim_x, d.whole, 0, 1);
+    j->nll = volume - mean_of_class(j, d.paper, -1);
+    j->nll_sampler = volume - mean_of_class(j, d.sampler, -1);
+    j->nll_whole = volume - mean_of_class(j, d.whole, -1);
     for (size_t s = 0; s < n; s++)
         j->nll_error += (volume - d.paper[s] - j->nll) * (volume - d.paper[s] - j->nll);
     j->nll_error = sqrt(j->nll_error) / (double)n;
@@ -136,14 +160,17 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
     j->lost = d.lost;
     j->exact = d.exact;
     /* known of the data as they are, given y */
-    j->entropy = alpha > 0 || (data->dim_y && !f->dim_y) ? NAN : dataset_entropy(data, -1);
+    int noised = recipe_real(m->recipe, "train.noise") > 0;
+    j->entropy = noised || (data->dim_y && !f->dim_y) ? NAN : dataset_entropy(data, -1);
     JF_TRY_DONE(judge_classes(j, m, data, &d));
-    JF_TRY_DONE(roundtrip_errors(m, (long)(n < 10000 ? n : 10000), j->data, seed, &j->roundtrip_data,
+    size_t trips = is_image ? IMAGE_TRIPS : VECTOR_TRIPS;
+    JF_TRY_DONE(roundtrip_errors(m, (long)(n < trips ? n : trips), j->data, seed, &j->roundtrip_data,
                                  &j->roundtrip_latent));
-    JF_TRY_DONE(energy_distance(m, (long)n, j->data, seed, &j->energy));
+    size_t compared = is_image ? IMAGE_COMPARED : VECTOR_COMPARED;
+    JF_TRY_DONE(energy_distance(m, (long)(n < compared ? n : compared), j->data, seed, &j->energy));
+    if (is_image && data->task) JF_TRY_DONE(judge_image(j, m, data, seed));
 done:
     densities_free(&d);
-    free(drawn);
     free(logdet);
     return status;
 }
@@ -156,6 +183,9 @@ jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed)
     JF_TRY(MEM_NEW(m->ctx, &j, 1));
     *j = (judgement){
         .ctx = m->ctx, .points = points > 0 ? points : 50000, .has_data = m->objective.kind->from_data};
+    j->image =
+        (image_judgement){.psnr = NAN, .spread = NAN, .coverage_50 = NAN, .coverage_90 = NAN, .floor = NAN};
+    if (j->points > MOST_NUMBERS / m->flow->dim) j->points = MOST_NUMBERS / m->flow->dim;
     if (j->has_data) {
         JF_TRY_DONE(dataset_open(m->ctx, &data, m->recipe));
         JF_TRY_DONE(check_shape(m, data));
@@ -178,8 +208,10 @@ done:
 void judge_free(judgement *j) {
     if (!j) return;
     latent_fit_free(&j->latent);
+    free(j->clean);
     free(j->data);
     free(j->encoded);
+    free(j->class_of);
     text_free(&j->json);
     text_free(&j->table);
     free(j);

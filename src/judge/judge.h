@@ -21,6 +21,10 @@ typedef struct densities {
     int exact;
 } densities;
 jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler);
+/* Of rows that were encoded already, by the whole map's log-determinant. */
+jf_status densities_of_encoded(const model *m, densities *out, long n, const double *xy,
+                               const double *encoded, const double *logdet);
+int densities_are_exact(const model *m); /* from the Jacobian */
 void densities_free(densities *d);
 double log_abs_det(double *a, int n); /* overwrites a (n, n) */
 
@@ -44,7 +48,7 @@ jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t se
 /* Integral over x (two dimensions) of the density at one y, model units */
 jf_status density_integral(const model *m, double y, const double lo[2], const double hi[2], double *paper);
 
-/* Energy distance between fresh data and samples at the same y, over (x, y), model units */
+/* Energy distance (n^2 pairs) between fresh data and samples at the same y, over (x, y), model units */
 jf_status energy_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance);
 
 /* ---- judge.c ---- */
@@ -58,6 +62,18 @@ typedef struct rule_judgement {
     double divergence;      /* circle: KL(samples || exact target) in nats; NAN for the others */
     double quantiles[5][3]; /* circle: probability, radius of the samples, exact radius */
 } rule_judgement;
+
+/* Of image models; NAN where it does not apply. Intensities: units of the data. */
+typedef struct image_judgement {
+    int inputs, samples;             /* so many held-out images, and samples of each */
+    double psnr;                     /* of the degraded reconstructions against their input, dB */
+    double spread;                   /* mean deviation of the samples, per element of x */
+    double coverage_50, coverage_90; /* how often the truth is among the middle 50% and 90% of the samples */
+    double outside,
+        far_outside;        /* share of sampled pixels outside of the data's range; by more than the noise */
+    double lowest, highest; /* sampled pixel */
+    double floor;           /* nats per dimension of a linear-Gaussian conditional, see floor.c */
+} image_judgement;
 
 typedef struct jf_judgement judgement; /* public name: jf_judgement */
 struct jf_judgement {
@@ -79,12 +95,20 @@ struct jf_judgement {
                   */
     class_judgement by_class[MODEL_MAX_CLASSES];
     rule_judgement by_rule;
-    double *data, *encoded; /* (points, dim): fresh points and their images, model units, for pictures */
+    image_judgement image;
+    double *clean; /* (points, dim): fresh points, the data's units */
+    double *data,
+        *encoded;  /* (points, dim): the same as the model saw them (noised) and their images, model units */
+    int *class_of; /* (points): class of each; NULL: there are none */
     text json, table;
 };
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed);
 void judge_free(judgement *j);
 jf_status judge_write(judgement *j, const model *m); /* fills in json and table (write.c) */
+
+/* ---- image.c, floor.c: questions to image models ---- */
+jf_status judge_image(judgement *j, const model *m, const dataset *data, uint64_t seed);
+jf_status gaussian_floor(const model *m, const dataset *data, double *nats_per_dim); /* NAN: not to be had */
 
 /* ---- report.c: pictures and report.html ---- */
 jf_status report_write(const model *m, const judgement *j, const char *folder);

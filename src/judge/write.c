@@ -55,6 +55,22 @@ static void write_classes(text *t, const judgement *j, const model *m) {
     text_add(t, "]");
 }
 
+static void write_image(text *t, const image_judgement *i) {
+    open_object(t, "image", '{');
+    field(t, "inputs", i->inputs);
+    field(t, "samples", i->samples);
+    field(t, "psnr", i->psnr);
+    field(t, "spread", i->spread);
+    field(t, "coverage_50", i->coverage_50);
+    field(t, "coverage_90", i->coverage_90);
+    field(t, "outside", i->outside);
+    field(t, "far_outside", i->far_outside);
+    field(t, "lowest", i->lowest);
+    field(t, "highest", i->highest);
+    field(t, "floor", i->floor);
+    text_add(t, "}");
+}
+
 static void write_rule(text *t, const judgement *j) {
     open_object(t, "rule", '{');
     field(t, "loss", j->by_rule.loss);
@@ -104,6 +120,7 @@ static void write_json(judgement *j, const model *m) {
         write_latent(t, &j->latent);
         field(t, "energy_distance", j->energy);
         if (j->classes) write_classes(t, j, m);
+        if (j->image.inputs) write_image(t, &j->image);
     } else {
         write_rule(t, j);
     }
@@ -138,6 +155,23 @@ static void table_by_class(text *t, const judgement *j, const model *m) {
     }
 }
 
+static void row_where_known(text *t, const char *label, const char *format, double value, const char *words) {
+    if (isfinite(value)) row(t, label, format, value, words);
+}
+
+static void table_of_image(text *t, const image_judgement *i) {
+    text_add(t, "\n  %d samples for each of %d held-out images\n", i->samples, i->inputs);
+    row_where_known(t, "floor, nats per dim.", "%.4f", i->floor, "a linear-Gaussian model of the same data");
+    row_where_known(t, "PSNR, dB", "%.2f", i->psnr, "of degraded reconstructions against their input");
+    row_where_known(t, "spread", "%.4f", i->spread, "deviation of the samples, mean over elements of x");
+    row_where_known(t, "coverage, 50%", "%.3f", i->coverage_50, "truth inside of the samples' middle half");
+    row_where_known(t, "coverage, 90%", "%.3f", i->coverage_90, "and of their middle 90%");
+    row(t, "out of range", "%.4f", i->outside, "share of sampled pixels outside of the data's range");
+    row(t, "  beyond the noise", "%.4f", i->far_outside, "by more than three deviations of it");
+    row(t, "  lowest", "%.3f", i->lowest, "");
+    row(t, "  highest", "%.3f", i->highest, "");
+}
+
 static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "nll", "%.4f", j->nll, "mean of -log p(x|y), nats, the data's units");
     row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
@@ -164,6 +198,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
+    if (j->image.inputs) table_of_image(t, &j->image);
 }
 
 static void table_of_rule(text *t, const judgement *j) {

@@ -29,13 +29,16 @@ typedef struct task_kind {
      * above. */
     void (*degrade)(const task *t, const double *image, rng *stream, double *input);
     int by_class; /* y is the label, constant over the image */
+    /* Pixels of the data's images, along a side, that one pixel of x stands for; NULL: 1. */
+    int (*reduction)(const recipe *r);
+    int random; /* the degradation draws from the stream: degrading twice gives different inputs */
 } task_kind;
 
 struct task {
     jf_context *ctx;
     const task_kind *kind;
-    int h, w, channels;              /* of the data's images */
-    image_size size;                 /* of x and y; an image that `restore` gives has size.h, size.w, image_channels */
+    int h, w, channels; /* of the data's images */
+    image_size size;    /* of x and y; an image that `restore` gives has size.h, size.w, image_channels */
     int image_channels;
     int input_h, input_w, input_channels; /* of `condition` and `degrade` */
     void *own;
@@ -44,6 +47,8 @@ struct task {
 extern const task_kind *const task_kinds[]; /* ends with NULL */
 jf_status task_declare(recipe *r);          /* data.task and the keys of all, under data.set = images */
 jf_status task_create(jf_context *ctx, task **out, const recipe *r, int h, int w, int channels);
+/* The same from the size of x and y, for a model whose data are not at hand. */
+jf_status task_of_size(jf_context *ctx, task **out, const recipe *r, image_size size);
 void task_free(task *t);
 
 #endif

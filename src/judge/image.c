@@ -1,0 +1,157 @@
+/* What only image models are asked: do reconstructions fit their input, how far do the samples spread, how often is the
+ * truth among them, and do they leave the range of the data? */
+#include "base/statistics.h"
+#include "data/tasks/task.h"
+#include "judge/judge.h"
+#include "model/use.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INPUTS 64
+/* The k-th and the (n + 1 - k)-th of n samples enclose the truth with probability (n + 1 - 2k)/(n + 1): with 39 of them
+ * 1/2 for k = 10 and 9/10 for k = 2. */
+#define SAMPLES       39
+#define HALF_FROM     10
+#define NINETY_FROM   2
+#define NOISE_MARGINS 3 /* out of range by more than so many deviations of the noise: not the noise's doing */
+
+/* INPUTS held-out rows and SAMPLES answers to each. */
+typedef struct trial {
+    const model *m;
+    const task *t;
+    int inputs;
+    size_t dim, dim_x, dim_y, pixels; /* pixels: numbers of a restored image */
+    double alpha;
+    double *rows;    /* (inputs, dim) clean, the data's units */
+    double *samples; /* (inputs, SAMPLES, dim) */
+} trial;
+
+static const double *sample_at(const trial *t, int input, int k) {
+    return t->samples + ((size_t)input * SAMPLES + (size_t)k) * t->dim;
+}
+
+static jf_status draw_samples(trial *t, uint64_t seed) {
+    const model *m = t->m;
+    long n = (long)t->inputs * SAMPLES;
+    JF_TRY(MEM_NEW(m->ctx, &t->samples, (size_t)n * t->dim));
+    for (long i = 0; i < n; i++)
+        memcpy(t->samples + (size_t)i * t->dim, t->rows + (size_t)(i / SAMPLES) * t->dim,
+               t->dim * sizeof(double));
+    units_standardise(&m->units, (int)n, t->samples);
+    model_draw_latent(m, seed, 1u << 29, n, t->samples);
+    JF_TRY(model_inverse(m, n, t->samples, NULL));
+    units_unstandardise(&m->units, (int)n, t->samples);
+    for (long i = 0; i < n; i++) /* what was asked for, not what came back: they differ by y_error */
+        memcpy(t->samples + (size_t)i * t->dim + t->dim_x,
+               t->rows + (size_t)(i / SAMPLES) * t->dim + t->dim_x, t->dim_y * sizeof(double));
+    return JF_OK;
+}
+
+static void restore(const trial *t, const double *row, double *image) {
+    t->t->kind->restore(t->t, row, row + t->dim_x, image);
+}
+
+/* Spread of the samples of each element of x, and whether its true value, noised as they are, is among the middle 50% and
+ * 90% of them. */
+static void count_coverage(const trial *t, uint64_t seed, image_judgement *out) {
+    double values[SAMPLES], inside[2] = {0, 0}, spread = 0;
+    const model_units *u = &t->m->units;
+    for (int i = 0; i < t->inputs; i++) {
+        rng r = rng_stream((rng_key){seed, RNG_NOISE, 3}, (uint64_t)i);
+        for (size_t e = 0; e < t->dim_x; e++) {
+            double truth = t->rows[(size_t)i * t->dim + e] + u->deviation[e] * t->alpha * rng_normal(&r);
+            double sum = 0, square = 0;
+            for (int k = 0; k < SAMPLES; k++) sum += values[k] = sample_at(t, i, k)[e];
+            for (int k = 0; k < SAMPLES; k++) square += pow(values[k] - sum / SAMPLES, 2);
+            spread += sqrt(square / (SAMPLES - 1));
+            sort_ascending(values, SAMPLES);
+            inside[0] += truth > values[HALF_FROM - 1] && truth < values[SAMPLES - HALF_FROM];
+            inside[1] += truth > values[NINETY_FROM - 1] && truth < values[SAMPLES - NINETY_FROM];
+        }
+    }
+    double count = (double)t->inputs * (double)t->dim_x;
+    out->spread = spread / count;
+    out->coverage_50 = inside[0] / count;
+    out->coverage_90 = inside[1] / count;
+}
+
+/* Samples beyond what images of the data have. */
+static void count_range(const trial *t, double *image, image_judgement *out) {
+    double low = INFINITY, high = -INFINITY, outside = 0, beyond = 0;
+    for (int i = 0; i < t->inputs; i++) {
+        restore(t, t->rows + (size_t)i * t->dim, image);
+        for (size_t e = 0; e < t->pixels; e++) {
+            low = fmin(low, image[e]);
+            high = fmax(high, image[e]);
+        }
+    }
+    double margin = NOISE_MARGINS * t->alpha * t->m->units.deviation[0];
+    out->lowest = INFINITY;
+    out->highest = -INFINITY;
+    for (int i = 0; i < t->inputs * SAMPLES; i++) {
+        restore(t, sample_at(t, 0, i), image);
+        for (size_t e = 0; e < t->pixels; e++) {
+            outside += image[e] < low || image[e] > high;
+            beyond += image[e] < low - margin || image[e] > high + margin;
+            out->lowest = fmin(out->lowest, image[e]);
+            out->highest = fmax(out->highest, image[e]);
+        }
+    }
+    double count = (double)t->inputs * SAMPLES * (double)t->pixels;
+    out->outside = outside / count;
+    out->far_outside = beyond / count;
+}
+
+/* PSNR of degraded reconstructions against the degraded truth, which is their input; intensities from 0 to 1. */
+static jf_status measure_psnr(const trial *t, double *image, image_judgement *out) {
+    const task *how = t->t;
+    size_t count = (size_t)how->input_h * (size_t)how->input_w * (size_t)how->input_channels;
+    double *input, *again = NULL, square = 0;
+    jf_status status;
+    JF_TRY(MEM_NEW(t->m->ctx, &input, count));
+    JF_TRY_DONE(MEM_NEW(t->m->ctx, &again, count));
+    for (int i = 0; i < t->inputs; i++) {
+        restore(t, t->rows + (size_t)i * t->dim, image);
+        how->kind->degrade(how, image, NULL, input);
+        for (int k = 0; k < SAMPLES; k++) {
+            restore(t, sample_at(t, i, k), image);
+            how->kind->degrade(how, image, NULL, again);
+            for (size_t e = 0; e < count; e++) square += (again[e] - input[e]) * (again[e] - input[e]);
+        }
+    }
+    out->psnr = -10 * log10(square / ((double)t->inputs * SAMPLES * (double)count));
+done:
+    free(input);
+    free(again);
+    return status;
+}
+
+jf_status judge_image(judgement *j, const model *m, const dataset *data, uint64_t seed) {
+    trial t = {.m = m, .t = data->task, .dim = (size_t)m->flow->dim, .dim_x = (size_t)m->units.dim_x};
+    double *image = NULL;
+    jf_status status;
+    image_judgement *out = &j->image;
+    t.dim_y = t.dim - t.dim_x;
+    t.alpha = recipe_real(m->recipe, "train.noise");
+    t.pixels = (size_t)(t.t->size.h * t.t->size.w * t.t->image_channels);
+    t.inputs = j->points < INPUTS ? (int)j->points : INPUTS;
+    out->inputs = t.inputs;
+    out->samples = SAMPLES;
+    JF_TRY_DONE(MEM_NEW(m->ctx, &t.rows, (size_t)t.inputs * t.dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &image, t.pixels));
+    for (int i = 0; i < t.inputs; i++) { /* spread over the judged rows, which may be sorted by class */
+        long row = (long)i * j->points / t.inputs;
+        memcpy(t.rows + (size_t)i * t.dim, j->clean + (size_t)row * t.dim, t.dim * sizeof(double));
+    }
+    JF_TRY_DONE(draw_samples(&t, seed));
+    count_range(&t, image, out);
+    if (!t.t->kind->by_class) count_coverage(&t, seed, out);
+    if (t.t->kind->degrade && !t.t->kind->random) JF_TRY_DONE(measure_psnr(&t, image, out));
+    JF_TRY_DONE(gaussian_floor(m, data, &out->floor));
+done:
+    free(t.rows);
+    free(t.samples);
+    free(image);
+    return status;
+}
