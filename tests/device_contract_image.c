@@ -1,4 +1,4 @@
-/* The contract of devices, continued: convolutions and layer norms. */
+/* The contract of devices, continued: convolutions and layer norms, and the optional whole coupling of image networks. */
 #include "device_contract.h"
 
 typedef struct conv_case {
@@ -83,4 +83,152 @@ void check_norm(const bench *b) {
                 snprintf(what, sizeof what, "norm of %d samples, %d channels", z.n, channels);
                 compare(b, run_norm, &z, what);
             }
+}
+
+/* ---- coupling of image networks ---- */
+
+/* A coupling layer as a recipe makes it: the reference composes it of convolutions and norms. */
+typedef struct layer_case {
+    shape kept, moved;
+    int n, kernels, cardinality, residual;
+    const char *norm;
+    double slope;
+} layer_case;
+
+typedef struct layer {
+    trial *t;
+    const layer_case *z;
+    transform transform;
+    param_list list;
+    double *params, *state, *dstate, *dlogdet; /* in host memory */
+    size_t n, whole;
+    pass pass;
+} layer;
+
+static void draw_layer_params(layer *y) {
+    double *noise = draw_normal(y->list.total, 0.2, 71);
+    y->params = new_numbers(y->list.total);
+    CHECK_STATUS(params_initialise(&y->list, 72, y->params), JF_OK);
+    for (int i = 0; i < y->list.count; i++)
+        for (size_t k = y->list.items[i].offset; k < y->list.items[i].offset + y->list.items[i].count; k++)
+            y->params[k] = as_float(y->params[k] + (y->list.items[i].init == INIT_CONSTANT ? noise[k] : 0));
+    free(noise);
+}
+
+/* Kept and moved elements lie interleaved, in an order of their own. */
+static void layer_open(layer *y, trial *t, const layer_case *z) {
+    *y = (layer){.t = t, .z = z, .list = {.ctx = t->l->ctx}};
+    int k = shape_size(z->kept), m = shape_size(z->moved);
+    int *order = calloc((size_t)(k + m), sizeof *order);
+    int32_t *maps = calloc((size_t)(k + m), sizeof *maps);
+    CHECK(order && maps);
+    for (int i = 0; i < k + m; i++) order[i] = i;
+    rng r = rng_stream((rng_key){.seed = (uint64_t)(k * 1000 + m), .purpose = RNG_TEST}, 0);
+    rng_shuffle(&r, order, k + m);
+    for (int i = 0; i < k + m; i++) maps[i] = order[i];
+    char content[240];
+    snprintf(content, sizeof content,
+             "[model]\nnet = resnext\nkernels = %d\ncardinality = %d\nresidual = %d\nnorm = %s\nslope = %g\n"
+             "gain = 0.7\n",
+             z->kernels, z->cardinality, z->residual, z->norm, z->slope);
+    recipe *recipe_of_layer = recipe_of(t->l->ctx, content);
+    coupling_spec spec = {.dim = k + m,
+                          .kept = maps,
+                          .moved = maps + k,
+                          .kept_shape = z->kept,
+                          .moved_shape = z->moved,
+                          .prefix = "layer"};
+    if (coupling_create(t->l->ctx, &y->transform, t->l->d, &spec, recipe_of_layer, &y->list) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s: %s", content, jf_context_error(t->l->ctx));
+    recipe_free(recipe_of_layer);
+    free(order), free(maps);
+    draw_layer_params(y);
+    y->n = (size_t)z->n;
+    y->whole = y->n * (size_t)(k + m);
+    y->state = draw_normal(y->whole, 1, 73);
+    y->dstate = draw_normal(y->whole, 1, 74);
+    y->dlogdet = draw_normal(y->n, 1, 75);
+    y->pass = (pass){.d = t->l->d,
+                     .params = lab_put(t->l, y->params, y->list.total),
+                     .work = lab_new(t->l, y->transform.kind->workspace(&y->transform, z->n) + 1)};
+}
+
+static void layer_close(layer *y) {
+    y->transform.kind->free(&y->transform, y->t->l->d);
+    params_free(&y->list);
+    free(y->params), free(y->state), free(y->dstate), free(y->dlogdet);
+}
+
+/* One backward pass on the case's state; returns dstate. */
+static real *layer_backward(layer *y, int inverse, real *grad, real *kept, const char *state_name) {
+    lab *l = y->t->l;
+    const transform_kind *kind = y->transform.kind;
+    real *state = lab_put(l, y->state, y->whole), *dstate = lab_put(l, y->dstate, y->whole);
+    y->pass.grad = grad;
+    y->pass.kept = kept;
+    (inverse ? kind->inverse_backward : kind->backward)(&y->transform, &y->pass, y->z->n, state, dstate,
+                                                        lab_put(l, y->dlogdet, y->n));
+    if (state_name) take(y->t, state_name, OVERWRITES, state, y->whole);
+    return dstate;
+}
+
+static void check_bits(lab *l, const real *a, const real *b, size_t count) {
+    double *x = lab_get(l, a, count), *y = lab_get(l, b, count);
+    CHECK(memcmp(x, y, count * sizeof *x) == 0);
+    free(x), free(y);
+}
+
+static void run_image_coupling(trial *t, const void *sizes) {
+    static const char *const names[2][5] = {{"state of forward", "logdet of forward", "state of backward",
+                                             "dstate of backward", "grad of backward"},
+                                            {"state of inverse", "logdet of inverse",
+                                             "state of inverse_backward", "dstate of inverse_backward",
+                                             "grad of inverse_backward"}};
+    layer y;
+    layer_open(&y, t, sizes);
+    const transform_kind *kind = y.transform.kind;
+    size_t total = y.list.total, kept_count = kind->kept(&y.transform, t->l->d, y.z->n);
+    for (int inverse = 0; inverse < 2; inverse++) {
+        real *state = lab_put(t->l, y.state, y.whole), *logdet = begun(t, y.n), *grad = begun(t, total);
+        real *kept = kept_count ? poison(t, kept_count) : NULL;
+        y.pass.kept = kept;
+        (inverse ? kind->inverse : kind->forward)(&y.transform, &y.pass, y.z->n, state, logdet);
+        take(t, names[inverse][0], OVERWRITES, state, y.whole);
+        take(t, names[inverse][1], ADDS, logdet, y.n);
+        real *dstate = layer_backward(&y, inverse, grad, NULL, names[inverse][2]);
+        take(t, names[inverse][3], OVERWRITES, dstate, y.whole);
+        take(t, names[inverse][4], ADDS, grad, total);
+        check_bits(t->l, dstate, layer_backward(&y, inverse, NULL, NULL, NULL), y.whole);
+        if (!kept_count) continue;
+        real *grad_of_kept =
+            begun(t, total); /* the kept elements, hence the activations, are the same both ways */
+        check_bits(t->l, dstate, layer_backward(&y, inverse, grad_of_kept, kept, NULL), y.whole);
+        check_bits(t->l, grad, grad_of_kept, total);
+    }
+    layer_close(&y);
+}
+
+/* Channels that fill vectors and such that do not; one to three branches; groups of one channel and of many. */
+void check_image_coupling(const bench *b) {
+    if (!b->tested->d->kind->image_coupling) return;
+    static const layer_case cases[] = {
+        {{18, 18, 1}, {18, 18, 1}, 1, 64, 8, 1, "element", 0.3}, /* the paper's channelwise layer */
+        {{14, 14, 4}, {14, 14, 4}, 3, 32, 8, 2, "element", 0.3}, /* and its checkerboard */
+        {{7, 7, 2}, {7, 7, 2}, 9, 32, 4, 1, "element", 0.3},
+        {{6, 5, 3}, {6, 5, 2}, 8, 16, 2, 2, "channel", 0.3},
+        {{11, 13, 2}, {11, 13, 3}, 2, 12, 2, 1, "channel", 0.5},
+        {{10, 10, 5}, {10, 10, 7}, 3, 18, 6, 1, "element", 0.3},
+        {{20, 19, 1}, {20, 19, 2}, 2, 8, 8, 1, "element", 0.3},
+        {{3, 2, 17}, {3, 2, 9}, 20, 1, 1, 1, "element", 1},
+        {{4, 40, 2}, {4, 40, 1}, 2, 100, 5, 1, "channel", 0.3},
+        {{1, 1, 1}, {1, 1, 1}, 11, 4, 2, 3, "element", 0.3},
+        {{1, 1, 6}, {1, 1, 33}, 5, 6, 1, 1, "channel", 0.3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const layer_case *z = &cases[i];
+        char what[112];
+        snprintf(what, sizeof what, "coupling of images %d x %d, %d to %d channels, K %d in %d groups, n %d",
+                 z->kept.h, z->kept.w, z->kept.c, z->moved.c, z->kernels, z->cardinality, z->n);
+        compare(b, run_image_coupling, z, what);
+    }
 }

@@ -296,6 +296,8 @@ static const struct entry {
     ENTRY(clamp, REQUIRED, check_optimiser),
     ENTRY(dense_coupling, OPTIONAL, check_dense_coupling),
     ENTRY(dense_coupling_kept, OPTIONAL, check_dense_coupling),
+    ENTRY(image_coupling, OPTIONAL, check_image_coupling),
+    ENTRY(image_coupling_kept, OPTIONAL, check_image_coupling),
 #undef ENTRY
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
@@ -345,6 +347,9 @@ TEST(device__dense_layers_agree_with_the_reference) {
 TEST(device__couplings_of_dense_networks_agree_with_the_formulas) {
     on_all_devices(check_dense_coupling);
 }
+TEST(device__couplings_of_image_networks_agree_with_the_reference) {
+    on_all_devices(check_image_coupling);
+}
 TEST(device__laws_agree_with_the_reference) {
     on_all_devices(check_laws);
 }
@@ -361,6 +366,7 @@ TEST(device__results_have_the_same_bits_for_any_number_of_threads) {
         for (int threads = 2; threads <= 5; threads += threads == 3 ? 2 : 1) {
             bench b = {one, lab_open(device_kinds[i]->name, threads), 0};
             check_dense_coupling(&b);
+            check_image_coupling(&b);
             check_laws(&b);
             check_optimiser(&b);
             lab_close(b.tested);

@@ -54,6 +54,29 @@ typedef struct norm_shape {
     double slope, epsilon;
 } norm_shape;
 
+/* A ResNeXt network for images [h][w][.]: a 3x3 convolution in, `depth` residual blocks of K channels, a 3x3 convolution out
+ * (net/resnext.c has the formula). Its parts, each with the offsets of its two parameters: */
+#define IMAGE_MAX_BRANCHES 8
+typedef struct image_conv {
+    conv_shape shape;
+    size_t w, b;
+} image_conv;
+typedef struct image_norm {
+    norm_shape shape;
+    size_t g, b;
+} image_norm;
+typedef struct image_residual { /* n0, c0 (1x1), n1, branches (3x3, dilated), n2, c1 (1x1) */
+    image_norm n0, n1, n2;
+    image_conv c0, branch[IMAGE_MAX_BRANCHES], c1;
+} image_residual;
+typedef struct image_net {
+    int h, w, K, concat; /* concat: channels after the branches */
+    int branches, depth; /* branches of a residual block, and how many of those, all of the same shapes */
+    image_conv in, out;
+    image_norm last;
+    image_residual *blocks; /* (depth) */
+} image_net;
+
 typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD, PASS_INVERSE_BACKWARD } pass_kind;
 
 /* A coupling layer whose networks are dense: u1 = state[kept] (k) -> A, B -> u2 = state[moved] (m). */
@@ -64,6 +87,15 @@ typedef struct dense_coupling {
     int k, m, dim;
     size_t s; /* offset of the scale in params */
 } dense_coupling;
+
+/* The same for two image networks: u1 is [h][w][in], A and u2 are [h][w][out] of theirs. */
+typedef struct image_coupling {
+    const image_net *nets; /* A, B */
+    law_id law;
+    const int32_t *kept, *moved;
+    int k, m, dim;
+    size_t s;
+} image_coupling;
 
 typedef struct coupling_call {
     pass_kind kind;
@@ -167,6 +199,9 @@ struct device_kind {
      * not be computed again. */
     void (*dense_coupling)(device *d, const dense_coupling *c, const coupling_call *call);
     size_t (*dense_coupling_kept)(const device *d, const dense_coupling *c, int n);
+    /* Optional: the same for image networks. Default: conv_..., norm_... and the rest (net/resnext.c). */
+    void (*image_coupling)(device *d, const image_coupling *c, const coupling_call *call);
+    size_t (*image_coupling_kept)(const device *d, const image_coupling *c, int n);
 };
 
 struct device {

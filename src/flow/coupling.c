@@ -10,8 +10,10 @@ typedef struct coupling {
     int32_t *kept, *moved; /* device maps */
     int k, m, na;          /* sizes of u1, u2 and A */
     size_t s;              /* offset of the scale */
-    int whole;             /* the device runs this layer as one */
-    dense_coupling dense;  /* then */
+    /* where the device runs such a layer as one: */
+    int whole_dense, whole_image;
+    dense_coupling dense;
+    image_coupling image;
 } coupling;
 
 /* Scratch of one pass, in the order of their sizes below. */
@@ -45,7 +47,7 @@ static void coupling_free(transform *t, device *d) {
 
 static size_t coupling_workspace(const transform *t, int n) {
     const coupling *c = t->own;
-    if (c->whole) return 0; /* the device has its own */
+    if (c->whole_dense || c->whole_image) return 0; /* the device has its own */
     return (size_t)n * (size_t)(2 * c->k + 4 * c->m + 2 * c->na) + c->net->kind->workspace(c->net, n);
 }
 
@@ -63,13 +65,17 @@ static law_batch prepare(const coupling *c, const pass *p, int n, const real *st
 static int run_whole(const coupling *c, pass_kind kind, const pass *p, int n, real *state, real *dstate,
                      real *logdet, const real *dlogdet) {
     coupling_call call = {kind, n, p->params, p->grad, state, dstate, logdet, dlogdet, p->kept};
-    if (c->whole) p->d->kind->dense_coupling(p->d, &c->dense, &call);
-    return c->whole;
+    if (c->whole_dense) p->d->kind->dense_coupling(p->d, &c->dense, &call);
+    if (c->whole_image) p->d->kind->image_coupling(p->d, &c->image, &call);
+    return c->whole_dense || c->whole_image;
 }
 
 static size_t coupling_kept(const transform *t, const device *d, int n) {
     const coupling *c = t->own;
-    return c->whole && d->kind->dense_coupling_kept ? d->kind->dense_coupling_kept(d, &c->dense, n) : 0;
+    const device_kind *k = d->kind;
+    if (c->whole_dense && k->dense_coupling_kept) return k->dense_coupling_kept(d, &c->dense, n);
+    if (c->whole_image && k->image_coupling_kept) return k->image_coupling_kept(d, &c->image, n);
+    return 0;
 }
 
 static void coupling_forward(const transform *t, const pass *p, int n, real *state, real *logdet) {
@@ -159,9 +165,14 @@ jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coup
     JF_TRY(net_create(ctx, &c->net, r, params, spec->prefix, &place));
     JF_TRY(d->kind->alloc_map(d, &c->kept, spec->kept, (size_t)c->k));
     JF_TRY(d->kind->alloc_map(d, &c->moved, spec->moved, (size_t)c->m));
-    c->whole = d->kind->dense_coupling && c->net->kind->dense;
-    if (c->whole)
-        c->dense = (dense_coupling){
-            c->net->kind->dense(c->net), c->law, c->kept, c->moved, c->k, c->m, spec->dim, c->s};
+    const net_kind *kind = c->net->kind;
+    c->whole_dense = d->kind->dense_coupling && kind->dense;
+    c->whole_image = d->kind->image_coupling && kind->image;
+    if (c->whole_dense)
+        c->dense =
+            (dense_coupling){kind->dense(c->net), c->law, c->kept, c->moved, c->k, c->m, spec->dim, c->s};
+    if (c->whole_image)
+        c->image =
+            (image_coupling){kind->image(c->net), c->law, c->kept, c->moved, c->k, c->m, spec->dim, c->s};
     return JF_OK;
 }

@@ -29,6 +29,8 @@ typedef struct net_kind {
                      const real *u1, real *dA, real *dB, real *du1);
     /* Optional: the two networks, where they are dense, for devices that run whole couplings of those. */
     const dense_net *(*dense)(const net *t);
+    /* Optional: the same for image networks. */
+    const image_net *(*image)(const net *t);
 } net_kind;
 
 struct net {

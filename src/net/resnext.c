@@ -11,8 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_BRANCHES 8
-#define EPSILON      1e-3
+#define EPSILON 1e-3
 
 static const recipe_key resnext_keys[] = {
     {"model", "kernels", KEY_WORDS, "64", 0, 0, NULL,
@@ -28,33 +27,10 @@ static const recipe_key resnext_keys[] = {
     {0},
 };
 
-/* A convolution or a norm, and the offsets of its two parameters. */
-typedef struct conv {
-    conv_shape shape;
-    size_t w, b;
-} conv;
-typedef struct norm {
-    norm_shape shape;
-    size_t g, b;
-} norm;
+/* ---- making the two networks: own is image_net [2], A and B ---- */
 
-typedef struct residual {
-    norm n0, n1, n2;
-    conv c0, branch[MAX_BRANCHES], c1;
-} residual;
-
-typedef struct resnext {
-    int h, w, K, concat; /* channels after the branches */
-    int branches, depth; /* branches of a residual block, and how many of those */
-    conv in[2], out[2];
-    norm last[2];
-    residual *blocks[2]; /* (depth) of A and of B */
-} resnext;
-
-/* ---- making one ---- */
-
-static jf_status add_conv(param_list *params, conv *c, const char *prefix, const char *name, conv_shape s,
-                          double gain) {
+static jf_status add_conv(param_list *params, image_conv *c, const char *prefix, const char *name,
+                          conv_shape s, double gain) {
     char full[48];
     if (s.y_channels == 0) s.y_channels = s.out;
     c->shape = s;
@@ -65,9 +41,8 @@ static jf_status add_conv(param_list *params, conv *c, const char *prefix, const
     return params_add(params, &c->b, full, 1, size + 3, INIT_CONSTANT, 0);
 }
 
-static jf_status add_norm(const net *t, const recipe *r, param_list *params, norm *m, const char *prefix,
-                          const char *name, int channels) {
-    const resnext *own = t->own;
+static jf_status add_norm(const image_net *own, const recipe *r, param_list *params, image_norm *m,
+                          const char *prefix, const char *name, int channels) {
     char full[48];
     int per_element = recipe_is(r, "model.norm", "element");
     m->shape = (norm_shape){own->h * own->w, channels, per_element, recipe_real(r, "model.slope"), EPSILON};
@@ -80,14 +55,13 @@ static jf_status add_norm(const net *t, const recipe *r, param_list *params, nor
     return params_add(params, &m->b, full, rank, size, INIT_CONSTANT, 0);
 }
 
-static jf_status add_residual(const net *t, const recipe *r, param_list *params, residual *b,
+static jf_status add_residual(const image_net *own, const recipe *r, param_list *params, image_residual *b,
                               const char *prefix, int cardinality, double gain) {
-    const resnext *own = t->own;
     int K = own->K;
     conv_shape one = {own->h, own->w, K, K, 1, 1, 1, 0, 0};
-    JF_TRY(add_norm(t, r, params, &b->n0, prefix, "n0", K));
+    JF_TRY(add_norm(own, r, params, &b->n0, prefix, "n0", K));
     JF_TRY(add_conv(params, &b->c0, prefix, "c0", one, gain));
-    JF_TRY(add_norm(t, r, params, &b->n1, prefix, "n1", K));
+    JF_TRY(add_norm(own, r, params, &b->n1, prefix, "n1", K));
     int offset = 0;
     for (int i = 0; i < own->branches; i++) {
         int d = 1 << i;
@@ -97,7 +71,7 @@ static jf_status add_residual(const net *t, const recipe *r, param_list *params,
         JF_TRY(add_conv(params, &b->branch[i], prefix, name, s, gain));
         offset += K / d;
     }
-    JF_TRY(add_norm(t, r, params, &b->n2, prefix, "n2", own->concat));
+    JF_TRY(add_norm(own, r, params, &b->n2, prefix, "n2", own->concat));
     one.in = own->concat;
     return add_conv(params, &b->c1, prefix, "c1", one, gain);
 }
@@ -115,8 +89,10 @@ static jf_status list_number(const recipe *r, const char *key, int index, int *o
     return JF_OK;
 }
 
-static jf_status choose_sizes(net *t, const recipe *r, int *cardinality) {
-    resnext *own = t->own;
+static jf_status choose_sizes(const net *t, const recipe *r, image_net *own, int *cardinality) {
+    own->h = t->in.h;
+    own->w = t->in.w;
+    own->depth = recipe_int(r, "model.residual");
     JF_TRY(list_number(r, "model.kernels", t->block, &own->K));
     JF_TRY(list_number(r, "model.cardinality", t->block, cardinality));
     if (t->halved) own->K /= 2;
@@ -127,7 +103,7 @@ static jf_status choose_sizes(net *t, const recipe *r, int *cardinality) {
             *cardinality, own->K, t->halved ? "checkerboard" : "channelwise", t->block + 1, own->K);
     int span = own->h < own->w ? own->h : own->w;
     for (int d = 1;
-         own->branches < MAX_BRANCHES && (d == 1 || (2 * (2 * d + 1) <= span && *cardinality % d == 0));
+         own->branches < IMAGE_MAX_BRANCHES && (d == 1 || (2 * (2 * d + 1) <= span && *cardinality % d == 0));
          d *= 2) {
         own->branches++;
         own->concat += own->K / d;
@@ -136,40 +112,38 @@ static jf_status choose_sizes(net *t, const recipe *r, int *cardinality) {
 }
 
 static jf_status resnext_create(net *t, const recipe *r, param_list *params, const char *prefix) {
-    resnext *own;
+    image_net *nets;
     int cardinality, outs[2] = {t->out_a.c, t->out_b.c};
     double gain = recipe_real(r, "model.gain");
-    JF_TRY(MEM_NEW(t->ctx, &own, 1));
-    t->own = own;
-    own->h = t->in.h;
-    own->w = t->in.w;
-    if (t->out_a.h != own->h || t->out_a.w != own->w || t->out_b.h != own->h || t->out_b.w != own->w)
+    JF_TRY(MEM_NEW(t->ctx, &nets, 2));
+    t->own = nets;
+    if (t->out_a.h != t->in.h || t->out_a.w != t->in.w || t->out_b.h != t->in.h || t->out_b.w != t->in.w)
         return jf_fail(t->ctx, JF_ERROR_SHAPE, "model.net = resnext is for laws with one A for each element");
-    JF_TRY(choose_sizes(t, r, &cardinality));
-    own->depth = recipe_int(r, "model.residual");
     for (int k = 0; k < 2; k++) {
+        image_net *own = &nets[k];
         char at[48], name[48];
         snprintf(at, sizeof at, "%s.%c", prefix, 'A' + k);
-        JF_TRY(MEM_NEW(t->ctx, &own->blocks[k], (size_t)own->depth));
+        JF_TRY(choose_sizes(t, r, own, &cardinality));
+        JF_TRY(MEM_NEW(t->ctx, &own->blocks, (size_t)own->depth));
         conv_shape in = {own->h, own->w, t->in.c, own->K, 3, 1, 1, 0, 0};
-        JF_TRY(add_conv(params, &own->in[k], at, "in", in, gain));
+        JF_TRY(add_conv(params, &own->in, at, "in", in, gain));
         for (int i = 0; i < own->depth; i++) {
             snprintf(name, sizeof name, "%.32s.r%d", at, i);
-            JF_TRY(add_residual(t, r, params, &own->blocks[k][i], name, cardinality, gain));
+            JF_TRY(add_residual(own, r, params, &own->blocks[i], name, cardinality, gain));
         }
-        JF_TRY(add_norm(t, r, params, &own->last[k], at, "n", own->K));
+        JF_TRY(add_norm(own, r, params, &own->last, at, "n", own->K));
         conv_shape out = {own->h, own->w, own->K, outs[k], 3, 1, 1, 0, 0};
-        JF_TRY(add_conv(params, &own->out[k], at, "out", out, gain));
+        JF_TRY(add_conv(params, &own->out, at, "out", out, gain));
     }
     return JF_OK;
 }
 
 static void resnext_free(net *t) {
-    resnext *own = t->own;
-    if (!own) return;
-    free(own->blocks[0]);
-    free(own->blocks[1]);
-    free(own);
+    image_net *nets = t->own;
+    if (!nets) return;
+    free(nets[0].blocks);
+    free(nets[1].blocks);
+    free(nets);
 }
 
 /* ---- running it ---- */
@@ -182,7 +156,7 @@ typedef struct scratch {
     size_t thin, wide; /* (n, h, w, K) and (n, h, w, concat) */
 } scratch;
 
-static scratch scratch_of(const resnext *own, device *d, real *work, int n) {
+static scratch scratch_of(const image_net *own, device *d, real *work, int n) {
     size_t pixels = (size_t)n * (size_t)own->h * (size_t)own->w;
     return (scratch){d, work, pixels * (size_t)own->K, pixels * (size_t)own->concat};
 }
@@ -200,26 +174,25 @@ static real *spare_of(const scratch *s, int depth, int i) {
 }
 
 static size_t resnext_workspace(const net *t, int n) {
-    const resnext *own = t->own;
+    const image_net *own = t->own;
     scratch s = scratch_of(own, NULL, NULL, n);
     return (size_t)own->depth * (2 * s.thin + s.wide) + s.thin + 4 * s.wide;
 }
 
-static void run_conv(device *d, const conv *c, const real *params, int n, real *y, const real *x) {
+static void run_conv(device *d, const image_conv *c, const real *params, int n, real *y, const real *x) {
     d->kind->conv_forward(d, &c->shape, n, y, x, real_at(d, params, c->w), real_at(d, params, c->b));
 }
-static void run_norm(device *d, const norm *m, const real *params, int n, real *y, const real *x) {
+static void run_norm(device *d, const image_norm *m, const real *params, int n, real *y, const real *x) {
     d->kind->norm_forward(d, &m->shape, n, y, x, real_at(d, params, m->g), real_at(d, params, m->b));
 }
 
 /* Up to the last norm's input; what the backward pass needs stays in the scratch. */
-static void run_hidden(const resnext *own, int k, const scratch *s, const real *params, int n,
-                       const real *u1) {
+static void run_hidden(const image_net *own, const scratch *s, const real *params, int n, const real *u1) {
     device *d = s->d;
     real *t = spare_of(s, own->depth, 0);
-    run_conv(d, &own->in[k], params, n, input_of(s, 0), u1);
+    run_conv(d, &own->in, params, n, input_of(s, 0), u1);
     for (int i = 0; i < own->depth; i++) {
-        const residual *b = &own->blocks[k][i];
+        const image_residual *b = &own->blocks[i];
         run_norm(d, &b->n0, params, n, t, input_of(s, i));
         run_conv(d, &b->c0, params, n, middle_of(s, i), t);
         run_norm(d, &b->n1, params, n, t, middle_of(s, i));
@@ -232,32 +205,32 @@ static void run_hidden(const resnext *own, int k, const scratch *s, const real *
 
 static void resnext_forward(const net *t, device *d, const real *params, real *work, int n, const real *u1,
                             real *A, real *B) {
-    const resnext *own = t->own;
+    const image_net *own = t->own;
     scratch s = scratch_of(own, d, work, n);
     real *outs[2] = {A, B}, *y = spare_of(&s, own->depth, 0);
-    for (int k = 0; k < 2; k++) {
-        run_hidden(own, k, &s, params, n, u1);
-        run_norm(d, &own->last[k], params, n, y, input_of(&s, own->depth));
-        run_conv(d, &own->out[k], params, n, outs[k], y);
+    for (int k = 0; k < 2; k++, own++) {
+        run_hidden(own, &s, params, n, u1);
+        run_norm(d, &own->last, params, n, y, input_of(&s, own->depth));
+        run_conv(d, &own->out, params, n, outs[k], y);
     }
 }
 
 /* dx overwritten (`count` numbers). */
-static void back_conv(device *d, const conv *c, const real *params, real *grad, int n, real *dx, size_t count,
-                      const real *dy, const real *x) {
+static void back_conv(device *d, const image_conv *c, const real *params, real *grad, int n, real *dx,
+                      size_t count, const real *dy, const real *x) {
     if (dx && count) d->kind->fill(d, dx, 0, count);
     d->kind->conv_backward(d, &c->shape, n, dx, grad ? real_at(d, grad, c->w) : NULL,
                            grad ? real_at(d, grad, c->b) : NULL, dy, x, real_at(d, params, c->w));
 }
-static void back_norm(device *d, const norm *m, const real *params, real *grad, int n, real *dx,
+static void back_norm(device *d, const image_norm *m, const real *params, real *grad, int n, real *dx,
                       const real *dy, const real *x) {
     d->kind->norm_backward(d, &m->shape, n, dx, grad ? real_at(d, grad, m->g) : NULL,
                            grad ? real_at(d, grad, m->b) : NULL, dy, x, real_at(d, params, m->g));
 }
 
 /* dh: gradient after block i, becomes that before it. Spares: 0 a normalised input, 1 and 2 gradients. */
-static void back_residual(const resnext *own, const residual *b, int i, const scratch *s, const real *params,
-                          real *grad, int n, real *dh) {
+static void back_residual(const image_net *own, const image_residual *b, int i, const scratch *s,
+                          const real *params, real *grad, int n, real *dh) {
     device *d = s->d;
     real *y = spare_of(s, own->depth, 0), *g1 = spare_of(s, own->depth, 1), *g2 = spare_of(s, own->depth, 2);
     run_norm(d, &b->n2, params, n, y, concat_of(s, i));
@@ -275,21 +248,25 @@ static void back_residual(const resnext *own, const residual *b, int i, const sc
 
 static void resnext_backward(const net *t, device *d, const real *params, real *grad, real *work, int n,
                              const real *u1, real *dA, real *dB, real *du1) {
-    const resnext *own = t->own;
+    const image_net *own = t->own;
     scratch s = scratch_of(own, d, work, n);
     const real *douts[2] = {dA, dB};
     real *y = spare_of(&s, own->depth, 0), *g = spare_of(&s, own->depth, 1),
          *dh = spare_of(&s, own->depth, 3);
     d->kind->fill(d, du1, 0, (size_t)n * (size_t)shape_size(t->in));
-    for (int k = 0; k < 2; k++) {
-        run_hidden(own, k, &s, params, n, u1);
-        run_norm(d, &own->last[k], params, n, y, input_of(&s, own->depth));
-        back_conv(d, &own->out[k], params, grad, n, g, s.thin, douts[k], y);
-        back_norm(d, &own->last[k], params, grad, n, dh, g, input_of(&s, own->depth));
+    for (int k = 0; k < 2; k++, own++) {
+        run_hidden(own, &s, params, n, u1);
+        run_norm(d, &own->last, params, n, y, input_of(&s, own->depth));
+        back_conv(d, &own->out, params, grad, n, g, s.thin, douts[k], y);
+        back_norm(d, &own->last, params, grad, n, dh, g, input_of(&s, own->depth));
         for (int i = own->depth - 1; i >= 0; i--)
-            back_residual(own, &own->blocks[k][i], i, &s, params, grad, n, dh);
-        back_conv(d, &own->in[k], params, grad, n, du1, 0, dh, u1);
+            back_residual(own, &own->blocks[i], i, &s, params, grad, n, dh);
+        back_conv(d, &own->in, params, grad, n, du1, 0, dh, u1);
     }
+}
+
+static const image_net *image_networks(const net *t) {
+    return t->own;
 }
 
 const net_kind net_resnext = {
@@ -301,4 +278,5 @@ const net_kind net_resnext = {
     .workspace = resnext_workspace,
     .forward = resnext_forward,
     .backward = resnext_backward,
+    .image = image_networks,
 };

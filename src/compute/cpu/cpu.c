@@ -335,4 +335,6 @@ const device_kind device_cpu = {
     .clamp = cpu_clamp,
     .dense_coupling = cpu_dense_coupling,
     .dense_coupling_kept = cpu_dense_coupling_kept,
+    .image_coupling = cpu_image_coupling,
+    .image_coupling_kept = cpu_image_coupling_kept,
 };

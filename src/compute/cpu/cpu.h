@@ -14,6 +14,8 @@
 #define CPU_MAX_VECTOR 16
 #define CPU_NARROW     4 /* up to so many inputs or outputs of a network take inner products instead of tiles */
 
+typedef struct image_kernels image_kernels; /* image_kernels.h */
+
 /* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`; rows are rounded
  * up to CPU_ROWS by the kernel, so operands must be readable and results writable up to there. */
 typedef struct cpu_kernels {
@@ -37,6 +39,7 @@ typedef struct cpu_kernels {
     void (*add_parts)(float *to, const float *parts, size_t stride, int parts_count, size_t count);
     void (*adam)(float *p, const float *g, float *m, float *v, size_t count, const adam_step *step);
     double (*sum_squares)(const float *x, size_t count);
+    const image_kernels *image; /* of the same instruction set */
 } cpu_kernels;
 
 typedef struct cpu_device {
@@ -58,6 +61,8 @@ float *cpu_scratch(device *d, size_t count);
 
 void cpu_dense_coupling(device *d, const dense_coupling *c, const coupling_call *call);
 size_t cpu_dense_coupling_kept(const device *d, const dense_coupling *c, int n);
+void cpu_image_coupling(device *d, const image_coupling *c, const coupling_call *call);
+size_t cpu_image_coupling_kept(const device *d, const image_coupling *c, int n);
 void cpu_dense_forward(device *d, real *y, const real *x, const real *w, const real *b, int n, int in,
                        int out, double slope);
 void cpu_dense_backward(device *d, real *dx, real *dw, real *db, real *dy, const real *y, const real *x,

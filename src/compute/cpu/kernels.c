@@ -1,115 +1,29 @@
 /* Vector kernels, written with compiler vector extensions and compiled once per instruction set (CPU_ISA).
- *
- * All three products of a dense layer are one register tile: CPU_ROWS rows times WIDE vectors of
- * accumulators, fed by one broadcast per row and WIDE loads per step of k. */
-#include "compute/cpu/cpu.h"
+ * All three products of a dense layer are the register tile of tile.h. */
+#include "compute/cpu/tile.h"
 #include <math.h>
-
-#ifndef CPU_ISA
-#define CPU_ISA baseline
-#endif
-#if defined(__AVX512F__)
-#define LANES 16
-#define WIDE  4 /* 24 accumulators of 32 registers */
-#elif defined(__AVX2__)
-#define LANES 8
-#define WIDE  2 /* 12 accumulators of 16 registers */
-#else
-#define LANES 4
-#define WIDE  2
-#endif
-
-typedef float vec __attribute__((vector_size(LANES * 4)));
-typedef int veci __attribute__((vector_size(LANES * 4)));
-typedef float vec_any __attribute__((vector_size(LANES * 4), aligned(4), may_alias)); /* unaligned access */
-
-#define INLINE static inline __attribute__((always_inline))
-
-INLINE vec load(const float *p) {
-    return *(const vec_any *)p;
-}
-INLINE void store(float *p, vec v) {
-    *(vec_any *)p = v;
-}
-INLINE vec choose(veci mask, vec yes, vec no) {
-    return (vec)(((veci)yes & mask) | ((veci)no & ~mask));
-}
-
-typedef struct product { /* c (rows, .) = a (rows, k) b (k, .): a at a[r * a_row + i * a_k] */
-    int k;
-    const float *a;
-    size_t a_row, a_k;
-    const float *b;
-    size_t ldb;
-    float *c;
-    size_t ldc;
-} product;
-
-typedef enum ending { END_BIAS_ACT, END_MASK, END_PLAIN, END_ADD } ending;
-
-/* One tile at row r, column j. `wide` and `end` are constants at every call, so the loops unroll completely.
- */
-INLINE void tile(const product *p, int r, int j, const int wide, const ending end, const float *extra,
-                 float slope) {
-    vec sum[CPU_ROWS][WIDE];
-    for (int i = 0; i < CPU_ROWS; i++)
-        for (int v = 0; v < wide; v++) {
-            if (end == END_BIAS_ACT)
-                sum[i][v] = load(extra + j + v * LANES);
-            else if (end == END_ADD)
-                sum[i][v] = load(p->c + (size_t)(r + i) * p->ldc + j + v * LANES);
-            else
-                sum[i][v] = (vec){0};
-        }
-    const float *a = p->a + (size_t)r * p->a_row, *b = p->b + j;
-    for (int k = 0; k < p->k; k++, a += p->a_k, b += p->ldb) {
-        vec bv[WIDE];
-        for (int v = 0; v < wide; v++) bv[v] = load(b + v * LANES);
-        for (int i = 0; i < CPU_ROWS; i++) {
-            float ai = a[(size_t)i * p->a_row];
-            for (int v = 0; v < wide; v++) sum[i][v] += ai * bv[v];
-        }
-    }
-    for (int i = 0; i < CPU_ROWS; i++)
-        for (int v = 0; v < wide; v++) {
-            size_t at = (size_t)(r + i) * p->ldc + j + v * LANES;
-            vec s = sum[i][v];
-            if (end == END_BIAS_ACT) s = choose(s > 0, s, s * slope);
-            if (end == END_MASK) s = choose(load(extra + at) > 0, s, s * slope);
-            store(p->c + at, s);
-        }
-}
-
-INLINE void multiply(const product *p, int rows, int cols, const ending end, const float *extra,
-                     float slope) {
-    int j = 0;
-    for (; j + WIDE * LANES <= cols; j += WIDE * LANES)
-        for (int r = 0; r < rows; r += CPU_ROWS) tile(p, r, j, WIDE, end, extra, slope);
-    for (; j < cols; j += LANES)
-        for (int r = 0; r < rows; r += CPU_ROWS) tile(p, r, j, 1, end, extra, slope);
-}
 
 static void dense(int rows, int cols, int k, const float *x, size_t ldx, const float *w, size_t ldw,
                   const float *b, float slope, float *y, size_t ldy) {
-    multiply(&(product){k, x, ldx, 1, w, ldw, y, ldy}, rows, cols, END_BIAS_ACT, b, slope);
+    multiply(&(product){k, x, ldx, 1, w, ldw, y, ldy}, rows, cols, END_BIAS_ACT, b, NULL, slope);
 }
 
 static void dense_dx(int rows, int cols, int k, const float *dy, size_t lddy, const float *wt, size_t ldwt,
                      const float *h, float slope, float *dx, size_t lddx) {
     product p = {k, dy, lddy, 1, wt, ldwt, dx, lddx};
     if (h)
-        multiply(&p, rows, cols, END_MASK, h, slope);
+        multiply(&p, rows, cols, END_MASK, NULL, h, slope);
     else
-        multiply(&p, rows, cols, END_PLAIN, NULL, 1);
+        multiply(&p, rows, cols, END_PLAIN, NULL, NULL, 1);
 }
 
 static void dense_dw(int rows, int cols, int k, const float *x, size_t ldx, const float *dy, size_t lddy,
                      int accumulate, float *dw, size_t lddw) {
     product p = {k, x, 1, ldx, dy, lddy, dw, lddw};
     if (accumulate)
-        multiply(&p, rows, cols, END_ADD, NULL, 1);
+        multiply(&p, rows, cols, END_ADD, NULL, NULL, 1);
     else
-        multiply(&p, rows, cols, END_PLAIN, NULL, 1);
+        multiply(&p, rows, cols, END_PLAIN, NULL, NULL, 1);
 }
 
 static void dense_db(int cols, int k, const float *dy, size_t lddy, int accumulate, float *db) {
@@ -174,10 +88,7 @@ static double sum_squares(const float *x, size_t count) {
     return total;
 }
 
-#define JOIN_(a, b) a##b
-#define JOIN(a, b)  JOIN_(a, b)
-#define TEXT_(a)    #a
-#define TEXT(a)     TEXT_(a)
+extern const image_kernels JOIN(image_kernels_, CPU_ISA);
 const cpu_kernels JOIN(cpu_kernels_, CPU_ISA) = {
     .isa = TEXT(CPU_ISA),
     .vector = LANES,
@@ -189,4 +100,5 @@ const cpu_kernels JOIN(cpu_kernels_, CPU_ISA) = {
     .add_parts = add_parts,
     .adam = adam,
     .sum_squares = sum_squares,
+    .image = &JOIN(image_kernels_, CPU_ISA),
 };

@@ -1,0 +1,225 @@
+/* A whole coupling layer of image networks on the cpu device: one parallel region a pass, one before it to pack weights, and
+ * one more to sum gradients.
+ *
+ * A sample goes through both networks and the law alone, so that scratch does not grow with the batch and activations stay in
+ * the cache. Backward passes cut the batch into slices, each with its own partial gradients, which are summed in the order of
+ * the slices. */
+#include "compute/cpu/image_network.h"
+#include <string.h>
+
+typedef float num;
+#include "compute/law/formulas.h"
+
+typedef struct call {
+    const image_coupling *c;
+    const cpu_kernels *k;
+    const law_functions *law;
+    pass_kind kind;
+    int n, slices, na;
+    float s, ds[CPU_SLICES];
+    float *state, *dstate, *logdet, *grad;
+    const float *dlogdet;
+    image_network nets[2]; /* A, B */
+    float *partial;        /* (slices, stride): of A, then of B */
+    size_t stride;
+    float *work; /* (threads, work_count) */
+    size_t work_count;
+    float *kept; /* NULL, or (n, kept_count): acts of both networks, and A and B */
+    size_t kept_count;
+} call;
+
+/* Scratch of one worker. */
+typedef struct scratch {
+    image_spare spare;
+    image_view u1, dout;
+    image_acts acts[2];
+    float *out[2], *dout_dense[2], *u2, *du2, *du1;
+} scratch;
+
+static int is_backward(pass_kind kind) {
+    return kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
+}
+
+static size_t whole_lines(size_t count) {
+    return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;
+}
+static float *take(float **at, size_t count) {
+    float *p = *at;
+    *at += whole_lines(count);
+    return p;
+}
+
+/* Acts of both networks and their outputs, one after the other. */
+static void place_acts(const call *c, scratch *s, float **at, int all) {
+    for (int k = 0; k < 2; k++) s->acts[k] = (image_acts){take(at, image_acts_count(&c->nets[k], all)), all};
+    s->out[0] = take(at, (size_t)c->na);
+    s->out[1] = take(at, (size_t)c->c->m);
+}
+static size_t acts_count(const call *c, int all) {
+    return image_acts_count(&c->nets[0], all) + image_acts_count(&c->nets[1], all) +
+           whole_lines((size_t)c->na) + whole_lines((size_t)c->c->m);
+}
+
+static size_t scratch_count(const call *c) {
+    size_t m = whole_lines((size_t)c->c->m), na = whole_lines((size_t)c->na),
+           k = whole_lines((size_t)c->c->k);
+    return image_spare_count(&c->nets[0]) + image_edge_count(&c->nets[0]) + image_edge_count(&c->nets[1]) +
+           na + 3 * m + k + (c->kept ? 0 : acts_count(c, is_backward(c->kind)));
+}
+
+static scratch carve(const call *c, int worker) {
+    scratch s;
+    float *at = c->work + (size_t)worker * c->work_count;
+    s.spare = image_spare_place(&c->nets[0], take(&at, image_spare_count(&c->nets[0])));
+    float *edges = at;
+    s.u1 = image_edge_view(&c->nets[0], take(&at, image_edge_count(&c->nets[0])));
+    s.dout = image_edge_view(&c->nets[1], take(&at, image_edge_count(&c->nets[1])));
+    memset(edges, 0, sizeof(float) * (size_t)(at - edges));
+    s.dout_dense[0] = take(&at, (size_t)c->na);
+    s.dout_dense[1] = take(&at, (size_t)c->c->m);
+    s.u2 = take(&at, (size_t)c->c->m);
+    s.du2 = take(&at, (size_t)c->c->m);
+    s.du1 = take(&at, (size_t)c->c->k);
+    if (!c->kept) place_acts(c, &s, &at, is_backward(c->kind));
+    return s;
+}
+
+/* u1 into its image, u2 into its place, A and B from the networks (or from what the forward pass kept of them). */
+static void run_networks(const call *c, scratch *s, int sample) {
+    const image_coupling *l = c->c;
+    const image_net *net = l->nets;
+    const float *u = c->state + (size_t)sample * (size_t)l->dim;
+    const int32_t *from = l->kept;
+    for (int i = 0; i < net->h; i++)
+        for (int j = 0; j < net->w; j++)
+            for (int k = 0; k < net->in.shape.in; k++)
+                s->u1.at[(size_t)i * s->u1.row + (size_t)j * s->u1.pixel + (size_t)k] = u[*from++];
+    for (int i = 0; i < l->m; i++) s->u2[i] = u[l->moved[i]];
+    if (c->kept) {
+        float *at = c->kept + (size_t)sample * c->kept_count;
+        place_acts(c, s, &at, 1);
+        if (is_backward(c->kind)) return;
+    }
+    for (int k = 0; k < 2; k++)
+        image_network_forward(&c->nets[k], c->k, s->u1, s->acts[k], &s->spare, s->out[k]);
+}
+
+static void put_moved(const call *c, float *whole, const float *part) {
+    for (int i = 0; i < c->c->m; i++) whole[c->c->moved[i]] = part[i];
+}
+
+static void forward_sample(const call *c, scratch *s, int sample) {
+    run_networks(c, s, sample);
+    c->logdet[sample] += (c->kind == PASS_FORWARD ? c->law->forward : c->law->inverse)(
+        c->c->m, s->out[0], s->out[1], c->s, s->u2);
+    put_moved(c, c->state + (size_t)sample * (size_t)c->c->dim, s->u2);
+}
+
+/* The dense gradient of network k's output as a spaced image. */
+static void space_dout(const call *c, scratch *s, int k) {
+    const image_net *net = &c->c->nets[k];
+    const float *from = s->dout_dense[k];
+    for (int i = 0; i < net->h; i++)
+        for (int j = 0; j < net->w; j++)
+            for (int o = 0; o < net->out.shape.out; o++)
+                s->dout.at[(size_t)i * s->dout.row + (size_t)j * s->dout.pixel + (size_t)o] = *from++;
+}
+
+static void backward_sample(const call *c, scratch *s, int sample, float *partial, int accumulate,
+                            float *ds) {
+    const image_coupling *l = c->c;
+    float *u = c->state + (size_t)sample * (size_t)l->dim, *du = c->dstate + (size_t)sample * (size_t)l->dim;
+    run_networks(c, s, sample);
+    for (int i = 0; i < l->m; i++) s->du2[i] = du[l->moved[i]];
+    (c->kind == PASS_BACKWARD ? c->law->backward : c->law->inverse_backward)(
+        l->m, s->out[0], s->out[1], c->s, s->u2, s->du2, c->dlogdet[sample], s->dout_dense[0],
+        s->dout_dense[1], ds);
+    put_moved(c, u, s->u2);
+    put_moved(c, du, s->du2);
+    for (int k = 0; k < 2; k++) {
+        space_dout(c, s, k);
+        image_network_backward(&c->nets[k], c->k, s->u1, s->acts[k], &s->spare, s->dout, s->du1, k > 0,
+                               partial ? partial + (k ? c->nets[0].partial_count : 0) : NULL, accumulate);
+    }
+    for (int i = 0; i < l->k; i++) du[l->kept[i]] += s->du1[i];
+}
+
+static void run_slice(void *arg, int slice, int worker) {
+    call *c = arg;
+    scratch s = carve(c, worker);
+    int begin = cpu_slice_begin(c->n, c->slices, slice), end = cpu_slice_begin(c->n, c->slices, slice + 1);
+    float *partial = c->grad ? c->partial + (size_t)slice * c->stride : NULL, ds = 0;
+    for (int sample = begin; sample < end; sample++)
+        if (is_backward(c->kind))
+            backward_sample(c, &s, sample, partial, sample > begin, &ds);
+        else
+            forward_sample(c, &s, sample);
+    if (is_backward(c->kind)) c->ds[slice] = ds;
+}
+
+static void pack_part(void *arg, int task, int worker) {
+    (void)worker;
+    call *c = arg;
+    image_network_pack(&c->nets[task % 2], task / 2);
+}
+
+static void reduce_part(void *arg, int task, int worker) {
+    (void)worker;
+    call *c = arg;
+    int second = task >= image_reduce_tasks(&c->nets[0]);
+    image_network_reduce(&c->nets[second], c->k, second ? task - image_reduce_tasks(&c->nets[0]) : task,
+                         c->partial + (second ? c->nets[0].partial_count : 0), c->stride, c->slices, c->grad);
+}
+
+static void plan(call *c, const cpu_kernels *k) {
+    c->k = k;
+    c->law = &law_formulas[c->c->law];
+    c->na = c->law->outputs(c->c->m);
+    for (int i = 0; i < 2; i++) image_network_plan(&c->nets[i], &c->c->nets[i], k->vector);
+    c->kept_count = acts_count(c, 1);
+}
+
+size_t cpu_image_coupling_kept(const device *d, const image_coupling *l, int n) {
+    const cpu_device *own = d->own;
+    call c = {.c = l};
+    plan(&c, own->kernels);
+    return (size_t)n * c.kept_count;
+}
+
+/* Weights, partial gradients and the workers' scratch; 0 where memory is short. */
+static int find_room(call *c, device *d) {
+    cpu_device *own = d->own;
+    size_t packed = c->nets[0].packed_count + c->nets[1].packed_count;
+    c->stride = c->grad ? c->nets[0].partial_count + c->nets[1].partial_count : 0;
+    c->work_count = scratch_count(c);
+    float *at = cpu_scratch(d, packed + (size_t)c->slices * c->stride +
+                                   (size_t)pool_threads(own->pool) * c->work_count);
+    if (!at) return 0;
+    for (int i = 0; i < 2; i++) c->nets[i].packed = take(&at, c->nets[i].packed_count);
+    c->partial = take(&at, (size_t)c->slices * c->stride);
+    c->work = at;
+    return 1;
+}
+
+void cpu_image_coupling(device *d, const image_coupling *l, const coupling_call *asked) {
+    cpu_device *own = d->own;
+    call c = {.c = l, .kind = asked->kind, .n = asked->n};
+    const float *params = (const float *)asked->params;
+    int backward = is_backward(c.kind);
+    c.s = params[l->s];
+    c.state = (float *)asked->state;
+    c.dstate = (float *)asked->dstate;
+    c.logdet = (float *)asked->logdet;
+    c.dlogdet = (const float *)asked->dlogdet;
+    c.grad = backward ? (float *)asked->grad : NULL;
+    c.kept = (float *)asked->kept;
+    c.slices = backward && c.n > CPU_SLICES ? CPU_SLICES : c.n;
+    plan(&c, own->kernels);
+    if (!find_room(&c, d)) return;
+    for (int i = 0; i < 2; i++) c.nets[i].params = params;
+    pool_run(own->pool, 2 * (1 + l->nets[0].depth), pack_part, &c);
+    pool_run(own->pool, c.slices, run_slice, &c);
+    if (!c.grad) return;
+    for (int i = 0; i < c.slices; i++) c.grad[l->s] += c.ds[i];
+    pool_run(own->pool, image_reduce_tasks(&c.nets[0]) + image_reduce_tasks(&c.nets[1]), reduce_part, &c);
+}

@@ -1,0 +1,357 @@
+/* Kernels of image networks, written with compiler vector extensions and compiled once per instruction set (CPU_ISA). */
+#include "compute/cpu/image_kernels.h"
+#include "compute/cpu/tile.h"
+#include <math.h>
+
+/* ---- 3x3 convolutions ---- */
+
+#if LANES == 16
+#define LONG_TILE 14 /* pixels of the longest tile: accumulators, beside three weights and an input */
+#else
+#define LONG_TILE 7
+#endif
+
+#define SWAP_1(i)   ((i) ^ 1)
+#define SWAP_2(i)   ((i) ^ 2 % LANES)
+#define SWAP_4(i)   ((i) ^ 4 % LANES)
+#define SWAP_8(i)   ((i) ^ 8 % LANES)
+#define EVERY_2(i)  ((i)*2 % LANES)
+#define EVERY_4(i)  ((i)*4 % LANES)
+#define EVERY_8(i)  ((i)*8 % LANES)
+#define SPREAD_2(i) ((i) / 2)
+#define SPREAD_4(i) ((i) / 4)
+#define SPREAD_8(i) ((i) / 8)
+
+/* Sums over the q lanes of each output, side by side in the first lanes. */
+INLINE vec gather_outputs(vec v, const int q) {
+    if (q > 1) v += SHUFFLE(v, SWAP_1);
+    if (q > 2) v += SHUFFLE(v, SWAP_2);
+    if (q > 4) v += SHUFFLE(v, SWAP_4);
+    if (q > 8) v += SHUFFLE(v, SWAP_8);
+    return q == 2 ? SHUFFLE(v, EVERY_2) : q == 4 ? SHUFFLE(v, EVERY_4) : q == 8 ? SHUFFLE(v, EVERY_8) : v;
+}
+
+/* The LANES / q numbers at p, each q times. */
+INLINE vec spread_outputs(const float *p, const int q) {
+    if (q == LANES) return repeat(p, 1);
+    vec v = {0};
+    memcpy(&v, p, sizeof v / (size_t)q);
+    return q == 2 ? SHUFFLE(v, SPREAD_2) : q == 4 ? SHUFFLE(v, SPREAD_4) : q == 8 ? SHUFFLE(v, SPREAD_8) : v;
+}
+
+/* `count` of LANES / q outputs. */
+INLINE void put_outputs(float *y, vec v, const float *b, int count, int add, const int q) {
+    vec more = {0};
+    const size_t all = sizeof v / (size_t)q;
+    if (count == LANES / q) {
+        if (b) memcpy(&more, b, all), v += more;
+        if (add) memcpy(&more, y, all), v += more;
+        memcpy(y, &v, all);
+        return;
+    }
+    for (int o = 0; o < count; o++) y[o] = v[o] + (b ? b[o] : 0) + (add ? y[o] : 0);
+}
+
+/* `pixels` outputs of one block, `dilation` apart, so that each input serves three of them. x: the pixel of the first output;
+ * rows of taps from `first` to `last` lie inside of the image. */
+INLINE void conv_tile(const conv_job *c, const float *x, const float *w, const float *b, float *y, int count,
+                      int first, int last, const int pixels, const int q) {
+    vec sum[LONG_TILE];
+    for (int p = 0; p < pixels; p++) sum[p] = (vec){0};
+    size_t step = (size_t)c->dilation * c->x.pixel;
+    for (int row = first; row <= last; row++) {
+        const float *xr = x + ((ptrdiff_t)row - 1) * c->dilation * (ptrdiff_t)c->x.row - step;
+        const float *wr = w + (size_t)row * (size_t)c->steps * 3 * LANES;
+        for (int s = 0; s < c->steps; s++, xr += q, wr += 3 * LANES) {
+            vec left = load(wr), middle = load(wr + LANES), right = load(wr + 2 * LANES);
+            const float *at = xr;
+            for (int p = 0; p < pixels + 2; p++, at += step) {
+                vec xv = repeat(at, q);
+                if (p < pixels) sum[p] += xv * left;
+                if (p >= 1 && p <= pixels) sum[p - 1] += xv * middle;
+                if (p >= 2) sum[p - 2] += xv * right;
+            }
+        }
+    }
+    for (int p = 0; p < pixels; p++)
+        put_outputs(y + (size_t)p * (size_t)c->dilation * c->y.pixel, gather_outputs(sum[p], q), b, count,
+                    c->add, q);
+}
+
+/* Rows of taps that fall into the image for row i of outputs. */
+INLINE int first_tap(const conv_job *c, int i) {
+    return i >= c->dilation ? 0 : 1;
+}
+INLINE int last_tap(const conv_job *c, int i) {
+    return i + c->dilation < c->h ? 2 : 1;
+}
+
+INLINE void conv_row(const conv_job *c, int i, int channel_in, int channel_out, const float *w,
+                     const float *b, int count, const int q) {
+    int first = first_tap(c, i), last = last_tap(c, i);
+    for (int column = 0; column < c->dilation && column < c->w; column++) {
+        int left = (c->w - column + c->dilation - 1) / c->dilation, j = column;
+        while (left > 0) {
+            const float *x = c->x.at + (size_t)i * c->x.row + (size_t)j * c->x.pixel + channel_in;
+            float *y = c->y.at + (size_t)i * c->y.row + (size_t)j * c->y.pixel + channel_out;
+            int pixels = left >= LONG_TILE ? LONG_TILE : left >= 7 ? 7 : left >= 3 ? 3 : 1;
+            if (pixels == LONG_TILE)
+                conv_tile(c, x, w, b, y, count, first, last, LONG_TILE, q);
+            else if (pixels == 7)
+                conv_tile(c, x, w, b, y, count, first, last, 7, q);
+            else if (pixels == 3)
+                conv_tile(c, x, w, b, y, count, first, last, 3, q);
+            else
+                conv_tile(c, x, w, b, y, count, first, last, 1, q);
+            j += pixels * c->dilation;
+            left -= pixels;
+        }
+    }
+}
+
+INLINE void conv_by(const conv_job *c, const int q) {
+    const float *w = c->packed;
+    for (int g = 0; g < c->groups; g++)
+        for (int block = 0; block < c->blocks; block++, w += (size_t)c->steps * 9 * LANES) {
+            int o = block * (LANES / q), count = c->out - o < LANES / q ? c->out - o : LANES / q;
+            const float *b = c->b ? c->b + g * c->out + o : NULL;
+            for (int i = 0; i < c->h; i++) conv_row(c, i, g * c->in, g * c->out + o, w, b, count, q);
+        }
+}
+
+static void conv(const conv_job *c) {
+    if (c->q == 1) conv_by(c, 1);
+    if (c->q == 2) conv_by(c, 2);
+    if (c->q == 4) conv_by(c, 4);
+#if LANES >= 8
+    if (c->q == 8) conv_by(c, 8);
+#endif
+#if LANES >= 16
+    if (c->q == 16) conv_by(c, 16);
+#endif
+}
+
+/* Gradients of `steps` vectors of weights for each of the three taps of a row: x (i + tap, j) with dy (i, j - tap). */
+INLINE void conv_dw_tile(const conv_job *c, int row, const float *x, const float *dy, float *dw,
+                         const int steps, const int q) {
+    vec sum[8][3];
+    for (int s = 0; s < steps; s++)
+        for (int t = 0; t < 3; t++) sum[s][t] = c->add ? load(dw + (s * 3 + t) * LANES) : (vec){0};
+    ptrdiff_t shift = (ptrdiff_t)(row - 1) * c->dilation,
+              side = (ptrdiff_t)c->dilation * (ptrdiff_t)c->y.pixel;
+    int begin = shift < 0 ? (int)-shift : 0, end = shift > 0 ? c->h - (int)shift : c->h;
+    for (int i = begin; i < end; i++) {
+        const float *xp = x + (i + shift) * (ptrdiff_t)c->x.row, *yp = dy + (size_t)i * c->y.row;
+        for (int j = 0; j < c->w; j++, xp += c->x.pixel, yp += c->y.pixel) {
+            vec left = spread_outputs(yp + side, q), middle = spread_outputs(yp, q),
+                right = spread_outputs(yp - side, q);
+            for (int s = 0; s < steps; s++) {
+                vec xv = repeat(xp + s * q, q);
+                sum[s][0] += xv * left;
+                sum[s][1] += xv * middle;
+                sum[s][2] += xv * right;
+            }
+        }
+    }
+    for (int s = 0; s < steps; s++)
+        for (int t = 0; t < 3; t++) store(dw + (s * 3 + t) * LANES, sum[s][t]);
+}
+
+INLINE void conv_dw_row(const conv_job *c, int row, const float *x, const float *dy, float *dw, const int q) {
+    int s = 0;
+#if LANES == 16
+    for (; s + 8 <= c->steps; s += 8) conv_dw_tile(c, row, x + s * q, dy, dw + s * 3 * LANES, 8, q);
+#endif
+    for (; s + 4 <= c->steps; s += 4) conv_dw_tile(c, row, x + s * q, dy, dw + s * 3 * LANES, 4, q);
+    for (; s < c->steps; s++) conv_dw_tile(c, row, x + s * q, dy, dw + s * 3 * LANES, 1, q);
+}
+
+INLINE void conv_dw_by(const conv_job *c, const int q) {
+    float *dw = c->packed;
+    for (int g = 0; g < c->groups; g++)
+        for (int block = 0; block < c->blocks; block++)
+            for (int row = 0; row < 3; row++, dw += (size_t)c->steps * 3 * LANES)
+                conv_dw_row(c, row, c->x.at + g * c->in, c->y.at + g * c->out + block * (LANES / q), dw, q);
+}
+
+static void conv_dw(const conv_job *c) {
+    if (c->q == 1) conv_dw_by(c, 1);
+    if (c->q == 2) conv_dw_by(c, 2);
+    if (c->q == 4) conv_dw_by(c, 4);
+#if LANES >= 8
+    if (c->q == 8) conv_dw_by(c, 8);
+#endif
+#if LANES >= 16
+    if (c->q == 16) conv_dw_by(c, 16);
+#endif
+}
+
+static void product_plus(int rows, int cols, int k, const float *x, size_t ldx, const float *w,
+                         const float *b, const float *h, float *y, size_t ldy) {
+    multiply(&(product){k, x, ldx, 1, w, (size_t)cols, y, ldy}, rows, cols, END_BIAS_PLUS, b, h, 1);
+}
+
+/* ---- layer norms ---- */
+
+INLINE vec act(vec x, float slope) {
+    return larger(x, x * slope); /* slope <= 1 */
+}
+INLINE float act_one(float x, float slope) {
+    return x > 0 ? x : slope * x;
+}
+
+INLINE double sum_lanes(vec v) {
+    double sum = 0;
+    for (int l = 0; l < LANES; l++) sum += (double)v[l];
+    return sum;
+}
+
+INLINE float *run_at(const image_view *v, int i, int r) {
+    return v->at + (size_t)i * v->row + (size_t)r * v->pixel;
+}
+
+/* Sums of act(x) - shift and of its square over a run, by lanes; what is left over in `rest`. */
+INLINE void add_moments(const float *x, int length, float slope, float shift, vec sum[2], vec square[2],
+                        double rest[2]) {
+    int i = 0;
+    for (; i + 2 * LANES <= length; i += 2 * LANES)
+        for (int k = 0; k < 2; k++) {
+            vec t = act(load(x + i + k * LANES), slope) - shift;
+            sum[k] += t;
+            square[k] += t * t;
+        }
+    for (; i < length; i++) {
+        float t = act_one(x[i], slope) - shift;
+        rest[0] += (double)t;
+        rest[1] += (double)t * (double)t;
+    }
+}
+
+/* The squares are those of the distance from the first row's mean, so that nothing cancels; lanes are added up by rows, in
+ * double. */
+static void moments(norm_job *n, double epsilon) {
+    double sum = 0, square = 0, first = 0;
+    for (int r = 0; r < n->runs; r++)
+        for (int i = 0; i < n->length; i++) first += (double)act_one(run_at(&n->x, 0, r)[i], n->slope);
+    float shift = (float)(first / ((double)n->runs * n->length));
+    for (int i = 0; i < n->rows; i++) {
+        vec sums[2] = {{0}}, squares[2] = {{0}};
+        double rest[2] = {0};
+        for (int r = 0; r < n->runs; r++)
+            add_moments(run_at(&n->x, i, r), n->length, n->slope, shift, sums, squares, rest);
+        sum += sum_lanes(sums[0]) + sum_lanes(sums[1]) + rest[0];
+        square += sum_lanes(squares[0]) + sum_lanes(squares[1]) + rest[1];
+    }
+    double count = (double)n->rows * n->runs * n->length, mean = sum / count;
+    n->mean = (float)(shift + mean);
+    n->scale = (float)(1 / sqrt(square / count - mean * mean + epsilon));
+}
+
+INLINE void normalise_run(const norm_job *n, const float *x, const float *g, const float *b, float *y) {
+    int i = 0;
+    for (; i + LANES <= n->length; i += LANES)
+        store(y + i, (act(load(x + i), n->slope) - n->mean) * n->scale * load(g + i) + load(b + i));
+    for (; i < n->length; i++) y[i] = (act_one(x[i], n->slope) - n->mean) * n->scale * g[i] + b[i];
+}
+
+static void normalise(const norm_job *n) {
+    for (int i = 0; i < n->rows; i++)
+        for (int r = 0; r < n->runs; r++) {
+            size_t at = (size_t)i * n->p_row + (size_t)r * n->p_run;
+            normalise_run(n, run_at(&n->x, i, r), n->g + at, n->b + at, run_at(&n->y, i, r));
+        }
+}
+
+/* The two sums of a run; with `wanted`, also dg, db and y at parameters `at`. */
+INLINE void sums_run(const norm_job *n, size_t at, const float *x, float *dy, float *y, const int wanted,
+                     const int add, vec sums[2], double rest[2]) {
+    const float *g = n->g + at, *b = n->b + at;
+    float *dg = n->dg + (wanted ? at : 0), *db = n->db + (wanted ? at : 0);
+    int i = 0;
+    for (; i + LANES <= n->length; i += LANES) {
+        vec e = (act(load(x + i), n->slope) - n->mean) * n->scale, d = load(dy + i), gi = load(g + i),
+            q = d * gi;
+        sums[0] += q;
+        sums[1] += q * e;
+        store(dy + i, q);
+        if (!wanted) continue;
+        store(y + i, e * gi + load(b + i));
+        store(dg + i, add ? load(dg + i) + d * e : d * e);
+        store(db + i, add ? load(db + i) + d : d);
+    }
+    for (; i < n->length; i++) {
+        float e = (act_one(x[i], n->slope) - n->mean) * n->scale, d = dy[i], q = d * g[i];
+        rest[0] += (double)q;
+        rest[1] += (double)q * (double)e;
+        dy[i] = q;
+        if (!wanted) continue;
+        y[i] = e * g[i] + b[i];
+        dg[i] = add ? dg[i] + d * e : d * e;
+        db[i] = add ? db[i] + d : d;
+    }
+}
+
+INLINE void sums_by(norm_job *n, const int wanted) {
+    double total[2] = {0};
+    for (int i = 0; i < n->rows; i++) {
+        vec sums[2] = {{0}};
+        for (int r = 0; r < n->runs; r++) {
+            size_t at = (size_t)i * n->p_row + (size_t)r * n->p_run;
+            /* parameters that runs share are added to after the first */
+            int add = n->add || (n->p_row == 0 && i > 0) || (n->p_run == 0 && r > 0);
+            float *x = run_at(&n->x, i, r), *dy = run_at(&n->dy, i, r),
+                  *y = wanted ? run_at(&n->y, i, r) : NULL;
+            if (add)
+                sums_run(n, at, x, dy, y, wanted, 1, sums, total);
+            else
+                sums_run(n, at, x, dy, y, wanted, 0, sums, total);
+        }
+        for (int k = 0; k < 2; k++) total[k] += sum_lanes(sums[k]);
+    }
+    double count = (double)n->rows * n->runs * n->length;
+    n->mean_q = (float)(total[0] / count);
+    n->mean_qe = (float)(total[1] / count);
+}
+
+static void norm_sums(norm_job *n) {
+    if (n->dg)
+        sums_by(n, 1);
+    else
+        sums_by(n, 0);
+}
+
+INLINE void dx_run(const norm_job *n, const float *x, const float *q, float *dx, const int add) {
+    int i = 0;
+    const vec one = (vec){0} + 1, slope = (vec){0} + n->slope;
+    for (; i + LANES <= n->length; i += LANES) {
+        vec xi = load(x + i), e = (act(xi, n->slope) - n->mean) * n->scale;
+        vec d = (load(q + i) - n->mean_q - e * n->mean_qe) * n->scale * choose(xi > 0, one, slope);
+        store(dx + i, add ? load(dx + i) + d : d);
+    }
+    for (; i < n->length; i++) {
+        float e = (act_one(x[i], n->slope) - n->mean) * n->scale;
+        float d = (q[i] - n->mean_q - e * n->mean_qe) * n->scale * (x[i] > 0 ? 1 : n->slope);
+        dx[i] = add ? dx[i] + d : d;
+    }
+}
+
+static void norm_dx(const norm_job *n) {
+    for (int i = 0; i < n->rows; i++)
+        for (int r = 0; r < n->runs; r++) {
+            float *x = run_at(&n->x, i, r), *q = run_at(&n->dy, i, r), *dx = run_at(&n->dx, i, r);
+            if (n->dx_add)
+                dx_run(n, x, q, dx, 1);
+            else
+                dx_run(n, x, q, dx, 0);
+        }
+}
+
+const image_kernels JOIN(image_kernels_, CPU_ISA) = {
+    .conv = conv,
+    .conv_dw = conv_dw,
+    .product_plus = product_plus,
+    .moments = moments,
+    .normalise = normalise,
+    .norm_sums = norm_sums,
+    .norm_dx = norm_dx,
+};

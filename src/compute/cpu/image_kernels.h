@@ -1,0 +1,59 @@
+/* Kernels of image networks, compiled once per instruction set from image_kernels.c: 3x3 convolutions and layer norms of one
+ * sample [h][w][c]. Distances (rows, pixels, runs) are in floats.
+ *
+ * A vector of a convolution holds vector/q outputs of a group times q of its inputs: lane l belongs to output l / q and input
+ * l % q, so that narrow groups fill it, too. Packed weights are such vectors, w[group][block of outputs][row of taps][step of
+ * inputs][column of taps]; absent outputs and inputs have zeros. Gradients of weights have the same layout. */
+#ifndef JF_COMPUTE_CPU_IMAGE_KERNELS_H
+#define JF_COMPUTE_CPU_IMAGE_KERNELS_H
+
+#include "compute/cpu/cpu.h"
+
+/* One of the kernels' images: pixel (i, j) at + i row + j pixel. */
+typedef struct image_view {
+    float *at;
+    size_t row, pixel;
+} image_view;
+
+typedef struct conv_job {
+    int h, w, dilation, groups;
+    int in, out;          /* channels of a group */
+    int q, blocks, steps; /* as above: blocks of vector/q outputs, steps of q inputs */
+    image_view x, y; /* x (of conv) and y (of conv_dw): zeros for `dilation` pixels left and right of a row */
+    float *packed;   /* weights, or their gradient */
+    const float *b;  /* (groups, out), NULL: none */
+    int add;         /* to what is there */
+} conv_job;
+
+/* A layer norm after Leaky ReLU: rows of `runs` runs of `length` numbers; parameters advance by p_row and p_run. x, q and dx
+ * have `row` and `pixel` for the distances of rows and runs. */
+typedef struct norm_job {
+    int rows, runs, length;
+    size_t p_row, p_run;
+    float slope, mean, scale; /* of act(x): mean and 1/sqrt(var + epsilon) */
+    const float *g, *b;
+    image_view x, y, dy, dx;
+    float *dg, *db;  /* NULL: neither those nor y are wanted */
+    int add, dx_add; /* gradients of parameters, and dx, to what is there */
+    float mean_q, mean_qe;
+} norm_job;
+
+struct image_kernels {
+    /* y = conv(x) + b, or += */
+    void (*conv)(const conv_job *c);
+    /* w = gradient from x and y = dL/dy, or += */
+    void (*conv_dw)(const conv_job *c);
+    /* y (rows, cols) = x (rows, k) w (k, cols) + b (cols) + h (rows, cols), with ldy for h, too */
+    void (*product_plus)(int rows, int cols, int k, const float *x, size_t ldx, const float *w,
+                         const float *b, const float *h, float *y, size_t ldy);
+    /* mean and scale of act(x) */
+    void (*moments)(norm_job *n, double epsilon);
+    /* y = e g + b, e = (act(x) - mean) scale */
+    void (*normalise)(const norm_job *n);
+    /* With q = dy g: dy becomes q; mean_q, mean_qe; dg (+)= dy e, db (+)= dy and y as above where wanted. */
+    void (*norm_sums)(norm_job *n);
+    /* dx = act'(x) scale (q - mean_q - e mean_qe), or += */
+    void (*norm_dx)(const norm_job *n);
+};
+
+#endif

@@ -1,0 +1,78 @@
+/* One image network on one sample, whose activations stay in the cache.
+ *
+ * Channels are padded to whole vectors (`pad`). Images are compact, (h, w, pad), or spaced: `reach` pixels of zeros before
+ * the first row and after every row, so that taps of 3x3 convolutions need not look for the border. Weights are packed once a
+ * call; all residual blocks have one shape, hence one plan. */
+#ifndef JF_COMPUTE_CPU_IMAGE_NETWORK_H
+#define JF_COMPUTE_CPU_IMAGE_NETWORK_H
+
+#include "compute/cpu/cpu.h"
+#include "compute/cpu/image_kernels.h"
+
+/* A 3x3 convolution: shapes of its vectors forward and backward, offsets of its packed weights (in a block's) and of the
+ * gradient (in a block's part of a partial gradient). */
+typedef struct conv_plan {
+    conv_shape shape;
+    conv_job forward, backward; /* sizes only */
+    size_t w, wt, dw;
+    size_t w_count, wt_count;
+} conv_plan;
+
+/* A 1x1 convolution as a product: w (in, out_pad), wt (out, in_pad), b (out_pad), dw (in, out_pad). */
+typedef struct product_plan {
+    int in, out, in_pad, out_pad;
+    size_t w, wt, b, dw, db;
+} product_plan;
+
+typedef struct image_network {
+    const image_net *net;
+    const float *params;
+    float *packed;                /* blocks after the head: in and out */
+    int vector, thin, wide, edge; /* padded channels: of K, concat, and of input and output */
+    int pixels, reach, spaced;    /* spaced: pixels from row to row of a spaced image */
+    conv_plan in, out, branch[IMAGE_MAX_BRANCHES];
+    product_plan c0, c1;
+    size_t packed_head, packed_block, packed_count;
+    /* partial gradients of the head: in.dw, in_db, last_dg ..; of a block: n0, c0, n1, branches, n2, c1 */
+    size_t in_db, out_db, last_dg, n0_dg, n1_dg, n2_dg, branch_db;
+    size_t partial_head, partial_block, partial_count;
+} image_network;
+
+/* The inputs of all norms of a network, from which its backward pass starts, and their means and scales. */
+typedef struct image_acts {
+    float *at;
+    int all; /* 0: every block takes the place of the one before; enough for a forward pass */
+} image_acts;
+
+/* What a worker needs besides, for any number of blocks. */
+typedef struct image_spare {
+    float *y, *y_spaced, *g, *g_spaced, *dh, *t;
+} image_spare;
+
+void image_network_plan(image_network *t, const image_net *net, int vector);
+/* Part `part` of 0 .. depth of the packed weights: the head, or a block. */
+void image_network_pack(image_network *t, int part);
+
+size_t image_acts_count(const image_network *t, int all);
+size_t image_spare_count(const image_network *t);
+/* Lays out a spare in memory and clears the zeros of its spaced images. */
+image_spare image_spare_place(const image_network *t, float *at);
+/* A spaced image of input or output: how many numbers it needs, and where its pixels are. */
+size_t image_edge_count(const image_network *t);
+image_view image_edge_view(const image_network *t, float *at);
+
+/* out (h, w, .) dense, from a spaced input. */
+void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
+                           const image_spare *s, float *out);
+/* From the acts of a forward pass and spaced dout: du1 (h, w, .) dense, += where `add_du1`; partial: NULL, or this slice's
+ * partial gradient, added to where `accumulate`. */
+void image_network_backward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
+                            const image_spare *s, image_view dout, float *du1, int add_du1, float *partial,
+                            int accumulate);
+/* Task 0 .. image_reduce_tasks()-1: grad (flat, like params) += the partial gradients of all slices, in their order. The
+ * first slice's is overwritten. */
+int image_reduce_tasks(const image_network *t);
+void image_network_reduce(const image_network *t, const cpu_kernels *k, int task, float *partial,
+                          size_t stride, int slices, float *grad);
+
+#endif

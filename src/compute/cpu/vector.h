@@ -1,0 +1,87 @@
+/* Vectors of the instruction set that a source is compiled for (CPU_ISA), by compiler vector extensions; included by the
+ * sources that are compiled once for each of them. */
+#ifndef JF_COMPUTE_CPU_VECTOR_H
+#define JF_COMPUTE_CPU_VECTOR_H
+
+#include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h> /* for what the compilers do not find by themselves */
+#endif
+
+#ifndef CPU_ISA
+#define CPU_ISA baseline
+#endif
+#if defined(__AVX512F__)
+#define LANES 16
+#define WIDE  4 /* vectors of a register tile's row: 24 accumulators of 32 registers */
+#elif defined(__AVX2__)
+#define LANES 8
+#define WIDE  2 /* 12 accumulators of 16 registers */
+#else
+#define LANES 4
+#define WIDE  2
+#endif
+
+#define JOIN_(a, b) a##b
+#define JOIN(a, b)  JOIN_(a, b)
+#define TEXT_(a)    #a
+#define TEXT(a)     TEXT_(a)
+
+typedef float vec __attribute__((vector_size(LANES * 4)));
+typedef int veci __attribute__((vector_size(LANES * 4)));
+typedef float vec_any __attribute__((vector_size(LANES * 4), aligned(4), may_alias)); /* unaligned access */
+
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE vec load(const float *p) {
+    return *(const vec_any *)p;
+}
+INLINE void store(float *p, vec v) {
+    *(vec_any *)p = v;
+}
+INLINE vec larger(vec a, vec b) {
+#if LANES == 16
+    return (vec)_mm512_max_ps((__m512)a, (__m512)b);
+#elif LANES == 8
+    return (vec)_mm256_max_ps((__m256)a, (__m256)b);
+#else
+    veci mask = a > b;
+    return (vec)(((veci)a & mask) | ((veci)b & ~mask));
+#endif
+}
+INLINE vec choose(veci mask, vec yes, vec no) {
+    return (vec)(((veci)yes & mask) | ((veci)no & ~mask));
+}
+
+/* SHUFFLE(v, f): lane i of the result is lane f(i) of v. */
+#if LANES == 16
+#define EACH_LANE(f)                                                                                         \
+    f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
+#elif LANES == 8
+#define EACH_LANE(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)
+#else
+#define EACH_LANE(f) f(0), f(1), f(2), f(3)
+#endif
+#define SHUFFLE(v, f) __builtin_shufflevector(v, v, EACH_LANE(f))
+
+/* The q numbers at p, again and again: p[0] .. p[q - 1], p[0] .. */
+INLINE vec repeat(const float *p, const int q) {
+    typedef double pair __attribute__((vector_size(LANES * 4)));
+    if (q == LANES) return load(p);
+    if (q == 1) return *p - (vec){0};
+    if (q == 2) {
+        double two;
+        memcpy(&two, p, sizeof two);
+        return (vec)(two - (pair){0});
+    }
+#if LANES == 16
+    if (q == 8) return (vec)_mm512_broadcast_f32x8(_mm256_loadu_ps(p));
+    return (vec)_mm512_broadcast_f32x4(_mm_loadu_ps(p));
+#elif LANES == 8
+    return (vec)_mm256_broadcast_ps((const __m128 *)p);
+#else
+    return load(p);
+#endif
+}
+
+#endif
