@@ -1,0 +1,178 @@
+/* jointflow data: the data sets that are known by name: which there are, whether they are right, fetching
+ * them. */
+#include "cli.h"
+#include "nearest.h"
+#include "stop.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- progress of fetching ---- */
+
+/* On a terminal one line that is rewritten in place, elsewhere a line when a file begins. */
+typedef struct fetch_line {
+    int quiet, terminal, open; /* open: the cursor is in a line that will be rewritten */
+    double shown_at;
+    char file[64]; /* that was shown last */
+} fetch_line;
+
+static double now_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void show_fetching(void *user, const char *file, uint64_t bytes, uint64_t total) {
+    fetch_line *line = user;
+    int is_new = strcmp(file, line->file) != 0;
+    double now = now_seconds();
+    if (line->quiet || (!is_new && (!line->terminal || now - line->shown_at < 0.1))) return;
+    snprintf(line->file, sizeof line->file, "%s", file);
+    line->shown_at = now;
+    if (!line->terminal)
+        printf("fetching %s\n", file);
+    else if (total)
+        printf("\rfetching %s: %.1f of %.1f MB\033[K", file, (double)bytes / 1e6, (double)total / 1e6);
+    else
+        printf("\rfetching %s: %.1f MB\033[K", file, (double)bytes / 1e6);
+    line->open = line->terminal;
+    fflush(stdout);
+}
+
+static void close_line(fetch_line *line) {
+    if (line->open) printf("\r\033[K");
+    line->open = 0;
+    fflush(stdout); /* before anything is said on standard error */
+}
+
+static void note(void *user, const char *text) {
+    close_line(user);
+    fprintf(stderr, "jointflow: note: %s\n", text);
+}
+
+/* ---- what it can do ---- */
+
+static int list(const call *c) {
+    char *lines;
+    if (jf_data_list(c->ctx, &lines) != JF_OK) return cli_fail_library(c);
+    fputs(lines, stdout);
+    free(lines);
+    return CLI_OK;
+}
+
+static int check(const call *c) {
+    char *lines;
+    int bad;
+    if (jf_data_check(c->ctx, &lines, argument(c->arguments, 1), &bad) != JF_OK) return cli_fail_library(c);
+    fputs(lines, stdout);
+    free(lines);
+    return bad ? CLI_FAILED : CLI_OK;
+}
+
+/* The mirrors of the command line, yours to free(); NULL: no memory. */
+static const char **mirrors_of(const call *c, int *count) {
+    *count = 0;
+    while (option_item(c->arguments, "mirror", *count)) ++*count;
+    const char **mirrors = calloc((size_t)*count + 1, sizeof *mirrors);
+    for (int i = 0; mirrors && i < *count; i++) mirrors[i] = option_item(c->arguments, "mirror", i);
+    return mirrors;
+}
+
+static int fetch(const call *c) {
+    const arguments *a = c->arguments;
+    fetch_line line = {.quiet = option_given(a, "quiet"), .terminal = isatty(STDOUT_FILENO)};
+    jf_data_options options = {.folder = option_text(a, "folder"), .progress = show_fetching, .user = &line};
+    const char **mirrors = mirrors_of(c, &options.mirror_count);
+    if (!mirrors) return cli_fail_memory();
+    options.mirrors = mirrors;
+    options.stop = stop_on_signals();
+    jf_context_set_log(c->ctx, note, &line);
+    char *lines;
+    jf_status status = jf_data_fetch(c->ctx, &lines, argument(a, 1), &options);
+    stop_end();
+    close_line(&line);
+    free(mirrors);
+    if (status == JF_STOPPED) {
+        fprintf(stderr, "jointflow: stopped; the same command goes on from here\n");
+        return CLI_STOPPED;
+    }
+    if (status != JF_OK) return cli_fail_library(c);
+    if (!line.quiet) fputs(lines, stdout);
+    free(lines);
+    return CLI_OK;
+}
+
+typedef struct verb {
+    const char *name;
+    const char *argument; /* NULL: it takes none */
+    int has_options;
+    int (*run)(const call *c);
+} verb;
+
+static const verb verbs[] = {
+    {"list", NULL, 0, list}, {"check", "FOLDER", 0, check}, {"fetch", "NAME", 1, fetch}};
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+static int run_verb(const call *c, const verb *v) {
+    const char *given = argument(c->arguments, 1);
+    if (v->argument && !given) return cli_misuse(c->command, "%s: %s is missing", v->name, v->argument);
+    if (!v->argument && given)
+        return cli_misuse(c->command, "%s: unexpected argument \"%s\"", v->name, given);
+    if (!v->has_options && c->arguments->given_count)
+        return cli_misuse(c->command, "%s: takes no option --%s", v->name,
+                          c->arguments->given[0].option->name);
+    return v->run(c);
+}
+
+static int data(const call *c) {
+    const char *name = argument(c->arguments, 0);
+    nearest near = nearest_begin(name);
+    for (int i = 0; i < VERBS; i++) {
+        if (strcmp(verbs[i].name, name) == 0) return run_verb(c, &verbs[i]);
+        nearest_try(&near, verbs[i].name);
+    }
+    if (near.best) return cli_misuse(c->command, "found \"%s\"; did you mean \"%s\"?", name, near.best);
+    return cli_misuse(c->command, "found \"%s\", expected list, check or fetch", name);
+}
+
+static const option options[] = {
+    {"folder", 0, OPTION_TEXT, "FOLDER", NULL, 0, 0,
+     "fetch: where the set gets a folder of its own, by default where recipes look for data"},
+    {"mirror", 0, OPTION_LIST, "URL", NULL, 0, 0,
+     "fetch: a folder on the net (http, https, file) to fetch from instead; may be repeated"},
+    {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "fetch: say nothing unless it fails"},
+    {0},
+};
+
+static const example examples[] = {
+    {"Which sets there are, and which are here", "jointflow data list"},
+    {"Fetch one to where recipes find it", "jointflow data fetch fashion-mnist"},
+    {"Fetch from a mirror of your own into a folder of your own",
+     "jointflow data fetch mnist --folder data --mirror https://mirror.example/mnist/"},
+    {"Are these files as they were published?", "jointflow data check data"},
+    {0},
+};
+
+const command command_data = {
+    .name = "data",
+    .summary = "list, check or fetch known data sets",
+    .arguments = "list|check|fetch [FOLDER|NAME]",
+    .about =
+        "list shows the data sets that are known by name, where they were found, their size and licence.\n"
+        "check FOLDER compares the files of known sets in FOLDER, or in the folders of it that are named "
+        "like "
+        "sets, with what was published, one line a file; raw or compressed (.gz) makes no difference. The "
+        "exit "
+        "status is 1 if one is missing or wrong.\n"
+        "fetch NAME fetches a set. Files that are here and right are left alone, a wrong one is replaced "
+        "when "
+        "the new one was found right, and what was interrupted goes on where it stopped. The set goes to "
+        "NAME "
+        "below the folder; that is by default $XDG_DATA_HOME/jointflow or, without that variable, "
+        "~/.local/share/jointflow.",
+    .options = options,
+    .examples = examples,
+    .run = data,
+};
