@@ -34,6 +34,7 @@ jf_status dataset_declare(recipe *r, const char *only_if) {
         char condition[64];
         number_print(condition, sizeof condition, "data.set=%s", kind->name);
         if (kind->keys) JF_TRY(recipe_declare(r, kind->keys, condition));
+        if (kind->declare) JF_TRY(kind->declare(r));
     }
     return JF_OK;
 }

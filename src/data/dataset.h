@@ -19,7 +19,8 @@ struct task;
 
 typedef struct dataset_kind {
     const char *name, *summary;
-    const recipe_key *keys; /* keys of [data] that only this kind reads; may be NULL */
+    const recipe_key *keys;          /* keys of [data] that only this kind reads; may be NULL */
+    jf_status (*declare)(recipe *r); /* declares further keys, each under its own condition; may be NULL */
     /* Reads its keys, fills in the public fields of `d` and d->own. */
     jf_status (*open)(dataset *d, const recipe *r);
     void (*close)(dataset *d); /* frees d->own, also after a failed open; may be NULL */

@@ -6,7 +6,8 @@
     X(sectors)                                                                                               \
     X(mixed)                                                                                                 \
     X(ring)                                                                                                  \
-    X(table)
+    X(table)                                                                                                 \
+    X(images)
 
 #define X(name) extern const dataset_kind dataset_##name;
 DATASET_LIST(X)

@@ -192,15 +192,22 @@ static int count_values(int rank, const size_t *shape, size_t *count) {
     return 1;
 }
 
-static jf_status read_values(const header *h, const char *data, size_t size, double **out) {
-    size_t count = 0, bytes = 0;
-    if (!count_values(h->rank, h->shape, &count) || __builtin_mul_overflow(count, h->type->size, &bytes))
+/* How many values there are: as many as the `size` bytes behind the header are. */
+static jf_status check_count(const header *h, size_t size, size_t *count) {
+    size_t bytes = 0;
+    if (!count_values(h->rank, h->shape, count) || __builtin_mul_overflow(*count, h->type->size, &bytes))
         return jf_fail(h->ctx, JF_ERROR_FORMAT, "%s: the shape has more values than 64 bits can count",
                        h->path);
     if (bytes != size)
         return jf_fail(h->ctx, JF_ERROR_FORMAT,
                        "%s: %zu bytes of values, expected %zu for %zu values of type %s", h->path, size,
-                       bytes, count, h->type->descr);
+                       bytes, *count, h->type->descr);
+    return JF_OK;
+}
+
+static jf_status read_values(const header *h, const char *data, size_t size, double **out) {
+    size_t count = 0;
+    JF_TRY(check_count(h, size, &count));
     JF_TRY(MEM_NEW(h->ctx, out, count));
     for (size_t i = 0; i < count; i++) (*out)[i] = h->type->read(data + i * h->type->size);
     return JF_OK;
@@ -222,6 +229,56 @@ jf_status npy_read(jf_context *ctx, const char *path, double **out, int *rank, s
 done:
     free(bytes);
     return status;
+}
+
+/* Turns the values into bytes or floats at the start of the file's own memory: none grows, so a value is read
+ * before its place is written to. */
+static void pack(const header *h, char *file, size_t data, size_t count, int as_bytes) {
+    size_t width = h->type->size;
+    if (as_bytes || width == sizeof(float)) {
+        memmove(file, file + data, count * width);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        float value = (float)h->type->read(file + data + i * width);
+        memcpy(file + i * sizeof value, &value, sizeof value);
+    }
+}
+
+static jf_status read_stack(header *h, npy_stack *out, char *file, size_t size) {
+    size_t data = 0, count = 0;
+    JF_TRY(find_header(h, file, size, &data));
+    JF_TRY(read_dictionary(h));
+    JF_TRY(check_count(h, size - data, &count));
+    int as_bytes = strcmp(h->type->descr, "|u1") == 0;
+    if (!as_bytes && h->type->descr[1] != 'f')
+        return jf_fail(h->ctx, JF_ERROR_FORMAT, "%s: values of type %s, expected |u1, <f4 or <f8", h->path,
+                       h->type->descr);
+    pack(h, file, data, count, as_bytes);
+    out->rank = h->rank;
+    memcpy(out->shape, h->shape, sizeof h->shape);
+    if (as_bytes)
+        out->bytes = (uint8_t *)file;
+    else
+        out->reals = (float *)(void *)file;
+    return JF_OK;
+}
+
+jf_status npy_read_stack(jf_context *ctx, npy_stack *out, const char *path) {
+    *out = (npy_stack){.rank = 0};
+    char *file = NULL;
+    size_t size = 0;
+    JF_TRY(file_read(ctx, &file, &size, path, file_limit));
+    header h = {.ctx = ctx, .path = path};
+    jf_status status = read_stack(&h, out, file, size);
+    if (status != JF_OK) free(file);
+    return status;
+}
+
+void npy_stack_free(npy_stack *stack) {
+    free(stack->bytes);
+    free(stack->reals);
+    *stack = (npy_stack){.rank = 0};
 }
 
 static void write_header(text *out, int rank, const size_t *shape, const char *descr) {

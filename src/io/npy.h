@@ -3,6 +3,7 @@
 #define JF_IO_NPY_H
 
 #include "base/context.h"
+#include <stdint.h>
 
 #define NPY_MAX_RANK 8
 
@@ -10,6 +11,18 @@
  * rounded).
  * `**out`: the values, in C order, yours to free. */
 jf_status npy_read(jf_context *ctx, const char *path, double **out, int *rank, size_t shape[NPY_MAX_RANK]);
+
+/* An array in as few bytes as it takes: one of the two pointers is NULL. */
+typedef struct npy_stack {
+    int rank;
+    size_t shape[NPY_MAX_RANK];
+    uint8_t *bytes; /* of type |u1 */
+    float *reals;   /* of type <f4 or <f8 */
+} npy_stack;
+
+/* Reads bytes or reals in C order for large arrays: beside the file itself nothing is allocated. */
+jf_status npy_read_stack(jf_context *ctx, npy_stack *out, const char *path);
+void npy_stack_free(npy_stack *stack);
 /* Writes <f4 or <f8. */
 jf_status npy_write(jf_context *ctx, const char *path, const double *values, int rank, const size_t *shape,
                     int as_float32);

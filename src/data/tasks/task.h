@@ -1,7 +1,8 @@
-/* Tasks: which (x, y) is made of an image, and which image of an (x, y). One file in this folder a task, one line in
- * list.c.
+/* Tasks: which (x, y) is made of an image, and which image of an (x, y). One file in this folder a task, one
+ * line in list.c.
  *
- * A task follows from the recipe and the size of the images alone, so that a model can be used without its data. */
+ * A task follows from the recipe and the size of the images alone, so that a model can be used without its
+ * data. Its functions may be called by several threads at once. */
 #ifndef JF_DATA_TASKS_TASK_H
 #define JF_DATA_TASKS_TASK_H
 
@@ -14,19 +15,20 @@ typedef struct task task;
 typedef struct task_kind {
     const char *name, *summary;
     const recipe_key *keys; /* keys of [data] that only this task reads; may be NULL */
-    /* Reads its keys and fills in size; refuses image sizes that it cannot work on, saying which it can. */
+    /* Reads its keys and fills in size; refuses image sizes that it cannot work on, saying which it can.
+     * Before, all sizes are those of the data's images. */
     jf_status (*open)(task *t, const recipe *r);
-    void (*close)(task *t); /* may be NULL */
-    /* x and y of an image (h, w, channels of the data's images); class tasks leave y alone. The stream is for tasks whose
-     * degradation is random. */
+    void (*close)(task *t); /* also after a failed open; may be NULL */
+    /* x and y of an image (h, w, channels of the data's images); class tasks leave y alone. The stream is for
+     * tasks whose degradation is random. */
     void (*apply)(const task *t, const double *image, rng *stream, double *x, double *y);
-    /* The image (size.h, size.w, channels) that x and y are of. */
+    /* The image (size.h, size.w, image_channels) that x and y are of. */
     void (*restore)(const task *t, const double *x, const double *y, double *image);
-    /* The condition y of a degraded input, shrunk or not, as a user would hand it in: `input` has input_size. NULL: there
-     * is none to hand in (class). */
+    /* The condition y of a degraded input, shrunk or not, as a user would hand it in: `input` has input_size.
+     * NULL: there is none to hand in (class). */
     void (*condition)(const task *t, const double *input, double *y);
-    /* The degraded image (input_size) that an image of size.h, size.w has: what a reconstruction is compared with. NULL as
-     * above. */
+    /* The degraded image (input_size) that an image of size.h, size.w has: what a reconstruction is compared
+     * with. NULL as above. */
     void (*degrade)(const task *t, const double *image, rng *stream, double *input);
     int by_class; /* y is the label, constant over the image */
     /* Pixels of the data's images, along a side, that one pixel of x stands for; NULL: 1. */
@@ -50,5 +52,12 @@ jf_status task_create(jf_context *ctx, task **out, const recipe *r, int h, int w
 /* The same from the size of x and y, for a model whose data are not at hand. */
 jf_status task_of_size(jf_context *ctx, task **out, const recipe *r, image_size size);
 void task_free(task *t);
+
+/* ---- for tasks whose y is the degraded image, of one channel or as many as x, and x = image - y ---- */
+
+/* y = degrade(image), x = image - y; for tasks that shrink nothing. */
+void task_residual_apply(const task *t, const double *image, rng *stream, double *x, double *y);
+void task_residual_restore(const task *t, const double *x, const double *y, double *image); /* x + y */
+void task_residual_condition(const task *t, const double *input, double *y);                /* the same */
 
 #endif

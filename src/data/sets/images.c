@@ -1,0 +1,160 @@
+/* Images: a source gives them (images/), a task makes x and y of each when it is asked for (tasks/).
+ *
+ * Invariant: only the images as they were read are kept; a row is a pure function of its number and the
+ * stream. */
+#include "base/memory.h"
+#include "data/dataset.h"
+#include "data/images/image_set.h"
+#include "data/tasks/task.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct images {
+    image_set set;
+    task *task;
+} images;
+
+/* ---- rows ---- */
+
+/* x and y of a row; not finite where there is no memory for the image itself, which training then reports. */
+static void images_fetch(const dataset *d, long row, rng *stream, double *x, double *y) {
+    const images *own = d->own;
+    double *image = malloc(image_set_dim(&own->set) * sizeof *image);
+    if (!image) {
+        for (int i = 0; i < d->dim_x; i++) x[i] = NAN;
+        for (int i = 0; y && i < d->dim_y; i++) y[i] = NAN;
+        return;
+    }
+    image_set_at(&own->set, row, image);
+    own->task->kind->apply(own->task, image, stream, x, y);
+    free(image);
+}
+
+static int images_row_class(const dataset *d, long row) {
+    const images *own = d->own;
+    return own->set.labels[row];
+}
+
+/* ---- classes ---- */
+
+static jf_status set_classes(dataset *d, const recipe *r) {
+    images *own = d->own;
+    image_set *s = &own->set;
+    long count[IMAGE_MAX_CLASSES] = {0};
+    if (!s->labels)
+        return recipe_fail(
+            r, "data.task",
+            "class learns from labels, which \"%s\" has not; expected another task, or labels (for a "
+            ".npy file in data.labels)",
+            recipe_get(r, "data.images"));
+    for (long row = 0; row < s->rows; row++) count[s->labels[row]]++;
+    for (int k = 0; k < s->classes; k++) {
+        if (count[k] == 0)
+            return recipe_fail(r, "data.classes",
+                               "no image of class \"%s\" is left to train on, expected at least one",
+                               s->class_name[k]);
+        d->label[k] = k;
+        d->class_name[k] = s->class_name[k];
+    }
+    d->classes = s->classes;
+    return JF_OK;
+}
+
+/* ---- standardisation ---- */
+
+/* Number of values so far, their mean, and the sum of their squared distances from it. */
+typedef struct moments {
+    double count, mean, squares;
+} moments;
+
+static moments moments_of(const double *values, int n) {
+    moments m = {.count = n};
+    for (int i = 0; i < n; i++) m.mean += values[i] / n;
+    for (int i = 0; i < n; i++) m.squares += (values[i] - m.mean) * (values[i] - m.mean);
+    return m;
+}
+
+static moments moments_join(moments a, moments b) {
+    double count = a.count + b.count, step = b.mean - a.mean;
+    return (moments){count, a.mean + step * b.count / count,
+                     a.squares + b.squares + step * step * a.count * b.count / count};
+}
+
+/* Over all pixels of all images to train on alike. */
+static jf_status measure_x(const dataset *d, const recipe *r, double *mean, double *deviation) {
+    moments all = {0};
+    double *x;
+    JF_TRY(MEM_NEW(d->ctx, &x, (size_t)d->dim_x));
+    for (long row = 0; row < d->rows; row++) {
+        images_fetch(d, row, NULL, x, NULL);
+        all = moments_join(all, moments_of(x, d->dim_x));
+        if (isfinite(all.squares)) continue;
+        free(x);
+        return recipe_fail(
+            r, "data.images", "image %ld to train on of \"%s\" cannot be standardised%s", row + 1,
+            recipe_get(r, "data.images"),
+            recipe_bool(r, "data.logit") ? "; with data.logit, expected intensities from 0 to 1" : "");
+    }
+    free(x);
+    *mean = all.mean;
+    *deviation = sqrt(all.squares / all.count);
+    if (!(*deviation > 0))
+        return recipe_fail(r, "data.images",
+                           "all values of all images of \"%s\" are %g: they cannot be standardised",
+                           recipe_get(r, "data.images"), *mean);
+    return JF_OK;
+}
+
+/* Labels 0 .. n-1, equally likely, have mean (n-1)/2 and variance (n^2-1)/12. A single one stays as it is. */
+static jf_status standardise_by_class(dataset *d, const recipe *r) {
+    int n = d->classes;
+    double mean = 0, deviation = 1;
+    JF_TRY(measure_x(d, r, &mean, &deviation));
+    for (int i = 0; i < d->dim_x + d->dim_y; i++) {
+        int is_x = i < d->dim_x;
+        d->mean[i] = is_x ? mean : (n - 1) / 2.0;
+        d->deviation[i] = is_x ? deviation : n > 1 ? sqrt(((double)n * n - 1) / 12) : 1;
+    }
+    return JF_OK;
+}
+
+/* ---- the kind ---- */
+
+static jf_status images_open(dataset *d, const recipe *r) {
+    images *own;
+    JF_TRY(MEM_NEW(d->ctx, &own, 1));
+    d->own = own;
+    JF_TRY(image_set_load(d->ctx, &own->set, r));
+    const image_set *s = &own->set;
+    JF_TRY(task_create(d->ctx, &own->task, r, s->h, s->w, s->channels));
+    d->task = own->task;
+    d->image = own->task->size;
+    d->dim_x = d->image.h * d->image.w * d->image.x_channels;
+    d->dim_y = d->image.h * d->image.w * d->image.y_channels;
+    d->rows = s->rows;
+    d->held = s->held;
+    d->bytes = (size_t)(s->rows + s->held) * image_set_dim(s) * (s->bytes ? 1 : sizeof *s->reals);
+    if (own->task->kind->by_class) JF_TRY(set_classes(d, r));
+    JF_TRY(dataset_set_units(d));
+    return own->task->kind->by_class ? standardise_by_class(d, r) : JF_OK;
+}
+
+static void images_close(dataset *d) {
+    images *own = d->own;
+    if (!own) return;
+    task_free(own->task);
+    image_set_free(&own->set);
+    free(own);
+}
+
+const dataset_kind dataset_images = {
+    .name = "images",
+    .summary = "images, of a class or degraded",
+    .keys = image_keys,
+    .declare = task_declare,
+    .open = images_open,
+    .close = images_close,
+    .fetch = images_fetch,
+    .row_class = images_row_class,
+};
