@@ -34,19 +34,16 @@ INLINE vec gather_outputs(vec v, const int q) {
 /* The LANES / q numbers at p, each q times. */
 INLINE vec spread_outputs(const float *p, const int q) {
     if (q == LANES) return repeat(p, 1);
-    vec v = {0};
-    memcpy(&v, p, sizeof v / (size_t)q);
+    vec v = load_part(p, q);
     return q == 2 ? SHUFFLE(v, SPREAD_2) : q == 4 ? SHUFFLE(v, SPREAD_4) : q == 8 ? SHUFFLE(v, SPREAD_8) : v;
 }
 
 /* `count` of LANES / q outputs. */
 INLINE void put_outputs(float *y, vec v, const float *b, int count, int add, const int q) {
-    vec more = {0};
-    const size_t all = sizeof v / (size_t)q;
     if (count == LANES / q) {
-        if (b) memcpy(&more, b, all), v += more;
-        if (add) memcpy(&more, y, all), v += more;
-        memcpy(y, &v, all);
+        if (b) v += load_part(b, q);
+        if (add) v += load_part(y, q);
+        store_part(y, v, q);
         return;
     }
     for (int o = 0; o < count; o++) y[o] = v[o] + (b ? b[o] : 0) + (add ? y[o] : 0);

@@ -84,4 +84,30 @@ INLINE vec repeat(const float *p, const int q) {
 #endif
 }
 
+/* The first LANES / q numbers at p, in the first lanes; nothing is said of the others. */
+INLINE vec load_part(const float *p, const int q) {
+#if LANES == 16
+    if (q == 2) return (vec)_mm512_castps256_ps512(_mm256_loadu_ps(p));
+    if (q == 4) return (vec)_mm512_castps128_ps512(_mm_loadu_ps(p));
+    if (q == 8) return (vec)_mm512_castps128_ps512(_mm_castsi128_ps(_mm_loadu_si64(p)));
+#elif LANES == 8
+    if (q == 2) return (vec)_mm256_castps128_ps256(_mm_loadu_ps(p));
+    if (q == 4) return (vec)_mm256_castps128_ps256(_mm_castsi128_ps(_mm_loadu_si64(p)));
+#endif
+    vec v = {0};
+    memcpy(&v, p, sizeof v / (size_t)q);
+    return v;
+}
+INLINE void store_part(float *p, vec v, const int q) {
+#if LANES == 16
+    if (q == 2) _mm256_storeu_ps(p, _mm512_castps512_ps256((__m512)v));
+    if (q == 4) _mm_storeu_ps(p, _mm512_castps512_ps128((__m512)v));
+    if (q == 2 || q == 4) return;
+#elif LANES == 8
+    if (q == 2) _mm_storeu_ps(p, _mm256_castps256_ps128((__m256)v));
+    if (q == 2) return;
+#endif
+    memcpy(p, &v, sizeof v / (size_t)q);
+}
+
 #endif
