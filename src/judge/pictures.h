@@ -9,6 +9,8 @@
 jf_status picture_samples(const model *m, long n, const double *x, const double *y, const double *values,
                           const char *title, const char *path);
 jf_status picture_maps(const model *m, const judgement *j, uint64_t seed, const char *path);
+/* Image models: samples of each class, or truth, input and samples of held-out images. */
+jf_status picture_images(const model *m, const judgement *j, uint64_t seed, const char *path);
 jf_status picture_latent(const model *m, const judgement *j, const char *path);
 jf_status picture_history(jf_context *ctx, const char *history, const char *path); /* from history.csv */
 

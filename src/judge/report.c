@@ -42,6 +42,7 @@ static jf_status paint_history(const page *p, const char *path) {
     return status;
 }
 static jf_status paint_maps(const page *p, const char *path) {
+    if (p->m->units.image.h > 0) return JF_OK;
     return picture_maps(p->m, p->j, SEED, path);
 }
 static jf_status paint_latent(const page *p, const char *path) {
@@ -52,6 +53,7 @@ static jf_status paint_latent(const page *p, const char *path) {
 static jf_status paint_samples(const page *p, const char *path) {
     const model_units *u = &p->m->units;
     int dim = p->m->flow->dim, panels = u->classes ? u->classes : u->dim_y == 1 ? 8 : 1;
+    if (u->image.h > 0) return picture_images(p->m, p->j, SEED, path);
     if (u->dim_y > 1) return JF_OK;
     if (panels > 9) panels = 9;
     long n = (long)panels * SAMPLES;
@@ -165,9 +167,13 @@ static jf_status fill(page *p) {
     html_begin(&p->html, title);
     verdict(p);
     html_section(&p->html, "Samples");
-    JF_TRY_DONE(add_picture(
-        p, "samples.png", paint_samples,
-        "Samples of p(x|y), coloured by the first latent coordinate: equal colours are equal z."));
+    const char *what =
+        m->units.image.h == 0
+            ? "Samples of p(x|y), coloured by the first latent coordinate: equal colours are equal z."
+        : m->units.classes
+            ? "Samples of each class."
+            : "Held-out images, what the model is given of them, and samples of what they could be.";
+    JF_TRY_DONE(add_picture(p, "samples.png", paint_samples, what));
     if (p->j->has_data) {
         JF_TRY_DONE(
             add_picture(p, "maps.png", paint_maps, "Data, their encoding in latent space, and samples."));

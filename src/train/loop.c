@@ -15,9 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#define MAX_ROLLBACKS   5
-#define KS_POINTS       10000
-#define VALIDATION_ROWS 20000
+#define MAX_ROLLBACKS 5
+#define KS_POINTS     10000
 
 typedef struct trainer {
     model *m;
@@ -201,7 +200,8 @@ static double validate(trainer *t, const phase *p) {
     const model *m = t->m;
     if (!has_held_out(t)) return NAN;
     double sum = 0;
-    long done = 0, rows = t->data->held < VALIDATION_ROWS ? t->data->held : VALIDATION_ROWS;
+    long done = 0, most = recipe_int(m->recipe, "train.validation"),
+         rows = t->data->held < most ? t->data->held : most;
     real *grad = t->run->pass.grad;
     t->run->pass.grad = NULL;
     for (int n; done < rows; done += n) {

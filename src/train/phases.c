@@ -51,6 +51,8 @@ static const recipe_key keys[] = {
     {"train", "y_noise", KEY_REAL, "0", 0, 10, NULL,
      "Deviation of noise added to y alone (model units), so that discrete labels show the loss how y' "
      "depends on y."},
+    {"train", "validation", KEY_INT, "20000", 1, 1e9, NULL,
+     "Held-out rows, at most, whose loss is measured after every epoch."},
     {"train", "ks_every", KEY_INT, "5", 0, 1e6, NULL,
      "Epochs between measurements of the latent histograms; 0: never."},
     {"train", "keep", KEY_REAL, "512", 0, 1e6, NULL,

@@ -1,0 +1,100 @@
+/* Pictures of image models: samples of every class, or reconstructions of held-out images beside their truth. */
+#include "data/tasks/task.h"
+#include "draw/draw.h"
+#include "judge/pictures.h"
+#include "model/use.h"
+#include <stdlib.h>
+#include <string.h>
+
+#define COLUMNS   10
+#define ROWS      8 /* inputs that are shown */
+#define GIVEN     2 /* truth and input stand before the samples */
+#define MOST_ROWS 10
+
+typedef struct sheet {
+    const model *m;
+    task *t;
+    int rows;
+    size_t dim, dim_x, pixels; /* pixels: numbers of an image */
+    double *state;             /* (rows, COLUMNS, dim) */
+    double *images;            /* (rows, COLUMNS, pixels) */
+    const char *labels[MOST_ROWS], *columns[COLUMNS];
+} sheet;
+
+static double *cell(const sheet *s, int row, int column) {
+    return s->images + ((size_t)row * COLUMNS + (size_t)column) * s->pixels;
+}
+
+/* The condition as an image: its channels, or one of them for all. */
+static void show_condition(const sheet *s, const double *y, double *image) {
+    size_t cy = (size_t)s->t->size.y_channels, c = (size_t)s->t->image_channels;
+    for (size_t i = 0; i < s->pixels; i++) image[i] = y[i / c * cy + (cy == c ? i % c : 0)];
+}
+
+/* y of every sample of a row, model units. */
+static void set_class(sheet *s, int row) {
+    const model_units *u = &s->m->units;
+    s->labels[row] = u->class_name[row];
+    for (int k = 0; k < COLUMNS; k++)
+        for (size_t i = s->dim_x; i < s->dim; i++)
+            s->state[((size_t)row * COLUMNS + (size_t)k) * s->dim + i] =
+                (u->label[row] - u->mean[i]) / u->deviation[i];
+}
+
+static void set_input(sheet *s, int row, const double *clean) {
+    const model_units *u = &s->m->units;
+    for (int k = 0; k < COLUMNS; k++)
+        for (size_t i = s->dim_x; i < s->dim; i++)
+            s->state[((size_t)row * COLUMNS + (size_t)k) * s->dim + i] =
+                (clean[i] - u->mean[i]) / u->deviation[i];
+    s->t->kind->restore(s->t, clean, clean + s->dim_x, cell(s, row, 0));
+    show_condition(s, clean + s->dim_x, cell(s, row, 1));
+}
+
+static jf_status sample_rows(sheet *s, uint64_t seed, int first_column) {
+    long n = (long)s->rows * COLUMNS;
+    model_draw_latent(s->m, seed, 0, n, s->state);
+    JF_TRY(model_inverse(s->m, n, s->state, NULL));
+    units_unstandardise(&s->m->units, (int)n, s->state);
+    for (int r = 0; r < s->rows; r++)
+        for (int k = first_column; k < COLUMNS; k++) {
+            const double *row = s->state + ((size_t)r * COLUMNS + (size_t)k) * s->dim;
+            s->t->kind->restore(s->t, row, row + s->dim_x, cell(s, r, k));
+        }
+    return JF_OK;
+}
+
+jf_status picture_images(const model *m, const judgement *j, uint64_t seed, const char *path) {
+    sheet s = {.m = m, .dim = (size_t)m->flow->dim, .dim_x = (size_t)m->units.dim_x};
+    jf_status status;
+    JF_TRY_DONE(task_of_size(m->ctx, &s.t, m->recipe, m->units.image));
+    int classes = m->units.classes, by_input = m->units.dim_y > 0 && classes == 0;
+    s.rows = classes > MOST_ROWS ? MOST_ROWS : classes ? classes : ROWS;
+    s.pixels = (size_t)(s.t->size.h * s.t->size.w * s.t->image_channels);
+    JF_TRY_DONE(MEM_NEW(m->ctx, &s.state, (size_t)s.rows * COLUMNS * s.dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &s.images, (size_t)s.rows * COLUMNS * s.pixels));
+    for (int r = 0; r < s.rows; r++)
+        if (classes)
+            set_class(&s, r);
+        else if (by_input)
+            set_input(&s, r, j->clean + (size_t)(r * j->points / s.rows) * s.dim);
+    JF_TRY_DONE(sample_rows(&s, seed, by_input ? GIVEN : 0));
+    s.columns[0] = "truth";
+    s.columns[1] = "input";
+    s.columns[GIVEN] = "samples";
+    for (int k = GIVEN + 1; k < COLUMNS; k++) s.columns[k] = "";
+    image_grid grid = {.count = s.rows * COLUMNS,
+                       .height = s.t->size.h,
+                       .width = s.t->size.w,
+                       .channels = s.t->image_channels,
+                       .values = s.images,
+                       .columns = COLUMNS,
+                       .row_labels = classes ? s.labels : NULL,
+                       .column_labels = by_input ? s.columns : NULL};
+    JF_TRY_DONE(draw_images(m->ctx, path, &grid, NULL));
+done:
+    task_free(s.t);
+    free(s.state);
+    free(s.images);
+    return status;
+}
