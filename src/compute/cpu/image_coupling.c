@@ -84,64 +84,91 @@ static scratch carve(const call *c, int worker) {
     return s;
 }
 
-/* u1 into its image, u2 into its place, A and B from the networks (or from what the forward pass kept of them). */
-static void run_networks(const call *c, scratch *s, int sample) {
-    const image_coupling *l = c->c;
-    const image_net *net = l->nets;
-    const float *u = c->state + (size_t)sample * (size_t)l->dim;
-    const int32_t *from = l->kept;
+/* Where the acts of a sample are, if they are kept. */
+static void find_acts(const call *c, scratch *s, int sample) {
+    float *at = c->kept + (size_t)sample * c->kept_count;
+    if (c->kept) place_acts(c, s, &at, 1);
+}
+
+/* A dense sample [h][w][channels] as a spaced image, through a map or as it is. */
+static void space(const image_net *net, image_view to, int channels, const float *from, const int32_t *map) {
     for (int i = 0; i < net->h; i++)
-        for (int j = 0; j < net->w; j++)
-            for (int k = 0; k < net->in.shape.in; k++)
-                s->u1.at[(size_t)i * s->u1.row + (size_t)j * s->u1.pixel + (size_t)k] = u[*from++];
-    for (int i = 0; i < l->m; i++) s->u2[i] = u[l->moved[i]];
-    if (c->kept) {
-        float *at = c->kept + (size_t)sample * c->kept_count;
-        place_acts(c, s, &at, 1);
-        if (is_backward(c->kind)) return;
-    }
+        for (int j = 0; j < net->w; j++) {
+            float *pixel = to.at + (size_t)i * to.row + (size_t)j * to.pixel;
+            size_t at = ((size_t)i * (size_t)net->w + (size_t)j) * (size_t)channels;
+            for (int k = 0; k < channels; k++)
+                pixel[k] = from[map ? (size_t)map[at + (size_t)k] : at + (size_t)k];
+        }
+}
+
+static void space_u1(const call *c, const scratch *s, int sample) {
+    const image_net *net = c->c->nets;
+    space(net, s->u1, net->in.shape.in, c->state + (size_t)sample * (size_t)c->c->dim, c->c->kept);
+}
+
+static void run_networks(const call *c, const scratch *s, int sample) {
+    space_u1(c, s, sample);
     for (int k = 0; k < 2; k++)
         image_network_forward(&c->nets[k], c->k, s->u1, s->acts[k], &s->spare, s->out[k]);
 }
 
+static void get_moved(const call *c, float *part, const float *whole) {
+    for (int i = 0; i < c->c->m; i++) part[i] = whole[c->c->moved[i]];
+}
 static void put_moved(const call *c, float *whole, const float *part) {
     for (int i = 0; i < c->c->m; i++) whole[c->c->moved[i]] = part[i];
 }
 
 static void forward_sample(const call *c, scratch *s, int sample) {
+    float *u = c->state + (size_t)sample * (size_t)c->c->dim;
+    find_acts(c, s, sample);
     run_networks(c, s, sample);
+    get_moved(c, s->u2, u);
     c->logdet[sample] += (c->kind == PASS_FORWARD ? c->law->forward : c->law->inverse)(
         c->c->m, s->out[0], s->out[1], c->s, s->u2);
-    put_moved(c, c->state + (size_t)sample * (size_t)c->c->dim, s->u2);
-}
-
-/* The dense gradient of network k's output as a spaced image. */
-static void space_dout(const call *c, scratch *s, int k) {
-    const image_net *net = &c->c->nets[k];
-    const float *from = s->dout_dense[k];
-    for (int i = 0; i < net->h; i++)
-        for (int j = 0; j < net->w; j++)
-            for (int o = 0; o < net->out.shape.out; o++)
-                s->dout.at[(size_t)i * s->dout.row + (size_t)j * s->dout.pixel + (size_t)o] = *from++;
-}
-
-static void backward_sample(const call *c, scratch *s, int sample, float *partial, int accumulate,
-                            float *ds) {
-    const image_coupling *l = c->c;
-    float *u = c->state + (size_t)sample * (size_t)l->dim, *du = c->dstate + (size_t)sample * (size_t)l->dim;
-    run_networks(c, s, sample);
-    for (int i = 0; i < l->m; i++) s->du2[i] = du[l->moved[i]];
-    (c->kind == PASS_BACKWARD ? c->law->backward : c->law->inverse_backward)(
-        l->m, s->out[0], s->out[1], c->s, s->u2, s->du2, c->dlogdet[sample], s->dout_dense[0],
-        s->dout_dense[1], ds);
     put_moved(c, u, s->u2);
-    put_moved(c, du, s->du2);
-    for (int k = 0; k < 2; k++) {
-        space_dout(c, s, k);
-        image_network_backward(&c->nets[k], c->k, s->u1, s->acts[k], &s->spare, s->dout, s->du1, k > 0,
-                               partial ? partial + (k ? c->nets[0].partial_count : 0) : NULL, accumulate);
+}
+
+/* The law's gradient; that of the networks' outputs takes their place. */
+static void backward_law(const call *c, scratch *s, int sample, float *ds) {
+    size_t at = (size_t)sample * (size_t)c->c->dim, m = (size_t)c->c->m;
+    get_moved(c, s->u2, c->state + at);
+    get_moved(c, s->du2, c->dstate + at);
+    (c->kind == PASS_BACKWARD ? c->law->backward : c->law->inverse_backward)(
+        c->c->m, s->out[0], s->out[1], c->s, s->u2, s->du2, c->dlogdet[sample], s->dout_dense[0],
+        s->dout_dense[1], ds);
+    put_moved(c, c->state + at, s->u2);
+    put_moved(c, c->dstate + at, s->du2);
+    memcpy(s->out[0], s->dout_dense[0], sizeof(float) * (size_t)c->na);
+    memcpy(s->out[1], s->dout_dense[1], sizeof(float) * m);
+}
+
+/* Network k, from the gradient of its output. */
+static void backward_network(const call *c, const scratch *s, int k, int sample, float *partial,
+                             int accumulate) {
+    const image_net *net = &c->c->nets[k];
+    float *du = c->dstate + (size_t)sample * (size_t)c->c->dim;
+    space(net, s->dout, net->out.shape.out, s->out[k], NULL);
+    image_network_backward(&c->nets[k], c->k, s->u1, s->acts[k], &s->spare, s->dout, s->du1,
+                           partial ? partial + (k ? c->nets[0].partial_count : 0) : NULL, accumulate);
+    for (int i = 0; i < c->c->k; i++) du[c->c->kept[i]] += s->du1[i];
+}
+
+/* With kept acts, all samples of a slice go through one network before the other, so that the parameters and the partial
+ * gradients of one alone compete for the cache; without, both networks' acts are there for one sample at a time. */
+static void backward_slice(const call *c, scratch *s, int begin, int end, float *partial, float *ds) {
+    for (int sample = begin; sample < end; sample++) {
+        find_acts(c, s, sample);
+        if (!c->kept) run_networks(c, s, sample);
+        backward_law(c, s, sample, ds);
+        for (int k = 0; !c->kept && k < 2; k++) backward_network(c, s, k, sample, partial, sample > begin);
     }
-    for (int i = 0; i < l->k; i++) du[l->kept[i]] += s->du1[i];
+    for (int k = 0; c->kept && k < 2; k++)
+        for (int sample = begin; sample < end; sample++) {
+            find_acts(c, s, sample);
+            space_u1(c, s, sample);
+            backward_network(c, s, k, sample, partial, sample > begin);
+        }
 }
 
 static void run_slice(void *arg, int slice, int worker) {
@@ -149,18 +176,17 @@ static void run_slice(void *arg, int slice, int worker) {
     scratch s = carve(c, worker);
     int begin = cpu_slice_begin(c->n, c->slices, slice), end = cpu_slice_begin(c->n, c->slices, slice + 1);
     float *partial = c->grad ? c->partial + (size_t)slice * c->stride : NULL, ds = 0;
-    for (int sample = begin; sample < end; sample++)
-        if (is_backward(c->kind))
-            backward_sample(c, &s, sample, partial, sample > begin, &ds);
-        else
-            forward_sample(c, &s, sample);
-    if (is_backward(c->kind)) c->ds[slice] = ds;
+    if (is_backward(c->kind)) {
+        backward_slice(c, &s, begin, end, partial, &ds);
+        c->ds[slice] = ds;
+    } else
+        for (int sample = begin; sample < end; sample++) forward_sample(c, &s, sample);
 }
 
 static void pack_part(void *arg, int task, int worker) {
     (void)worker;
     call *c = arg;
-    image_network_pack(&c->nets[task % 2], task / 2);
+    image_network_pack(&c->nets[task % 2], task / 2, is_backward(c->kind));
 }
 
 static void reduce_part(void *arg, int task, int worker) {
@@ -175,7 +201,7 @@ static void plan(call *c, const cpu_kernels *k) {
     c->k = k;
     c->law = &law_formulas[c->c->law];
     c->na = c->law->outputs(c->c->m);
-    for (int i = 0; i < 2; i++) image_network_plan(&c->nets[i], &c->c->nets[i], k->vector);
+    for (int i = 0; i < 2; i++) image_network_plan(&c->nets[i], &c->c->nets[i], k);
     c->kept_count = acts_count(c, 1);
 }
 

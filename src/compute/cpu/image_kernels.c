@@ -5,11 +5,7 @@
 
 /* ---- 3x3 convolutions ---- */
 
-#if LANES == 16
-#define LONG_TILE 14 /* pixels of the longest tile: accumulators, beside three weights and an input */
-#else
-#define LONG_TILE 7
-#endif
+#define LONG_TILE 7 /* pixels of the longest tile: accumulators, beside three weights and an input */
 
 #define SWAP_1(i)   ((i) ^ 1)
 #define SWAP_2(i)   ((i) ^ 2 % LANES)
@@ -49,27 +45,42 @@ INLINE void put_outputs(float *y, vec v, const float *b, int count, int add, con
     for (int o = 0; o < count; o++) y[o] = v[o] + (b ? b[o] : 0) + (add ? y[o] : 0);
 }
 
-/* `pixels` outputs of one block, `dilation` apart, so that each input serves three of them. x: the pixel of the first output;
+/* Where the first input of each lane's group is. */
+INLINE veci joined_lanes(const conv_job *c) {
+    veci at;
+    for (int l = 0; l < LANES; l++) at[l] = l / c->out * c->in;
+    return at;
+}
+
+/* `pixels` outputs of one unit, `dilation` apart, so that each input serves three of them. x: the pixel of the first output;
  * rows of taps from `first` to `last` lie inside of the image. */
 INLINE void conv_tile(const conv_job *c, const float *x, const float *w, const float *b, float *y, int count,
-                      int first, int last, const int pixels, const int q) {
+                      int first, int last, veci lanes, const int pixels, const int q, const int joined) {
     vec sum[LONG_TILE];
+    UNROLL
     for (int p = 0; p < pixels; p++) sum[p] = (vec){0};
     size_t step = (size_t)c->dilation * c->x.pixel;
     for (int row = first; row <= last; row++) {
         const float *xr = x + ((ptrdiff_t)row - 1) * c->dilation * (ptrdiff_t)c->x.row - step;
         const float *wr = w + (size_t)row * (size_t)c->steps * 3 * LANES;
-        for (int s = 0; s < c->steps; s++, xr += q, wr += 3 * LANES) {
+        veci from = lanes;
+        for (int s = 0; s < c->steps; s++, wr += 3 * LANES) {
             vec left = load(wr), middle = load(wr + LANES), right = load(wr + 2 * LANES);
             const float *at = xr;
+            UNROLL
             for (int p = 0; p < pixels + 2; p++, at += step) {
-                vec xv = repeat(at, q);
+                vec xv = joined ? pick(at, from) : repeat(at, q);
                 if (p < pixels) sum[p] += xv * left;
                 if (p >= 1 && p <= pixels) sum[p - 1] += xv * middle;
                 if (p >= 2) sum[p - 2] += xv * right;
             }
+            if (joined)
+                from += 1;
+            else
+                xr += q;
         }
     }
+    UNROLL
     for (int p = 0; p < pixels; p++)
         put_outputs(y + (size_t)p * (size_t)c->dilation * c->y.pixel, gather_outputs(sum[p], q), b, count,
                     c->add, q);
@@ -83,57 +94,83 @@ INLINE int last_tap(const conv_job *c, int i) {
     return i + c->dilation < c->h ? 2 : 1;
 }
 
-INLINE void conv_row(const conv_job *c, int i, int channel_in, int channel_out, const float *w,
-                     const float *b, int count, const int q) {
+/* Channels that a unit reads from and writes to, and how many it writes. */
+typedef struct unit {
+    int in, out, count;
+} unit;
+
+INLINE unit unit_of(const conv_job *c, int index) {
+    if (c->joined) {
+        int first = index * c->joined, rest = c->groups - first;
+        return (unit){first * c->in, first * c->out, (rest < c->joined ? rest : c->joined) * c->out};
+    }
+    int width = LANES / c->q, blocks = (c->out + width - 1) / width, group = index / blocks,
+        o = index % blocks * width;
+    return (unit){group * c->in, group * c->out + o, c->out - o < width ? c->out - o : width};
+}
+
+INLINE void conv_row(const conv_job *c, int i, unit u, const float *w, veci lanes, const int q,
+                     const int joined) {
     int first = first_tap(c, i), last = last_tap(c, i);
+    const float *b = c->b ? c->b + u.out : NULL;
     for (int column = 0; column < c->dilation && column < c->w; column++) {
         int left = (c->w - column + c->dilation - 1) / c->dilation, j = column;
         while (left > 0) {
-            const float *x = c->x.at + (size_t)i * c->x.row + (size_t)j * c->x.pixel + channel_in;
-            float *y = c->y.at + (size_t)i * c->y.row + (size_t)j * c->y.pixel + channel_out;
-            int pixels = left >= LONG_TILE ? LONG_TILE : left >= 7 ? 7 : left >= 3 ? 3 : 1;
+            const float *x = c->x.at + (size_t)i * c->x.row + (size_t)j * c->x.pixel + u.in;
+            float *y = c->y.at + (size_t)i * c->y.row + (size_t)j * c->y.pixel + u.out;
+            int pixels = left >= LONG_TILE ? LONG_TILE : left >= 3 ? 3 : 1;
             if (pixels == LONG_TILE)
-                conv_tile(c, x, w, b, y, count, first, last, LONG_TILE, q);
-            else if (pixels == 7)
-                conv_tile(c, x, w, b, y, count, first, last, 7, q);
+                conv_tile(c, x, w, b, y, u.count, first, last, lanes, LONG_TILE, q, joined);
             else if (pixels == 3)
-                conv_tile(c, x, w, b, y, count, first, last, 3, q);
+                conv_tile(c, x, w, b, y, u.count, first, last, lanes, 3, q, joined);
             else
-                conv_tile(c, x, w, b, y, count, first, last, 1, q);
+                conv_tile(c, x, w, b, y, u.count, first, last, lanes, 1, q, joined);
             j += pixels * c->dilation;
             left -= pixels;
         }
     }
 }
 
-INLINE void conv_by(const conv_job *c, const int q) {
-    const float *w = c->packed;
-    for (int g = 0; g < c->groups; g++)
-        for (int block = 0; block < c->blocks; block++, w += (size_t)c->steps * 9 * LANES) {
-            int o = block * (LANES / q), count = c->out - o < LANES / q ? c->out - o : LANES / q;
-            const float *b = c->b ? c->b + g * c->out + o : NULL;
-            for (int i = 0; i < c->h; i++) conv_row(c, i, g * c->in, g * c->out + o, w, b, count, q);
+INLINE void conv_by(const conv_job *c, const int q, const int joined) {
+    veci lanes = joined ? joined_lanes(c) : (veci){0};
+    for (int index = 0; index < c->units; index++) {
+        unit u = unit_of(c, index);
+        const float *w = c->packed + (size_t)index * (size_t)c->steps * 9 * LANES;
+        for (int i = 0; i < c->h; i++) {
+            if (c->ahead)
+                cpu_prefetch(c->ahead, c->ahead_count, (size_t)(index * c->h + i), (size_t)(c->units * c->h));
+            conv_row(c, i, u, w, lanes, q, joined);
         }
+    }
 }
 
 static void conv(const conv_job *c) {
-    if (c->q == 1) conv_by(c, 1);
-    if (c->q == 2) conv_by(c, 2);
-    if (c->q == 4) conv_by(c, 4);
+    if (c->joined)
+        conv_by(c, 1, 1);
+    else if (c->q == 1)
+        conv_by(c, 1, 0);
+    else if (c->q == 2)
+        conv_by(c, 2, 0);
+    else if (c->q == 4)
+        conv_by(c, 4, 0);
 #if LANES >= 8
-    if (c->q == 8) conv_by(c, 8);
+    else if (c->q == 8)
+        conv_by(c, 8, 0);
 #endif
 #if LANES >= 16
-    if (c->q == 16) conv_by(c, 16);
+    else
+        conv_by(c, 16, 0);
 #endif
 }
 
 /* Gradients of `steps` vectors of weights for each of the three taps of a row: x (i + tap, j) with dy (i, j - tap). */
-INLINE void conv_dw_tile(const conv_job *c, int row, const float *x, const float *dy, float *dw,
-                         const int steps, const int q) {
+INLINE void conv_dw_tile(const conv_job *c, int row, int step, const float *x, const float *dy, float *dw,
+                         const int steps, const int q, const int joined) {
     vec sum[8][3];
     for (int s = 0; s < steps; s++)
         for (int t = 0; t < 3; t++) sum[s][t] = c->add ? load(dw + (s * 3 + t) * LANES) : (vec){0};
+    veci lanes = joined ? joined_lanes(c) + step : (veci){0};
+    if (!joined) x += step * q;
     ptrdiff_t shift = (ptrdiff_t)(row - 1) * c->dilation,
               side = (ptrdiff_t)c->dilation * (ptrdiff_t)c->y.pixel;
     int begin = shift < 0 ? (int)-shift : 0, end = shift > 0 ? c->h - (int)shift : c->h;
@@ -143,7 +180,7 @@ INLINE void conv_dw_tile(const conv_job *c, int row, const float *x, const float
             vec left = spread_outputs(yp + side, q), middle = spread_outputs(yp, q),
                 right = spread_outputs(yp - side, q);
             for (int s = 0; s < steps; s++) {
-                vec xv = repeat(xp + s * q, q);
+                vec xv = joined ? pick(xp, lanes + s) : repeat(xp + s * q, q);
                 sum[s][0] += xv * left;
                 sum[s][1] += xv * middle;
                 sum[s][2] += xv * right;
@@ -154,32 +191,43 @@ INLINE void conv_dw_tile(const conv_job *c, int row, const float *x, const float
         for (int t = 0; t < 3; t++) store(dw + (s * 3 + t) * LANES, sum[s][t]);
 }
 
-INLINE void conv_dw_row(const conv_job *c, int row, const float *x, const float *dy, float *dw, const int q) {
+INLINE void conv_dw_row(const conv_job *c, int row, const float *x, const float *dy, float *dw, const int q,
+                        const int joined) {
     int s = 0;
 #if LANES == 16
-    for (; s + 8 <= c->steps; s += 8) conv_dw_tile(c, row, x + s * q, dy, dw + s * 3 * LANES, 8, q);
+    for (; !joined && s + 8 <= c->steps; s += 8)
+        conv_dw_tile(c, row, s, x, dy, dw + s * 3 * LANES, 8, q, joined);
 #endif
-    for (; s + 4 <= c->steps; s += 4) conv_dw_tile(c, row, x + s * q, dy, dw + s * 3 * LANES, 4, q);
-    for (; s < c->steps; s++) conv_dw_tile(c, row, x + s * q, dy, dw + s * 3 * LANES, 1, q);
+    for (; s + 4 <= c->steps; s += 4) conv_dw_tile(c, row, s, x, dy, dw + s * 3 * LANES, 4, q, joined);
+    for (; s + 2 <= c->steps; s += 2) conv_dw_tile(c, row, s, x, dy, dw + s * 3 * LANES, 2, q, joined);
+    if (s < c->steps) conv_dw_tile(c, row, s, x, dy, dw + s * 3 * LANES, 1, q, joined);
 }
 
-INLINE void conv_dw_by(const conv_job *c, const int q) {
+INLINE void conv_dw_by(const conv_job *c, const int q, const int joined) {
     float *dw = c->packed;
-    for (int g = 0; g < c->groups; g++)
-        for (int block = 0; block < c->blocks; block++)
-            for (int row = 0; row < 3; row++, dw += (size_t)c->steps * 3 * LANES)
-                conv_dw_row(c, row, c->x.at + g * c->in, c->y.at + g * c->out + block * (LANES / q), dw, q);
+    for (int u = 0; u < c->units; u++) {
+        unit at = unit_of(c, u);
+        for (int row = 0; row < 3; row++, dw += (size_t)c->steps * 3 * LANES)
+            conv_dw_row(c, row, c->x.at + at.in, c->y.at + at.out, dw, q, joined);
+    }
 }
 
 static void conv_dw(const conv_job *c) {
-    if (c->q == 1) conv_dw_by(c, 1);
-    if (c->q == 2) conv_dw_by(c, 2);
-    if (c->q == 4) conv_dw_by(c, 4);
+    if (c->joined)
+        conv_dw_by(c, 1, 1);
+    else if (c->q == 1)
+        conv_dw_by(c, 1, 0);
+    else if (c->q == 2)
+        conv_dw_by(c, 2, 0);
+    else if (c->q == 4)
+        conv_dw_by(c, 4, 0);
 #if LANES >= 8
-    if (c->q == 8) conv_dw_by(c, 8);
+    else if (c->q == 8)
+        conv_dw_by(c, 8, 0);
 #endif
 #if LANES >= 16
-    if (c->q == 16) conv_dw_by(c, 16);
+    else
+        conv_dw_by(c, 16, 0);
 #endif
 }
 
@@ -198,50 +246,61 @@ INLINE float act_one(float x, float slope) {
 }
 
 INLINE double sum_lanes(vec v) {
-    double sum = 0;
-    for (int l = 0; l < LANES; l++) sum += (double)v[l];
-    return sum;
+    return (double)gather_outputs(v, LANES)[0];
 }
 
 INLINE float *run_at(const image_view *v, int i, int r) {
     return v->at + (size_t)i * v->row + (size_t)r * v->pixel;
 }
 
-/* Sums of act(x) - shift and of its square over a run, by lanes; what is left over in `rest`. */
-INLINE void add_moments(const float *x, int length, float slope, float shift, vec sum[2], vec square[2],
-                        double rest[2]) {
-    int i = 0;
-    for (; i + 2 * LANES <= length; i += 2 * LANES)
-        for (int k = 0; k < 2; k++) {
-            vec t = act(load(x + i + k * LANES), slope) - shift;
-            sum[k] += t;
-            square[k] += t * t;
+typedef struct moment_sums { /* of t = act(x) - shift, and of its square */
+    double sum, square;
+} moment_sums;
+
+/* Over row i; by lanes, which are then added up, and what is left over of runs apart. */
+INLINE moment_sums row_moments(const norm_job *n, int i, float shift) {
+    vec sum[4] = {{0}}, square[4] = {{0}};
+    moment_sums m = {0};
+    for (int r = 0; r < n->runs; r++) {
+        const float *x = run_at(&n->x, i, r);
+        int k = 0;
+        for (; k + 4 * LANES <= n->length; k += 4 * LANES) {
+            UNROLL
+            for (int v = 0; v < 4; v++) {
+                vec t = act(load(x + k + v * LANES), n->slope) - shift;
+                sum[v] += t;
+                square[v] += t * t;
+            }
         }
-    for (; i < length; i++) {
-        float t = act_one(x[i], slope) - shift;
-        rest[0] += (double)t;
-        rest[1] += (double)t * (double)t;
+        for (; k + LANES <= n->length; k += LANES) {
+            vec t = act(load(x + k), n->slope) - shift;
+            sum[0] += t;
+            square[0] += t * t;
+        }
+        for (; k < n->length; k++) {
+            double t = (double)(act_one(x[k], n->slope) - shift);
+            m.sum += t;
+            m.square += t * t;
+        }
     }
+    m.sum += sum_lanes(sum[0] + sum[1] + (sum[2] + sum[3]));
+    m.square += sum_lanes(square[0] + square[1] + (square[2] + square[3]));
+    return m;
 }
 
-/* The squares are those of the distance from the first row's mean, so that nothing cancels; lanes are added up by rows, in
- * double. */
+/* Distances from the first row's mean, so that little cancels; rows are added up in double. */
 static void moments(norm_job *n, double epsilon) {
-    double sum = 0, square = 0, first = 0;
-    for (int r = 0; r < n->runs; r++)
-        for (int i = 0; i < n->length; i++) first += (double)act_one(run_at(&n->x, 0, r)[i], n->slope);
-    float shift = (float)(first / ((double)n->runs * n->length));
+    double row = (double)n->runs * n->length, count = n->rows * row;
+    float shift = (float)(row_moments(n, 0, 0).sum / row);
+    moment_sums all = {0};
     for (int i = 0; i < n->rows; i++) {
-        vec sums[2] = {{0}}, squares[2] = {{0}};
-        double rest[2] = {0};
-        for (int r = 0; r < n->runs; r++)
-            add_moments(run_at(&n->x, i, r), n->length, n->slope, shift, sums, squares, rest);
-        sum += sum_lanes(sums[0]) + sum_lanes(sums[1]) + rest[0];
-        square += sum_lanes(squares[0]) + sum_lanes(squares[1]) + rest[1];
+        moment_sums m = row_moments(n, i, shift);
+        all.sum += m.sum;
+        all.square += m.square;
     }
-    double count = (double)n->rows * n->runs * n->length, mean = sum / count;
+    double mean = all.sum / count;
     n->mean = (float)(shift + mean);
-    n->scale = (float)(1 / sqrt(square / count - mean * mean + epsilon));
+    n->scale = (float)(1 / sqrt(all.square / count - mean * mean + epsilon));
 }
 
 INLINE void normalise_run(const norm_job *n, const float *x, const float *g, const float *b, float *y) {
@@ -344,6 +403,7 @@ static void norm_dx(const norm_job *n) {
 }
 
 const image_kernels JOIN(image_kernels_, CPU_ISA) = {
+    .join = JOIN_VECTORS * LANES,
     .conv = conv,
     .conv_dw = conv_dw,
     .product_plus = product_plus,

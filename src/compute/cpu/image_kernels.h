@@ -1,9 +1,11 @@
 /* Kernels of image networks, compiled once per instruction set from image_kernels.c: 3x3 convolutions and layer norms of one
  * sample [h][w][c]. Distances (rows, pixels, runs) are in floats.
  *
- * A vector of a convolution holds vector/q outputs of a group times q of its inputs: lane l belongs to output l / q and input
- * l % q, so that narrow groups fill it, too. Packed weights are such vectors, w[group][block of outputs][row of taps][step of
- * inputs][column of taps]; absent outputs and inputs have zeros. Gradients of weights have the same layout. */
+ * Vectors of a 3x3 convolution hold some of its outputs, and come in two kinds, so that narrow groups fill them, too:
+ *  - joined > 0: the outputs of `joined` groups side by side, one of the group's inputs at a time;
+ *  - joined = 0: vector/q outputs of one group times q of its inputs: lane l is output l / q and input l % q.
+ * A unit is as many outputs as one vector holds. Packed weights are such vectors, w[unit][row of taps][step of
+ * inputs][column of taps], with zeros for absent outputs and inputs. Gradients of weights have the same layout. */
 #ifndef JF_COMPUTE_CPU_IMAGE_KERNELS_H
 #define JF_COMPUTE_CPU_IMAGE_KERNELS_H
 
@@ -16,13 +18,15 @@ typedef struct image_view {
 } image_view;
 
 typedef struct conv_job {
-    int h, w, dilation, groups;
-    int in, out;          /* channels of a group */
-    int q, blocks, steps; /* as above: blocks of vector/q outputs, steps of q inputs */
+    int h, w, dilation;
+    int groups, in, out;         /* groups, and channels of one */
+    int joined, q, units, steps; /* as above */
     image_view x, y; /* x (of conv) and y (of conv_dw): zeros for `dilation` pixels left and right of a row */
     float *packed;   /* weights, or their gradient */
     const float *b;  /* (groups, out), NULL: none */
     int add;         /* to what is there */
+    const float *ahead; /* (ahead_count) what will be wanted next; NULL: nothing */
+    size_t ahead_count;
 } conv_job;
 
 /* A layer norm after Leaky ReLU: rows of `runs` runs of `length` numbers; parameters advance by p_row and p_run. x, q and dx
@@ -39,6 +43,7 @@ typedef struct norm_job {
 } norm_job;
 
 struct image_kernels {
+    int join; /* inputs that joined groups may have in all; 0: they cannot be joined */
     /* y = conv(x) + b, or += */
     void (*conv)(const conv_job *c);
     /* w = gradient from x and y = dL/dy, or += */

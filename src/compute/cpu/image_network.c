@@ -16,28 +16,56 @@ static size_t place(size_t *total, size_t count) {
 
 /* ---- plan ---- */
 
-/* As many inputs side by side in a vector as outputs leave room for. */
-static void plan_vectors(conv_job *c, int vector, int in, int out) {
+static int units_of(const conv_job *c, int vector, int q) {
+    return c->groups * ((c->out + vector / q - 1) / (vector / q));
+}
+static int steps_of(const conv_job *c, int q) {
+    return (c->in + q - 1) / q;
+}
+/* Time for one pixel, as measured, in thirds of a vector's multiplication: outputs of q > 1 have to be gathered from their
+ * lanes; joined groups take a third more, since each input that serves three taps has to be picked. */
+static int cost_of(const conv_job *c, int vector, int q) {
+    int gathering = q > 1 ? 15 : 0;
+    for (int i = q; i > 1; i /= 2) gathering += 9;
+    return units_of(c, vector, q) * (3 * 9 * steps_of(c, q) + gathering);
+}
+static int cost_of_joined(int units, int in) {
+    return units * 4 * 9 * in;
+}
+
+/* The cheapest kind of vectors. */
+static void plan_vectors(conv_job *c, int vector, int join, int in, int out) {
     c->in = in;
     c->out = out;
     c->q = 1;
-    while (c->q < in && vector / (2 * c->q) >= out) c->q *= 2;
-    c->blocks = (out + vector / c->q - 1) / (vector / c->q);
-    c->steps = (in + c->q - 1) / c->q;
+    for (int q = 2; q <= vector && q < 2 * in; q *= 2)
+        if (cost_of(c, vector, q) < cost_of(c, vector, c->q)) c->q = q;
+    c->units = units_of(c, vector, c->q);
+    c->steps = steps_of(c, c->q);
+    int joined = vector / out < join / in ? vector / out : join / in;
+    if (joined < 2) return;
+    int units = (c->groups + joined - 1) / joined;
+    if (cost_of_joined(units, in) >= cost_of(c, vector, c->q)) return;
+    c->joined = joined;
+    c->q = 1;
+    c->units = units;
+    c->steps = in;
 }
 
 static size_t vectors_count(const conv_job *c, int vector) {
-    return (size_t)c->groups * (size_t)c->blocks * 9 * (size_t)c->steps * (size_t)vector;
+    return (size_t)c->units * 9 * (size_t)c->steps * (size_t)vector;
 }
 
-static void plan_conv(conv_plan *p, const conv_shape *s, int vector, size_t *packed, size_t *partial) {
+static void plan_conv(conv_plan *p, const conv_shape *s, const cpu_kernels *k, size_t *packed,
+                      size_t *partial) {
+    int in = s->in / s->groups, out = s->out / s->groups;
     p->shape = *s;
     p->forward = (conv_job){.h = s->h, .w = s->w, .dilation = s->dilation, .groups = s->groups};
     p->backward = p->forward;
-    plan_vectors(&p->forward, vector, s->in / s->groups, s->out / s->groups);
-    plan_vectors(&p->backward, vector, s->out / s->groups, s->in / s->groups);
-    p->w_count = vectors_count(&p->forward, vector);
-    p->wt_count = vectors_count(&p->backward, vector);
+    plan_vectors(&p->forward, k->vector, k->image->join, in, out);
+    plan_vectors(&p->backward, k->vector, k->image->join, out, in);
+    p->w_count = vectors_count(&p->forward, k->vector);
+    p->wt_count = vectors_count(&p->backward, k->vector);
     p->w = place(packed, p->w_count);
     p->wt = place(packed, p->wt_count);
     p->dw = place(partial, p->w_count);
@@ -56,13 +84,14 @@ static size_t norm_count(const image_norm *m) {
     return (size_t)m->shape.channels * (size_t)(m->shape.per_element ? m->shape.pixels : 1);
 }
 
-static void plan_block(image_network *t, const image_residual *b, int vector) {
+static void plan_block(image_network *t, const image_residual *b, const cpu_kernels *k) {
+    int vector = k->vector;
     size_t *packed = &t->packed_block, *partial = &t->partial_block;
     t->n0_dg = place(partial, 2 * norm_count(&b->n0));
     plan_product(&t->c0, &b->c0.shape, vector, packed, partial);
     t->n1_dg = place(partial, 2 * norm_count(&b->n1));
     for (int i = 0; i < t->net->branches; i++) {
-        plan_conv(&t->branch[i], &b->branch[i].shape, vector, packed, partial);
+        plan_conv(&t->branch[i], &b->branch[i].shape, k, packed, partial);
         if (b->branch[i].shape.dilation > t->reach) t->reach = b->branch[i].shape.dilation;
     }
     t->branch_db = place(partial, (size_t)t->wide);
@@ -70,18 +99,19 @@ static void plan_block(image_network *t, const image_residual *b, int vector) {
     plan_product(&t->c1, &b->c1.shape, vector, packed, partial);
 }
 
-void image_network_plan(image_network *t, const image_net *net, int vector) {
+void image_network_plan(image_network *t, const image_net *net, const cpu_kernels *k) {
+    int vector = k->vector;
     *t = (image_network){.net = net, .vector = vector, .pixels = net->h * net->w, .reach = 1};
     int in = net->in.shape.in, out = net->out.shape.out;
     t->thin = round_up(net->K, vector);
     t->wide = round_up(net->concat, vector);
     t->edge = round_up(in > out ? in : out, vector);
-    plan_conv(&t->in, &net->in.shape, vector, &t->packed_head, &t->partial_head);
+    plan_conv(&t->in, &net->in.shape, k, &t->packed_head, &t->partial_head);
     t->in_db = place(&t->partial_head, (size_t)t->thin);
     t->last_dg = place(&t->partial_head, 2 * norm_count(&net->last));
-    plan_conv(&t->out, &net->out.shape, vector, &t->packed_head, &t->partial_head);
+    plan_conv(&t->out, &net->out.shape, k, &t->packed_head, &t->partial_head);
     t->out_db = place(&t->partial_head, (size_t)t->edge);
-    if (net->depth > 0) plan_block(t, net->blocks, vector);
+    if (net->depth > 0) plan_block(t, net->blocks, k);
     t->spaced = net->w + t->reach;
     t->packed_count = t->packed_head + (size_t)net->depth * t->packed_block;
     t->partial_count = t->partial_head + (size_t)net->depth * t->partial_block;
@@ -89,43 +119,76 @@ void image_network_plan(image_network *t, const image_net *net, int vector) {
 
 /* ---- packed weights ---- */
 
-/* Calls `each` for every weight (tap, i, o of group g) with its place among the packed ones. */
+/* Packed weights, vector by vector, and where they are among the parameters, (9 taps, in, groups, out). Backward, outputs are
+ * inputs and taps are mirrored. */
 typedef struct weight_walk {
-    const conv_job *vectors;
+    const conv_job *c;
     int vector, transposed;
-    size_t w_in, w_out; /* of a group, as in the parameters */
+    size_t in, row; /* of a group; groups * out: as in the parameters */
 } weight_walk;
 
-/* Index among the parameters of the packed number `at`, or -1 for a zero. Backward, outputs are inputs and taps are
- * mirrored. */
-static ptrdiff_t weight_index(const weight_walk *k, size_t at) {
-    const conv_job *c = k->vectors;
-    size_t vector = (size_t)k->vector, q = (size_t)c->q, lane = at % vector;
-    at /= vector;
-    size_t column = at % 3, step = at / 3 % (size_t)c->steps;
-    at /= 3 * (size_t)c->steps;
-    size_t row = at % 3, block = at / 3 % (size_t)c->blocks, group = at / 3 / (size_t)c->blocks;
-    size_t in = step * q + lane % q, out = block * (vector / q) + lane / q;
-    if (in >= (size_t)c->in || out >= (size_t)c->out) return -1;
-    size_t tap = row * 3 + column, i = k->transposed ? out : in, o = k->transposed ? in : out;
-    if (k->transposed) tap = 8 - tap;
-    return (ptrdiff_t)((tap * k->w_in + i) * k->w_out * (size_t)c->groups + group * k->w_out + o);
-}
+typedef struct weight_lanes {
+    ptrdiff_t at[CPU_MAX_VECTOR]; /* place of a lane's first weight; -1: no such output */
+    int in[CPU_MAX_VECTOR];       /* its input in a step */
+} weight_lanes;
 
 static weight_walk walk_of(const conv_plan *p, int vector, int transposed) {
     return (weight_walk){transposed ? &p->backward : &p->forward, vector, transposed, (size_t)p->forward.in,
-                         (size_t)p->forward.out};
+                         (size_t)p->shape.out};
 }
 
-static void pack_conv(const image_network *t, const conv_plan *p, const image_conv *c, float *packed) {
+static weight_lanes lanes_of(const weight_walk *k, int unit) {
+    const conv_job *c = k->c;
+    int width = k->vector / c->q, blocks = (c->out + width - 1) / width;
+    weight_lanes lanes;
+    for (int l = 0; l < k->vector; l++) {
+        int group = c->joined ? unit * c->joined + l / c->out : unit / blocks;
+        int o = c->joined ? l % c->out : unit % blocks * width + l / c->q, in = l % c->q;
+        int absent = o >= c->out || group >= c->groups || (c->joined && l >= c->joined * c->out);
+        lanes.in[l] = in;
+        lanes.at[l] = absent          ? -1
+                      : k->transposed ? (ptrdiff_t)((size_t)o * k->row) + group * c->in + in
+                                      : (ptrdiff_t)((size_t)in * k->row) + group * c->out + o;
+    }
+    return lanes;
+}
+
+/* places[l]: where lane l of vector `index` of a unit is, or -1. */
+static void places_of(const weight_walk *k, const weight_lanes *lanes, int index, ptrdiff_t *places) {
+    const conv_job *c = k->c;
+    int column = index % 3, step = index / 3 % c->steps, row = index / 3 / c->steps, tap = row * 3 + column;
+    size_t start = (size_t)(k->transposed ? 8 - tap : tap) * k->in * k->row +
+                   (size_t)(step * c->q) * (k->transposed ? 1 : k->row);
+    for (int l = 0; l < k->vector; l++)
+        places[l] =
+            lanes->at[l] < 0 || step * c->q + lanes->in[l] >= c->in ? -1 : (ptrdiff_t)start + lanes->at[l];
+}
+
+static void pack_conv(const image_network *t, const conv_plan *p, const image_conv *c, float *packed,
+                      int transposed) {
+    weight_walk walk = walk_of(p, t->vector, transposed);
     const float *w = t->params + c->w;
-    for (int transposed = 0; transposed < 2; transposed++) {
-        weight_walk walk = walk_of(p, t->vector, transposed);
-        size_t count = transposed ? p->wt_count : p->w_count;
-        float *to = packed + (transposed ? p->wt : p->w);
-        for (size_t i = 0; i < count; i++) {
-            ptrdiff_t from = weight_index(&walk, i);
-            to[i] = from < 0 ? 0 : w[from];
+    float *to = packed + (transposed ? p->wt : p->w);
+    for (int unit = 0; unit < walk.c->units; unit++) {
+        weight_lanes lanes = lanes_of(&walk, unit);
+        for (int i = 0; i < 9 * walk.c->steps; i++, to += t->vector) {
+            ptrdiff_t places[CPU_MAX_VECTOR];
+            places_of(&walk, &lanes, i, places);
+            for (int l = 0; l < t->vector; l++) to[l] = places[l] < 0 ? 0 : w[places[l]];
+        }
+    }
+}
+
+/* grad += packed gradients of weights. */
+static void unpack_conv(const image_network *t, const conv_plan *p, const float *packed, float *grad) {
+    weight_walk walk = walk_of(p, t->vector, 0);
+    for (int unit = 0; unit < walk.c->units; unit++) {
+        weight_lanes lanes = lanes_of(&walk, unit);
+        for (int i = 0; i < 9 * walk.c->steps; i++, packed += t->vector) {
+            ptrdiff_t places[CPU_MAX_VECTOR];
+            places_of(&walk, &lanes, i, places);
+            for (int l = 0; l < t->vector; l++)
+                if (places[l] >= 0) grad[places[l]] += packed[l];
         }
     }
 }
@@ -146,16 +209,20 @@ static float *packed_block(const image_network *t, int block) {
     return t->packed + t->packed_head + (size_t)block * t->packed_block;
 }
 
-void image_network_pack(image_network *t, int part) {
+void image_network_pack(const image_network *t, int part, int backward) {
     if (part == 0) {
-        pack_conv(t, &t->in, &t->net->in, t->packed);
-        pack_conv(t, &t->out, &t->net->out, t->packed);
+        for (int transposed = 0; transposed <= backward; transposed++) {
+            pack_conv(t, &t->in, &t->net->in, t->packed, transposed);
+            pack_conv(t, &t->out, &t->net->out, t->packed, transposed);
+        }
         return;
     }
     const image_residual *b = &t->net->blocks[part - 1];
     float *packed = packed_block(t, part - 1);
     pack_product(t, &t->c0, &b->c0, packed);
-    for (int i = 0; i < t->net->branches; i++) pack_conv(t, &t->branch[i], &b->branch[i], packed);
+    for (int i = 0; i < t->net->branches; i++)
+        for (int transposed = 0; transposed <= backward; transposed++)
+            pack_conv(t, &t->branch[i], &b->branch[i], packed, transposed);
     pack_product(t, &t->c1, &b->c1, packed);
 }
 
@@ -163,10 +230,10 @@ void image_network_pack(image_network *t, int part) {
 
 /* Products work on whole tiles of rows, and vectors may reach beyond the last pixel. */
 static size_t compact_count(const image_network *t, int pad) {
-    return whole_lines((size_t)(t->pixels + CPU_ROWS) * (size_t)pad + CPU_MAX_VECTOR);
+    return whole_lines((size_t)(t->pixels + CPU_ROWS) * (size_t)pad + 2 * CPU_MAX_VECTOR);
 }
 static size_t spaced_count(const image_network *t, int pad) {
-    return whole_lines((size_t)(t->net->h * t->spaced + t->reach) * (size_t)pad + CPU_MAX_VECTOR);
+    return whole_lines((size_t)(t->net->h * t->spaced + t->reach) * (size_t)pad + 2 * CPU_MAX_VECTOR);
 }
 static image_view compact(const image_network *t, float *at, int pad) {
     return (image_view){at, (size_t)t->net->w * (size_t)pad, (size_t)pad};
@@ -299,6 +366,8 @@ void image_network_forward(const image_network *t, const cpu_kernels *k, image_v
 
 /* ---- backward ---- */
 
+#define PRODUCT_PART (2 * CPU_ROWS) /* pixels of a product between two looks ahead */
+
 typedef struct backward {
     const image_network *t;
     const cpu_kernels *k;
@@ -330,9 +399,18 @@ static void back_norm_dx(const backward *w, norm_job *n, image_view dx, int add)
     w->k->image->norm_dx(n);
 }
 
-static void back_product(const backward *w, const product_plan *p, const float *packed, const float *dy) {
-    w->k->dense_dx(w->t->pixels, p->in_pad, p->out, dy, (size_t)p->out_pad, packed + p->wt, (size_t)p->in_pad,
-                   NULL, 1, w->s->g, (size_t)p->in_pad);
+/* s->g from dy; `ahead` (of the same size) is asked for in between. */
+static void back_product(const backward *w, const product_plan *p, const float *packed, const float *dy,
+                         const float *ahead) {
+    int pixels = w->t->pixels, parts = (pixels + PRODUCT_PART - 1) / PRODUCT_PART;
+    size_t in_pad = (size_t)p->in_pad, out_pad = (size_t)p->out_pad;
+    for (int i = 0; i < parts; i++) {
+        size_t at = (size_t)i * PRODUCT_PART;
+        int rows = pixels - (int)at < PRODUCT_PART ? pixels - (int)at : PRODUCT_PART;
+        cpu_prefetch(ahead, (size_t)pixels * in_pad, (size_t)i, (size_t)parts);
+        w->k->dense_dx(rows, p->in_pad, p->out, dy + at * out_pad, out_pad, packed + p->wt, in_pad, NULL, 1,
+                       w->s->g + at * in_pad, in_pad);
+    }
 }
 static void back_product_dw(const backward *w, const product_plan *p, const float *y, const float *dy,
                             float *partial) {
@@ -365,7 +443,12 @@ static void back_branches(const backward *w, const image_residual *b, int i, con
         const conv_plan *p = &t->branch[j];
         image_view dy = g;
         dy.at += p->shape.y_offset;
-        run_conv(w->k, &p->backward, dy, compact(t, s->g, t->thin), (float *)packed + p->wt, NULL, j > 0);
+        conv_job ahead = p->backward;
+        if (j == t->net->branches - 1) {
+            ahead.ahead = acts_middle(t, w->a, i);
+            ahead.ahead_count = (size_t)t->pixels * (size_t)t->thin;
+        }
+        run_conv(w->k, &ahead, dy, compact(t, s->g, t->thin), (float *)packed + p->wt, NULL, j > 0);
     }
     norm_job n = back_norm(w, &b->n1, acts_middle(t, w->a, i), t->thin, y, acts_moments(t, w->a, i, 1),
                            partial ? partial + t->n1_dg : NULL);
@@ -385,13 +468,13 @@ static void back_block(const backward *w, int i) {
     const image_residual *b = &t->net->blocks[i];
     const float *packed = packed_block(t, i);
     float *partial = w->partial ? w->partial + t->partial_head + (size_t)i * t->partial_block : NULL;
-    back_product(w, &t->c1, packed, s->dh);
+    back_product(w, &t->c1, packed, s->dh, acts_concat(t, w->a, i));
     norm_job n = back_norm(w, &b->n2, acts_concat(t, w->a, i), t->wide, compact(t, s->y, t->wide),
                            acts_moments(t, w->a, i, 2), partial ? partial + t->n2_dg : NULL);
     back_product_dw(w, &t->c1, s->y, s->dh, partial);
     back_norm_dx(w, &n, spaced(t, s->g_spaced, t->wide), 0);
     back_branches(w, b, i, packed, partial);
-    back_product(w, &t->c0, packed, s->t);
+    back_product(w, &t->c0, packed, s->t, acts_h(t, w->a, i));
     n = back_norm(w, &b->n0, acts_h(t, w->a, i), t->thin, compact(t, s->y, t->thin),
                   acts_moments(t, w->a, i, 0), partial ? partial + t->n0_dg : NULL);
     back_product_dw(w, &t->c0, s->y, s->t, partial);
@@ -399,7 +482,7 @@ static void back_block(const backward *w, int i) {
 }
 
 void image_network_backward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
-                            const image_spare *s, image_view dout, float *du1, int add_du1, float *partial,
+                            const image_spare *s, image_view dout, float *du1, float *partial,
                             int accumulate) {
     const image_net *net = t->net;
     backward w = {t, k, &acts, s, partial, accumulate};
@@ -420,7 +503,7 @@ void image_network_backward(const image_network *t, const cpu_kernels *k, image_
         back_conv_dw(&w, &t->in, u1, y, partial);
         back_conv_db(&w, y, t->thin, partial + t->in_db);
     }
-    run_conv(k, &t->in.backward, y, compact(t, du1, net->in.shape.in), t->packed + t->in.wt, NULL, add_du1);
+    run_conv(k, &t->in.backward, y, compact(t, du1, net->in.shape.in), t->packed + t->in.wt, NULL, 0);
 }
 
 /* ---- sums of partial gradients ---- */
@@ -450,11 +533,7 @@ static void reduce_conv(const reduction *r, const image_conv *c, const conv_plan
                         size_t db) {
     float *first = r->partial + block + p->dw;
     r->k->add_parts(first, first + r->stride, r->stride, r->slices - 1, p->w_count);
-    weight_walk walk = walk_of(p, r->t->vector, 0);
-    for (size_t i = 0; i < p->w_count; i++) {
-        ptrdiff_t to = weight_index(&walk, i);
-        if (to >= 0) r->grad[c->w + (size_t)to] += first[i];
-    }
+    unpack_conv(r->t, p, first, r->grad + c->w);
     reduce_plain(r, c->b, db, (size_t)p->shape.out);
 }
 

@@ -49,9 +49,9 @@ typedef struct image_spare {
     float *y, *y_spaced, *g, *g_spaced, *dh, *t;
 } image_spare;
 
-void image_network_plan(image_network *t, const image_net *net, int vector);
-/* Part `part` of 0 .. depth of the packed weights: the head, or a block. */
-void image_network_pack(image_network *t, int part);
+void image_network_plan(image_network *t, const image_net *net, const cpu_kernels *k);
+/* Part `part` of 0 .. depth of the packed weights: the head, or a block; `backward`: the transposed ones, too. */
+void image_network_pack(const image_network *t, int part, int backward);
 
 size_t image_acts_count(const image_network *t, int all);
 size_t image_spare_count(const image_network *t);
@@ -64,10 +64,10 @@ image_view image_edge_view(const image_network *t, float *at);
 /* out (h, w, .) dense, from a spaced input. */
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
                            const image_spare *s, float *out);
-/* From the acts of a forward pass and spaced dout: du1 (h, w, .) dense, += where `add_du1`; partial: NULL, or this slice's
+/* From the acts of a forward pass and spaced dout: du1 (h, w, .) dense; partial: NULL, or this slice's
  * partial gradient, added to where `accumulate`. */
 void image_network_backward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
-                            const image_spare *s, image_view dout, float *du1, int add_du1, float *partial,
+                            const image_spare *s, image_view dout, float *du1, float *partial,
                             int accumulate);
 /* Task 0 .. image_reduce_tasks()-1: grad (flat, like params) += the partial gradients of all slices, in their order. The
  * first slice's is overwritten. */

@@ -33,6 +33,13 @@ typedef float vec_any __attribute__((vector_size(LANES * 4), aligned(4), may_ali
 
 #define INLINE static inline __attribute__((always_inline))
 
+/* Loops over the arrays of accumulators must vanish, or the arrays live in memory. */
+#ifdef __clang__
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define UNROLL _Pragma("GCC unroll 24")
+#endif
+
 INLINE vec load(const float *p) {
     return *(const vec_any *)p;
 }
@@ -109,5 +116,24 @@ INLINE void store_part(float *p, vec v, const int q) {
 #endif
     memcpy(p, &v, sizeof v / (size_t)q);
 }
+
+/* pick(p, at): lane i is p[at[i]], of the JOIN_VECTORS * LANES numbers at p; 0 where there is no such instruction. */
+#if LANES == 16
+#define JOIN_VECTORS 2
+INLINE vec pick(const float *p, veci at) {
+    return (vec)_mm512_permutex2var_ps((__m512)load(p), (__m512i)at, (__m512)load(p + LANES));
+}
+#elif LANES == 8
+#define JOIN_VECTORS 1
+INLINE vec pick(const float *p, veci at) {
+    return (vec)_mm256_permutevar8x32_ps((__m256)load(p), (__m256i)at);
+}
+#else
+#define JOIN_VECTORS 0
+INLINE vec pick(const float *p, veci at) {
+    (void)at;
+    return load(p);
+}
+#endif
 
 #endif
