@@ -27,7 +27,8 @@ static void print_json(const jf_bench_result *r) {
     print_json_number("train_samples_per_s", r->train_samples_per_s);
     print_json_number("sample_samples_per_s", r->sample_samples_per_s);
     print_json_number("peak_memory_mib", r->peak_memory_mib);
-    printf("\"batch\": %d, \"steps\": %d, \"device\": ", r->batch, r->steps);
+    printf("\"parameters\": %zu, \"batch\": %d, \"steps\": %d, \"device\": ", r->parameters, r->batch,
+           r->steps);
     print_json_text(r->device);
     puts("}");
 }
@@ -36,6 +37,7 @@ static void print_table(const jf_bench_result *r) {
     printf("training     %.0f samples/s\n", r->train_samples_per_s);
     printf("sampling     %.0f samples/s\n", r->sample_samples_per_s);
     printf("peak memory  %.0f MiB\n", r->peak_memory_mib);
+    printf("parameters   %zu\n", r->parameters);
     printf("batch        %d\n", r->batch);
     printf("device       %s\n", r->device);
 }

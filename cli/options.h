@@ -40,6 +40,11 @@ typedef struct option {
         "standardised", 0, OPTION_FLAG, NULL, NULL, 0, 0,                                                    \
             "all values are in the model's units (mean 0, deviation 1) instead of the data's"                \
     }
+#define OPTION_FULL_RANGE                                                                                    \
+    {                                                                                                        \
+        "full-range", 0, OPTION_FLAG, NULL, NULL, 0, 0,                                                      \
+            "pictures of images: black and white are the least and the greatest value instead of 0 and 1"    \
+    }
 #define OPTION_OUTPUT_TABLE                                                                                  \
     {                                                                                                        \
         "output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,                                                      \

@@ -1,10 +1,12 @@
-/* jointflow sample: x ~ p(x | y) as a table or a picture. */
+/* jointflow sample: x ~ p(x | y) as a table, a picture or a stack of images. */
 #include "conditions.h"
 #include "tables.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+enum { VECTOR_COUNT = 1000, IMAGE_COUNT = 25 }; /* samples of a condition where -n does not tell */
 
 /* Drawn samples; a row each. */
 typedef struct samples {
@@ -22,7 +24,8 @@ static void samples_free(samples *s) {
 /* n rows for each condition, one condition after another. */
 static int samples_create(const call *c, const jf_model *m, const conditions *y, samples *out) {
     const arguments *a = c->arguments;
-    size_t n = option_whole(a, "count"), rows = n * y->count;
+    size_t n = option_given(a, "count") ? option_whole(a, "count") : y->form.h ? IMAGE_COUNT : VECTOR_COUNT;
+    size_t rows = n * y->count;
     size_t dim_x = (size_t)jf_model_dim_x(m), dim_y = (size_t)jf_model_dim_y(m);
     if (rows > INT_MAX) /* n and count are far below 2^32 */
         return cli_misuse(c->command, "%zu conditions and %zu samples of each, expected at most %d in all",
@@ -40,9 +43,7 @@ static int samples_create(const call *c, const jf_model *m, const conditions *y,
     return CLI_OK;
 }
 
-static int write_samples(const call *c, const jf_model *m, const samples *s, const char *path) {
-    if (path && cli_ends_with(path, ".png"))
-        return jf_draw_samples(m, s->rows, s->x, s->y, path) == JF_OK ? CLI_OK : cli_fail_library(c);
+static int write_table(const call *c, const samples *s, const char *path) {
     columns parts[4] = {{.name = "x", .values = s->x, .count = s->dim_x},
                         {.name = "y", .values = s->y, .count = s->dim_y}};
     int count = 2;
@@ -51,20 +52,105 @@ static int write_samples(const call *c, const jf_model *m, const samples *s, con
     return tables_write(c, path, s->rows, parts, count);
 }
 
+/* ---- images ---- */
+
+/* A row a condition: truth where one is known, input, samples. */
+static int draw_beside_inputs(const call *c, const jf_images *images, const conditions *y, const char *path) {
+    size_t known = 0, n = (size_t)images->count / y->count, size = (size_t)images->h * (size_t)images->w;
+    for (size_t i = 0; i < y->count; i++) known |= y->images[i].truth.values != NULL;
+    size_t width = known + 1 + n;
+    jf_grid_cell *cells = calloc(y->count * width, sizeof *cells);
+    const char **names = calloc(y->count, sizeof *names), **labels = calloc(width, sizeof *labels);
+    int code = cells && names && labels ? CLI_OK : cli_fail_memory();
+    for (size_t i = 0; code == CLI_OK && i < y->count; i++) {
+        jf_grid_cell *row = cells + i * width;
+        if (known) row[0] = y->images[i].truth;
+        row[known] = y->images[i].input;
+        for (size_t k = 0; k < n; k++)
+            row[known + 1 + k] =
+                (jf_grid_cell){.values = images->values + (i * n + k) * size * (size_t)images->channels,
+                               .h = images->h,
+                               .w = images->w,
+                               .channels = images->channels};
+        names[i] = y->images[i].name ? y->images[i].name : "";
+    }
+    for (size_t k = 0; code == CLI_OK && k < width; k++)
+        labels[k] = k < known ? "truth" : k == known ? "input" : k == known + 1 ? "samples" : "";
+    jf_grid grid = {.rows = (int)y->count,
+                    .columns = (int)width,
+                    .cells = cells,
+                    .row_labels = names,
+                    .column_labels = labels,
+                    .full_range = option_given(c->arguments, "full-range")};
+    if (code == CLI_OK && jf_grid_draw(c->ctx, &grid, path) != JF_OK) code = cli_fail_library(c);
+    free(cells);
+    free(names);
+    free(labels);
+    return code;
+}
+
+static int write_images(const call *c, const jf_model *m, const samples *s, const conditions *y,
+                        const char *path) {
+    int is_picture = cli_ends_with(path, ".png"), code = CLI_OK;
+    jf_images images;
+    if (is_picture && !y->images) {
+        int full_range = option_given(c->arguments, "full-range");
+        jf_status status = jf_draw_image_samples(m, s->rows, s->x, s->y, full_range, path);
+        return status == JF_OK ? CLI_OK : cli_fail_library(c);
+    }
+    if (jf_restore(m, &images, s->rows, s->x, s->y) != JF_OK) return cli_fail_library(c);
+    if (is_picture)
+        code = draw_beside_inputs(c, &images, y, path);
+    else if (jf_images_write(c->ctx, &images, 0, path) != JF_OK)
+        code = cli_fail_library(c);
+    jf_images_free(&images);
+    return code;
+}
+
+/* Pictures and stacks hold images and nothing else. */
+static int check_images(const call *c, const conditions *y, const char *path) {
+    static const char *const only_tables[] = {"with-z", "with-y-back", "standardised"};
+    int wants_images = y->form.h && path && (cli_ends_with(path, ".png") || cli_ends_with(path, ".npy"));
+    for (int i = 0; wants_images && i < 3; i++)
+        if (option_given(c->arguments, only_tables[i]))
+            return cli_misuse(c->command, "--%s: \"%s\" will hold images, expected a table (.csv)",
+                              only_tables[i], path);
+    if (!y->form.h && option_given(c->arguments, "full-range"))
+        return cli_misuse(c->command, "--full-range is for models of images, and this one is of vectors");
+    return CLI_OK;
+}
+
+static int write_samples(const call *c, const jf_model *m, const samples *s, const conditions *y,
+                         const char *path) {
+    int is_picture = path && cli_ends_with(path, ".png");
+    if (y->form.h && (is_picture || (path && cli_ends_with(path, ".npy"))))
+        return write_images(c, m, s, y, path);
+    if (!is_picture) return write_table(c, s, path);
+    return jf_draw_samples(m, s->rows, s->x, s->y, path) == JF_OK ? CLI_OK : cli_fail_library(c);
+}
+
+/* ---- the command ---- */
+
 static int sample(const call *c) {
     const arguments *a = c->arguments;
     const char *path = option_text(a, "output");
     jf_use_options use = {.seed = option_whole(a, "seed"), .standardised = option_given(a, "standardised")};
+    conditions_request request = {.option = "y",
+                                  .shown = "-y",
+                                  .standardised = use.standardised,
+                                  .degrade = option_given(a, "degrade"),
+                                  .rows = option_text(a, "row")};
     jf_model *m = NULL;
     conditions y = {0};
     samples s = {0};
     int code = tables_check_output(c, path, ".csv .npy .png");
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(a, 0));
-    if (code == CLI_OK) code = conditions_read(c, m, &y);
+    if (code == CLI_OK) code = conditions_read(c, m, &request, &y);
+    if (code == CLI_OK) code = check_images(c, &y, path);
     if (code == CLI_OK) code = samples_create(c, m, &y, &s);
     if (code == CLI_OK && jf_sample(m, s.rows, s.y, s.x, s.y_back, s.z, &use) != JF_OK)
         code = cli_fail_library(c);
-    if (code == CLI_OK) code = write_samples(c, m, &s, path);
+    if (code == CLI_OK) code = write_samples(c, m, &s, &y, path);
     samples_free(&s);
     conditions_free(&y);
     jf_model_free(m);
@@ -74,10 +160,16 @@ static int sample(const call *c) {
 static const option options[] = {
     {"y", 'y', OPTION_LIST, "VALUES", NULL, 0, 0,
      "the conditions: 0,1 or FROM:TO:STEP or names of classes; vectors are separated by ';'; @FILE takes "
-     "the rows of a table"},
-    {"count", 'n', OPTION_WHOLE, "N", "1000", 1, 100000000, "samples for each condition"},
+     "the rows of a table, or the images of a .png or .npy file"},
+    {"row", 0, OPTION_TEXT, "ROWS", NULL, 0, 0,
+     "models that answer to images: these rows of the model's own held-out data, degraded; 3,8 or 0"},
+    {"degrade", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "the images of -y are whole ones: degrade them first; needed where their size does not tell"},
+    {"count", 'n', OPTION_WHOLE, "N", NULL, 1, 100000000,
+     "samples for each condition (default 1000, of images 25)"},
     {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
      "a .csv, .npy or .png file; by default CSV to standard output"},
+    OPTION_FULL_RANGE,
     OPTION_STANDARDISED,
     {"with-y-back", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "add columns y_back: the y of the sample, which should equal the one asked for"},
@@ -92,6 +184,10 @@ static const example examples[] = {
     {"A picture of both classes", "jointflow sample out/crescents -y 0,1 -o samples.png"},
     {"Ten answers for each of nine angles, as CSV", "jointflow sample out/sectors -y 0:6.28:0.785 -n 10"},
     {"Classes by name, a NumPy file", "jointflow sample out/mixed -y circle,grid -n 5000 -o samples.npy"},
+    {"25 images of each of two classes",
+     "jointflow sample out/fashion-class-small -y shirt,sneaker -n 25 -o grid.png"},
+    {"What a degraded image may have been",
+     "jointflow sample out/fashion-sr-14-28-small -y @boot-14x14.png -n 10 -o grid.png"},
     {0},
 };
 
@@ -99,9 +195,14 @@ const command command_sample = {
     .name = "sample",
     .summary = "draw x ~ p(x | y) for given conditions y",
     .arguments = "MODEL",
-    .about = "Draws samples of MODEL, a run folder or a model file, for each condition. The table has the "
-             "columns x0, x1, ..., y0, ...; the rows of one condition follow each other. Conditions between "
-             "and beyond those of the data are allowed. Models without a condition take no -y.",
+    .about =
+        "Draws samples of MODEL, a run folder or a model file, for each condition. The table has the "
+        "columns x0, x1, ..., y0, ...; the rows of one condition follow each other. Conditions between "
+        "and beyond those of the data are allowed. Models without a condition take no -y.\n"
+        "Of image models a .png file shows the images and a .npy file holds them, (N, h, w) or (N, h, w, "
+        "channels); a .csv file holds x and y as the model knows them. Where the condition is an image, "
+        "each -y @FILE is one: the degraded image in its own size, or a whole one, which is then degraded "
+        "first. The picture has a row for each: truth, if known, input, samples.",
     .options = options,
     .examples = examples,
     .run = sample,

@@ -80,7 +80,11 @@ static void say_how_to_sample(const jf_model *m, const char *folder) {
         else
             printf("%g", jf_model_label(m, i));
     }
-    for (int i = 0; i < dim && !classes; i++) printf("%sY%d", i ? "," : " -y ", i);
+    jf_image_form form;
+    if (!classes && jf_model_image_form(m, &form) == JF_OK && form.input_h > 0)
+        fputs(" -y @IMAGE.png", stdout);
+    else
+        for (int i = 0; i < dim && !classes; i++) printf("%sY%d", i ? "," : " -y ", i);
     puts(" -o samples.png");
 }
 

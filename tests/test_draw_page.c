@@ -11,7 +11,7 @@ TEST(images__every_pixel_has_its_grey) {
     unsigned char boxed[N] = {0, 1, 0};
     for (int i = 0; i < N * H * W; ++i) values[i] = -1 + 2.0 * i / (N * H * W - 1); /* -1 .. 1 */
     values[5] = NAN, values[6] = 7;
-    const image_grid grid = {N, H, W, 1, values, 2, -1, 1, NULL, NULL, boxed};
+    const image_grid grid = {N, H, W, 1, values, 2, -1, 1, NULL, NULL, boxed, NULL};
     CHECK_STATUS(draw_images(ctx, test_path("images.png"), &grid, NULL), JF_OK);
     picture pic = load(test_path("images.png"));
     const double cell = 15, gap = 5, margin = 12; /* 60 units for the longest edge of 4 pixels */
@@ -38,7 +38,7 @@ TEST(images__may_be_in_colour_and_have_names) {
     jf_context *ctx = new_context();
     const double values[] = {1, 0, 0, 0, 0, 1}; /* (2, 1, 1, 3) */
     const char *const rows[] = {"first", "second"}, *const columns[] = {"one"};
-    const image_grid grid = {2, 1, 1, 3, values, 1, 0, 1, rows, columns, NULL};
+    const image_grid grid = {2, 1, 1, 3, values, 1, 0, 1, rows, columns, NULL, NULL};
     figure *fig = new_figure(ctx, 1, 1);
     panel_title(figure_panel(fig, 0, 0), "colours");
     panel_images(figure_panel(fig, 0, 0), &grid);
@@ -53,7 +53,7 @@ TEST(images__may_be_in_colour_and_have_names) {
 TEST(images__refuse_shapes_that_are_none) {
     jf_context *ctx = new_context();
     const double values[8] = {0};
-    const image_grid two_channels = {1, 2, 2, 2, values, 1, 0, 1, NULL, NULL, NULL};
+    const image_grid two_channels = {1, 2, 2, 2, values, 1, 0, 1, NULL, NULL, NULL, NULL};
     CHECK_STATUS(draw_images(ctx, test_path("a.png"), &two_channels, "title"), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "2 channels");
     const image_grid none = {.columns = 3};

@@ -10,7 +10,7 @@
 #define GLYPHS_OF(limit) "[data]\nset = images\nimages = glyphs\nlimit = " limit "\n"
 #define GLYPHS           GLYPHS_OF("120")
 #define TINY_NET(squeeze)                                                                                    \
-    "[model]\nnet = resnext\nblocks = 2\nkernels = 8\ncardinality = 2\nresidual = 1\ngain = 0.5\nsqueeze "   \
+    "[model]\nnet = resnext\nblocks = 2\nkernels = 8\ncardinality = 2\nresidual = 1\ngain = 0.3\nsqueeze "   \
     "= " squeeze "\n"
 #define TINY_TRAIN                                                                                           \
     "[train]\nnoise = 0.02\nbatch = 20\nrate = 1e-3\nprecondition = 1\nprecondition_batches = 2\nanneal = "  \

@@ -125,6 +125,112 @@ typedef struct jf_density_summary {
 jf_status jf_density(const jf_model *m, int n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options);
 
+/* ---- images ---- */
+/* What the rows of an image model are: x [h][w][x_channels] and y [h][w][y_channels], which together make
+ * an image [h][w][channels]. In models with classes all elements of a row of y are the label. */
+typedef struct jf_image_form {
+    const char *task; /* "class", "superres", ...; "" for models of vectors, whose sizes are all 0 */
+    int h, w, x_channels, y_channels;
+    int channels;                         /* of the images that x and y make */
+    int input_h, input_w, input_channels; /* of the degraded images that y is made of; 0: y is a class */
+    int random;                           /* degrading draws random numbers: twice gives different inputs */
+} jf_image_form;
+jf_status jf_model_image_form(const jf_model *m, jf_image_form *out);
+
+/* Images of one size, intensities from 0 to 1. Those that functions give back are yours to free. */
+typedef struct jf_images {
+    double *values; /* (count, h, w, channels) */
+    int count, h, w, channels;
+} jf_images;
+/* A .png file, or a .npy array (h, w) or (h, w, c) of one or (..., h, w) or (..., h, w, c) of many; a last
+ * axis of at most 4 is that of the channels. Bytes are divided by 255, other numbers are intensities as
+ * they are. */
+jf_status jf_images_read(jf_context *ctx, jf_images *out, const char *path);
+/* .npy: (count, h, w[, c]), or with columns > 0 (count/columns, columns, h, w[, c]). */
+jf_status jf_images_write(jf_context *ctx, const jf_images *images, int columns, const char *path);
+void jf_images_free(jf_images *images);
+
+/* The images of rows of x and y, in the data's units. */
+jf_status jf_restore(const jf_model *m, jf_images *out, int n, const double *x, const double *y);
+/* What the model's task makes of whole images: the inputs that it answers to. */
+jf_status jf_degrade(const jf_model *m, jf_images *inputs, const jf_images *whole, uint64_t seed);
+/* An image of the model's own data: row 0, 1, ... of those held out, or of those it was trained on. */
+jf_status jf_data_image(const jf_model *m, jf_images *out, long row, int of_training);
+
+/* Conditions made of images: of degraded ones as they are, or of whole ones, which are degraded first.
+ * Their size tells which they are; where both have the same, they are degraded ones unless `degrade` is
+ * set. */
+typedef struct jf_image_conditions {
+    double *y;        /* (inputs.count, dim_y) */
+    jf_images inputs; /* the degraded images */
+    jf_images whole;  /* those that they were made of here; count 0: the inputs were given */
+} jf_image_conditions;
+jf_status jf_image_conditions_create(const jf_model *m, jf_image_conditions *out, const jf_images *given,
+                                     int degrade, uint64_t seed);
+void jf_image_conditions_free(jf_image_conditions *c);
+
+/* Super-resolution in two steps: samples of the coarse model, and for each of them samples of the fine
+ * one. The models may come in either order. */
+typedef struct jf_superres_options {
+    int coarse_count, fine_count; /* 0: 10 */
+    uint64_t seed;
+} jf_superres_options;
+typedef struct jf_superres_result {
+    jf_images truth;          /* count 0: not known */
+    jf_images input;          /* one */
+    jf_images coarse;         /* coarse_count */
+    jf_images fine;           /* coarse_count * fine_count; those of one coarse image follow each other */
+    double coarse_psnr, psnr; /* of the reconstructions, degraded again, against the input, dB */
+    double y_error;           /* mean |y_back - y| per element over both steps, model units */
+} jf_superres_result;
+/* given: one image, an input of the coarse model or a whole one of the fine model; options may be NULL. */
+jf_status jf_superres(const jf_model *one, const jf_model *other, const jf_images *given,
+                      const jf_superres_options *options, jf_superres_result *out);
+/* .png: truth, input, coarse ones, fine ones; .npy: the fine ones, (coarse_count, fine_count, h, w[, c]). */
+jf_status jf_superres_write(jf_context *ctx, const jf_superres_result *r, const char *title, int full_range,
+                            const char *path);
+void jf_superres_result_free(jf_superres_result *r);
+
+/* Answers along lines; any model. */
+typedef struct jf_lines {
+    int rows, steps;
+    double *z, *y, *x; /* (rows, steps, dim_x), (rows, steps, dim_y), (rows, steps, dim_x) */
+    int along_y;
+    int conditions; /* rows of the same line in z, which follow each other; 1 along y */
+} jf_lines;
+/* Lines in z at fixed y: for each of `lines` pairs of latent points a row for each of the `conditions`
+ * rows of y. From z1 to z2 it goes by a quarter turn, cos(t) z1 + sin(t) z2: every point of it is itself a
+ * draw of the prior, whereas those of a straight line are nearer to 0 than samples are. */
+jf_status jf_lines_along_z(const jf_model *m, jf_lines *out, int lines, int steps, int conditions,
+                           const double *y, const jf_use_options *options);
+/* Straight lines in y, between and beyond conditions of the data, at `lines` fixed latent points; from,
+ * to: (dim_y). */
+jf_status jf_lines_along_y(const jf_model *m, jf_lines *out, int lines, int steps, const double *from,
+                           const double *to, const jf_use_options *options);
+/* A picture of lines of an image model, a row each; the places of classes are boxed. */
+jf_status jf_lines_draw(const jf_model *m, const jf_lines *lines, const char *title, int full_range,
+                        const char *path);
+void jf_lines_free(jf_lines *lines);
+
+/* A picture of images side by side, smaller ones enlarged to the size of the largest. */
+typedef struct jf_grid_cell {
+    const double *values; /* (h, w, channels); NULL: the cell stays empty */
+    int h, w, channels;   /* channels: 1, or 3 */
+    int boxed;            /* with a coloured frame */
+} jf_grid_cell;
+typedef struct jf_grid {
+    int rows, columns;
+    const jf_grid_cell *cells;        /* (rows, columns) */
+    const char *const *row_labels;    /* (rows) or NULL */
+    const char *const *column_labels; /* (columns) or NULL */
+    const char *title;                /* may be NULL */
+    int full_range; /* black and white are the least and the greatest of all values instead of 0 and 1 */
+} jf_grid;
+jf_status jf_grid_draw(jf_context *ctx, const jf_grid *grid, const char *path);
+/* jf_draw_samples() of image models, which has full_range 0. */
+jf_status jf_draw_image_samples(const jf_model *m, int n, const double *x, const double *y, int full_range,
+                                const char *path);
+
 /* ---- judging ---- */
 typedef struct jf_judgement jf_judgement;
 typedef struct jf_judge_options {
@@ -154,11 +260,31 @@ jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *
 typedef struct jf_bench_result {
     double train_samples_per_s, sample_samples_per_s, peak_memory_mib;
     int batch, steps;
+    size_t parameters;
     char device[96]; /* "cpu (float, avx512, 2 threads)" */
 } jf_bench_result;
 /* batch 0: the recipe's; seconds: how long each of the two measurements lasts, 0: 3. */
 jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_device_options *options, int batch,
                    double seconds, jf_bench_result *out);
+
+/* ---- data: the data sets that are known by name ---- */
+/* Which there are, whether they are here and where, licence and size: lines for people, yours to free(). */
+jf_status jf_data_list(jf_context *ctx, char **out);
+/* Compares the files of known sets in `folder`, or in the folders in it that are named like sets, with what
+ * was published: one line a file, yours to free(). *bad: how many are missing or wrong. */
+jf_status jf_data_check(jf_context *ctx, char **out, const char *folder, int *bad);
+
+typedef struct jf_data_options {
+    const char *folder;         /* the set gets a folder in it; NULL: the user's data folder */
+    const char *const *mirrors; /* (mirror_count): URLs of folders to fetch from instead of the known ones */
+    int mirror_count;
+    void (*progress)(void *user, const char *file, uint64_t bytes, uint64_t total); /* total 0: not known */
+    void *user;
+    const volatile int *stop; /* set to non-zero from anywhere: stops; the next call goes on from there */
+} jf_data_options;
+/* Fetches the files of a known set that are missing or wrong; they take their place once they are found
+ * right. One line a file, yours to free(). JF_STOPPED where `stop` was seen. options may be NULL. */
+jf_status jf_data_fetch(jf_context *ctx, char **out, const char *name, const jf_data_options *options);
 
 /* ---- tables: .csv or .npy ---- */
 typedef struct jf_table {
@@ -170,8 +296,8 @@ jf_status jf_table_read(jf_context *ctx, jf_table *out,
 /* names: `columns` column names for .csv; may be NULL */
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path);
 void jf_table_free(jf_table *t);
-/* A picture of samples: a panel for each different y (the first two x against each other, or histograms of
- * x0). */
+/* A picture of samples: a panel for each different y (the first two x against each other, histograms of
+ * x0, or the images). */
 jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path);
 
 #ifdef __cplusplus

@@ -1,6 +1,7 @@
 /* Public: training, judging, reports, speed. */
 #include "api/api.h"
 #include "judge/pictures.h"
+#include "train/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +92,13 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
     m->d->kind->describe(m->d, words, sizeof words);
     jf_log(ctx, "%d coupling layers, %zu parameters on %s (%s)", m->flow->layers, m->flow->params.total,
            m->d->kind->name, words);
+    train_memory memory = train_memory_of(m, data);
+    const double mib = 1048576;
+    jf_log(ctx,
+           "memory: about %.0f MiB (weights and optimiser %.0f, kept activations %.0f, batches and scratch "
+           "%.0f, data %.0f)",
+           memory.total / mib, (memory.weights + memory.checkpoint) / mib, memory.kept / mib,
+           (memory.passes + memory.histograms) / mib, memory.data / mib);
     trained = train_run(m, data, &inner);
     if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
     if (options->folder) JF_TRY_DONE(write_into(m, options->folder, "model.safetensors", 0));
@@ -120,6 +128,7 @@ jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder
 }
 jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path) {
     JF_TRY(check_rows(m, n, x, y));
+    if (m->units.image.h > 0) return jf_draw_image_samples(m, n, x, y, 0, path);
     return picture_samples(m, n, x, y, NULL, NULL, path);
 }
 
@@ -174,6 +183,7 @@ jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_device_options 
     char words[64];
     m->d->kind->describe(m->d, words, sizeof words);
     snprintf(out->device, sizeof out->device, "%s (%s)", m->d->kind->name, words);
+    out->parameters = m->flow->params.total;
     out->train_samples_per_s = samples_per_second(m, run, &opt, out->batch, seconds, 1, &out->steps);
     out->sample_samples_per_s = samples_per_second(m, run, &opt, out->batch, seconds, 0, &steps);
     JF_TRY_DONE(m->d->kind->status(m->d));

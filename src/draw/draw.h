@@ -155,6 +155,7 @@ typedef struct image_grid {
     const char *const *row_labels;    /* (rows) or NULL */
     const char *const *column_labels; /* (columns) or NULL */
     const unsigned char *boxed;       /* (count) or NULL: a coloured frame around some */
+    const unsigned char *blank;       /* (count) or NULL: places that stay empty */
 } image_grid;
 
 /* Pixels are squares of equal size; those that are not finite have the warning colour. */

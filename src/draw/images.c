@@ -131,6 +131,7 @@ void panel_images(panel *p, const image_grid *g) {
     image_layout l = lay_out(p, g);
     size_t size = (size_t)g->height * (size_t)g->width * (size_t)g->channels;
     for (int i = 0; i < g->count; ++i) {
+        if (g->blank && g->blank[i]) continue;
         rectangle place = image_place(&l, g, i);
         paint_image(p->fig, g, g->values + (size_t)i * size, place);
         paint_outline(p->fig->cr, place, g->boxed && g->boxed[i]);

@@ -9,6 +9,15 @@ jf_status figure_path(const figure_job *job, char **out, const char *name) {
     return file_join(job->ctx, out, job->options->folder, name);
 }
 
+jf_status figure_write(const figure_job *job, const char *name, const text *content) {
+    char *path;
+    JF_TRY(text_check(job->ctx, content));
+    JF_TRY(figure_path(job, &path, name));
+    jf_status status = file_write(job->ctx, path, content->chars, content->length);
+    free(path);
+    return status;
+}
+
 /* The model in a run folder, if it was trained to the end by just this recipe; NULL otherwise. */
 static model *finished_model(const figure_job *job, const char *folder, const jf_recipe *r) {
     char *path = NULL, *now = NULL, *then = NULL;
@@ -28,15 +37,23 @@ static model *finished_model(const figure_job *job, const char *folder, const jf
     return m;
 }
 
+static int is_of_subject(const model *m, const figure_subject *s) {
+    if (s->task) return m->units.image.h > 0 && recipe_is(m->recipe, "data.task", s->task);
+    int right = s->rule ? m->objective.rule && strcmp(m->objective.rule->name, s->rule) == 0
+                        : recipe_is(m->recipe, "data.set", s->set);
+    return right && m->units.dim_x == 2 && m->units.dim_y == s->dim_y;
+}
+
 /* A model that the user chose: figures read parts of it that only the right ones have. */
 static jf_status given_model(const figure_job *job, const char *path, const figure_subject *s, model **out) {
     JF_TRY(jf_model_load(job->ctx, out, path, &job->options->train.device));
-    const model *m = *out;
-    int right = s->rule ? m->objective.rule && strcmp(m->objective.rule->name, s->rule) == 0
-                        : recipe_is(m->recipe, "data.set", s->set);
-    if (right && m->units.dim_x == 2 && m->units.dim_y == s->dim_y) return JF_OK;
+    if (is_of_subject(*out, s)) return JF_OK;
     model_free(*out);
     *out = NULL;
+    if (s->task)
+        return jf_fail(job->ctx, JF_ERROR_ARGUMENT,
+                       "%s: not a model for this figure, which shows images and the task \"%s\"", path,
+                       s->task);
     return jf_fail(job->ctx, JF_ERROR_ARGUMENT, "%s: not a model for this figure, which shows %s \"%s\" %s",
                    path, s->rule ? "the rule" : "the data set", s->rule ? s->rule : s->set,
                    s->dim_y ? "with its condition" : "without a condition");

@@ -5,6 +5,7 @@
 
 #include "jointflow/jointflow.h"
 
+#include "data/images/image_set.h"
 #include "draw/draw.h"
 #include "judge/judge.h"
 #include "judge/pictures.h"
@@ -27,7 +28,8 @@ typedef struct figure_subject {
     const char *recipe;
     const char *set;  /* its data.set, or NULL for a rule */
     const char *rule; /* its loss.rule, or NULL */
-    int dim_y;        /* 1 with a condition, 0 without; x is always the plane */
+    const char *task; /* of images: its data.task; NULL: x is the plane */
+    int dim_y;        /* of the plane: 1 with a condition, 0 without */
 } figure_subject;
 /* Model `index` of a figure: options->models[index] where given, if it is of that subject; the one that the
  * figure's folder already holds for the same recipe; or trained now into FOLDER/RECIPE. */
@@ -44,5 +46,24 @@ jf_status figure_data(const model *m, long n, int class_index, double *x, double
 void figure_scatter(panel *p, const char *title, long n, const double *points, const double limits[4],
                     const char *x_name, const char *y_name, const double *values, colour ink);
 extern const double figure_latent_limits[4];
+
+/* ---- images.c ---- */
+
+/* The models of super-resolution, coarse and fine; models 0 and 1 of the figure. */
+jf_status figure_superres_models(const figure_job *job, model *out[2]);
+/* The images that super-resolution is shown on: the first one held out of each class. */
+typedef struct figure_examples {
+    jf_images images; /* one each */
+    char name[IMAGE_MAX_CLASSES][IMAGE_MAX_NAME];
+} figure_examples;
+jf_status figure_examples_create(const model *fine, figure_examples *out);
+/* FOLDER/name: 10 x 10 reconstructions of an example; a line of what was measured is added to `table`. */
+jf_status figure_superres(const figure_job *job, model *const models[2], const figure_examples *examples,
+                          int index, const char *name, text *table);
+/* FOLDER/name: a histogram of each latent element over held-out images; a line of the distances is added
+ * to `table`. */
+jf_status figure_latent(const figure_job *job, const model *m, const char *name, text *table);
+extern const char figure_superres_columns[], figure_latent_columns[]; /* first lines of the tables */
+jf_status figure_write(const figure_job *job, const char *name, const text *content); /* FOLDER/name */
 
 #endif

@@ -3,9 +3,12 @@
 #include "figure/figure.h"
 #include <string.h>
 
-extern const figure_kind figure_1, figure_3, figure_4, figure_c1, figure_d1;
+extern const figure_kind figure_1, figure_3, figure_4, figure_5, figure_6, figure_7, figure_a5, figure_c1,
+    figure_d1, figure_e1, figure_f;
 
-const figure_kind *const figure_kinds[] = {&figure_1, &figure_c1, &figure_3, &figure_4, &figure_d1, NULL};
+const figure_kind *const figure_kinds[] = {&figure_1,  &figure_c1, &figure_3,  &figure_4,
+                                           &figure_d1, &figure_5,  &figure_a5, &figure_6,
+                                           &figure_f,  &figure_7,  &figure_e1, NULL};
 
 const char *jf_figure_name(int index) {
     for (int i = 0; figure_kinds[i]; i++)

@@ -1,0 +1,214 @@
+/* jointflow interpolate: answers along lines in z or in y. */
+#include "conditions.h"
+#include "tables.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { STEPS = 9 };
+
+/* ---- lines ---- */
+
+static int steps_of(const call *c, int fallback) {
+    return option_given(c->arguments, "steps") ? option_int(c->arguments, "steps") : fallback;
+}
+
+static int along_z(const call *c, const jf_model *m, const jf_use_options *use, jf_lines *out) {
+    conditions y;
+    int code = conditions_read(c, m, &(conditions_request){.option = "y", .shown = "-y"}, &y);
+    if (code != CLI_OK) return code;
+    if (y.count > 10000)
+        code = cli_misuse(c->command, "-y: %zu conditions, expected at most 10000", y.count);
+    else if (jf_lines_along_z(m, out, option_int(c->arguments, "lines"), steps_of(c, STEPS), (int)y.count,
+                              y.values, use) != JF_OK)
+        code = cli_fail_library(c);
+    conditions_free(&y);
+    return code;
+}
+
+/* Half a step of the labels before the first class and beyond the last. */
+static int ends_of_classes(const call *c, const jf_model *m, double ends[2]) {
+    int classes = jf_model_classes(m);
+    if (classes == 0)
+        return cli_misuse(c->command,
+                          "--from and --to are needed: the condition of this model is not a class");
+    ends[0] = ends[1] = jf_model_label(m, 0);
+    for (int i = 1; i < classes; i++) {
+        ends[0] = fmin(ends[0], jf_model_label(m, i));
+        ends[1] = fmax(ends[1], jf_model_label(m, i));
+    }
+    double step = classes > 1 ? (ends[1] - ends[0]) / (classes - 1) : 1;
+    ends[0] -= step / 2;
+    ends[1] += step / 2;
+    return CLI_OK;
+}
+
+/* From half a step before the first class to half a step beyond the last, a line meets all of them if each
+ * step between two is cut into an even number of parts. */
+static int steps_through(int classes) {
+    int parts = classes < STEPS / 2 ? (STEPS - 1) / (2 * classes) : 1;
+    return 2 * classes * parts + 1;
+}
+
+/* One end of a line in y (dim_y): what the option says, or `fallback` in all elements. */
+static int read_end(const call *c, const jf_model *m, const char *name, const char *shown, double fallback,
+                    double *out) {
+    conditions y;
+    int dim = jf_model_dim_y(m);
+    for (int i = 0; i < dim; i++) out[i] = fallback;
+    if (!option_given(c->arguments, name)) return CLI_OK;
+    int code = conditions_read(c, m, &(conditions_request){.option = name, .shown = shown}, &y);
+    if (code != CLI_OK) return code;
+    if (y.count != 1)
+        code = cli_misuse(c->command, "%s: %zu conditions, expected one", shown, y.count);
+    else
+        memcpy(out, y.values, (size_t)dim * sizeof *out);
+    conditions_free(&y);
+    return code;
+}
+
+static int along_y(const call *c, const jf_model *m, const jf_use_options *use, jf_lines *out) {
+    int dim = jf_model_dim_y(m), classes = jf_model_classes(m), code = CLI_OK;
+    int both = option_given(c->arguments, "from") && option_given(c->arguments, "to");
+    double ends[2] = {0, 0};
+    if (dim == 0) return cli_misuse(c->command, "--along y: this model has no condition");
+    if (!both) code = ends_of_classes(c, m, ends);
+    if (code != CLI_OK) return code;
+    double *from = calloc((size_t)dim, sizeof *from), *to = calloc((size_t)dim, sizeof *to);
+    if (code == CLI_OK && !(from && to)) code = cli_fail_memory();
+    if (code == CLI_OK) code = read_end(c, m, "from", "--from", ends[0], from);
+    if (code == CLI_OK) code = read_end(c, m, "to", "--to", ends[1], to);
+    int steps = steps_of(c, both ? STEPS : steps_through(classes));
+    if (code == CLI_OK &&
+        jf_lines_along_y(m, out, option_int(c->arguments, "lines"), steps, from, to, use) != JF_OK)
+        code = cli_fail_library(c);
+    free(from);
+    free(to);
+    return code;
+}
+
+/* ---- writing ---- */
+
+static int write_table(const call *c, const jf_model *m, const jf_lines *l, const char *path) {
+    size_t rows = (size_t)l->rows * (size_t)l->steps;
+    double *line = calloc(2 * rows, sizeof *line), *step = line + rows;
+    if (!line) return cli_fail_memory();
+    for (size_t i = 0; i < rows; i++) {
+        line[i] = (double)(i / (size_t)l->steps);
+        step[i] = (double)(i % (size_t)l->steps);
+    }
+    columns parts[] = {{.name = "line", .values = line, .count = 1, .unnumbered = 1},
+                       {.name = "step", .values = step, .count = 1, .unnumbered = 1},
+                       {.name = "x", .values = l->x, .count = jf_model_dim_x(m)},
+                       {.name = "y", .values = l->y, .count = jf_model_dim_y(m)},
+                       {.name = "z", .values = l->z, .count = jf_model_dim_x(m)}};
+    int code = tables_write(c, path, (int)rows, parts, 5);
+    free(line);
+    return code;
+}
+
+static int write_lines(const call *c, const jf_model *m, const jf_lines *l, int of_images, const char *path) {
+    jf_images images;
+    if (path && cli_ends_with(path, ".png")) {
+        int full_range = option_given(c->arguments, "full-range");
+        return jf_lines_draw(m, l, NULL, full_range, path) == JF_OK ? CLI_OK : cli_fail_library(c);
+    }
+    if (!of_images || !path || !cli_ends_with(path, ".npy")) return write_table(c, m, l, path);
+    if (jf_restore(m, &images, l->rows * l->steps, l->x, l->y) != JF_OK) return cli_fail_library(c);
+    int code = jf_images_write(c->ctx, &images, l->steps, path) == JF_OK ? CLI_OK : cli_fail_library(c);
+    jf_images_free(&images);
+    return code;
+}
+
+/* ---- the command ---- */
+
+static int check_along(const call *c, int *in_y) {
+    const arguments *a = c->arguments;
+    const char *along = option_text(a, "along");
+    if (!along) return cli_misuse(c->command, "--along is missing: z or y");
+    if (strcmp(along, "z") != 0 && strcmp(along, "y") != 0)
+        return cli_misuse(c->command, "--along: found \"%s\", expected z or y", along);
+    *in_y = *along == 'y';
+    if (*in_y && option_given(a, "y"))
+        return cli_misuse(c->command, "-y is for --along z; a line in y has its ends in --from and --to");
+    if (!*in_y && (option_given(a, "from") || option_given(a, "to")))
+        return cli_misuse(c->command,
+                          "--from and --to are for --along y; a line in z takes its conditions from -y");
+    return CLI_OK;
+}
+
+static int check_picture(const call *c, const jf_model *m, const char *path, int *of_images) {
+    jf_image_form form;
+    if (jf_model_image_form(m, &form) != JF_OK) return cli_fail_library(c);
+    *of_images = form.h > 0;
+    if (*of_images || !path || !cli_ends_with(path, ".png")) return CLI_OK;
+    return cli_misuse(c->command, "-o: found \"%s\", but this model is of vectors, expected .csv or .npy",
+                      path);
+}
+
+static int interpolate(const call *c) {
+    const char *path = option_text(c->arguments, "output");
+    jf_use_options use = {.seed = option_whole(c->arguments, "seed")};
+    jf_model *m = NULL;
+    jf_lines lines = {0};
+    int in_y = 0, of_images = 0, code = check_along(c, &in_y);
+    if (code == CLI_OK) code = tables_check_output(c, path, ".csv .npy .png");
+    if (code == CLI_OK) code = cli_load_model(c, &m, argument(c->arguments, 0));
+    if (code == CLI_OK) code = check_picture(c, m, path, &of_images);
+    if (code == CLI_OK) code = (in_y ? along_y : along_z)(c, m, &use, &lines);
+    if (code == CLI_OK) code = write_lines(c, m, &lines, of_images, path);
+    jf_lines_free(&lines);
+    jf_model_free(m);
+    return code;
+}
+
+static const option options[] = {
+    {"along", 0, OPTION_TEXT, "z|y", NULL, 0, 0,
+     "what changes along a line: the latent point, or the condition"},
+    {"y", 'y', OPTION_LIST, "VALUES", NULL, 0, 0,
+     "along z: the conditions, as in jointflow sample; each line is followed at each of them"},
+    {"from", 0, OPTION_TEXT, "VALUE", NULL, 0, 0,
+     "along y: where it begins, a number, a class or @IMAGE; by default half a step before the first class"},
+    {"to", 0, OPTION_TEXT, "VALUE", NULL, 0, 0,
+     "along y: where it ends; by default half a step beyond the last class"},
+    {"lines", 0, OPTION_WHOLE, "N", "5", 1, 10000,
+     "lines: pairs of latent points along z, latent points along y"},
+    {"steps", 0, OPTION_WHOLE, "N", NULL, 2, 10000,
+     "points of a line, its ends among them (default 9, or along y as many as meet all classes)"},
+    {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
+     "a .csv or .npy file, or of image models a .png picture; by default CSV to standard output"},
+    OPTION_FULL_RANGE,
+    OPTION_SEED,
+    OPTION_THREADS,
+    OPTION_DEVICE,
+    {0},
+};
+
+static const example examples[] = {
+    {"The same way from one latent point to another, for two classes",
+     "jointflow interpolate out/fashion-class-small --along z -y shirt,sneaker --lines 1 -o z.png"},
+    {"Five latent points, from before the first class to beyond the last",
+     "jointflow interpolate out/fashion-class-small --along y -o y.png"},
+    {"Where an answer goes while the angle turns, as CSV",
+     "jointflow interpolate out/sectors --along y --from 0 --to 6.28 --lines 1"},
+    {0},
+};
+
+const command command_interpolate = {
+    .name = "interpolate",
+    .summary = "follow answers along lines in z or in y",
+    .arguments = "MODEL",
+    .about =
+        "Shows what MODEL, a run folder or a model file, answers along lines. Along z the condition stays "
+        "and the latent point moves from one draw of the prior to another; it turns, cos(t) z1 + sin(t) "
+        "z2, so that every point on the way is itself a draw of the prior. A straight line would pass "
+        "points much nearer to 0 than any sample. Along y the latent point stays and the condition moves "
+        "in a straight line.\n"
+        "A picture has a row for each line, and along y it boxes the classes of the data. A table has the "
+        "columns line, step, x0, ..., y0, ..., z0, ...; of image models a .npy file holds the images, "
+        "(lines, steps, h, w).",
+    .options = options,
+    .examples = examples,
+    .run = interpolate,
+};

@@ -1,0 +1,236 @@
+# Image models: samples by class and of degraded images, super-resolution, lines, pictures.
+. "$(dirname "$0")/lib.sh"
+TINY="$ROOT/tests/cli/glyphs.ini"
+CLASS="$work/class" COARSE="$work/coarse" FINE="$work/fine" BLUR="$work/blur" VECTORS="$work/vectors"
+train() { jointflow train "$1" -o "$2" --no-report --quiet "${@:3}" || exit 1; }
+train "$TINY" "$CLASS"
+train "$TINY" "$COARSE" --set data.task=superres --set data.down=1 --set data.classes=all
+train "$TINY" "$FINE" --set data.task=superres --set data.classes=all
+train "$TINY" "$BLUR" --set data.task=blur --set data.classes=all
+train "$ROOT/tests/cli/tiny.ini" "$VECTORS"
+
+first_bytes() { head -c "$2" "$1" | od -An -c | tr -d ' \n'; }
+expect_png() { expect test "$(first_bytes "$1" 4)" = '211PNG'; }
+expect_npy() { expect grep -aq "'shape': ($2)" "$1"; }
+# misuse / fails MESSAGE COMMAND...: one line on standard error, and the exit status
+misuse() {
+    run "${@:2}"
+    expect_status 2
+    expect_error_line "jointflow: $1 \(see: jointflow help [a-z]*\)"
+    expect_error_line_count 1
+}
+fails() {
+    run "${@:2}"
+    expect_status 1
+    expect_error_line "jointflow: $1"
+    expect_error_line_count 1
+}
+# A 7 x 7 image of bytes, as NumPy writes it.
+write_small() {
+    printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': (7, 7), }"
+    for i in $(seq 0 48); do printf "\\$(printf %o $((i * 5)))"; done
+}
+
+case_begin info__tells_the_sizes_of_images
+run jointflow info "$COARSE"
+expect_line 'images +14 x 14, 1 channel \(superres, from 7 x 7\)'
+run jointflow info "$CLASS"
+expect_line 'images +28 x 28, 1 channel \(class\)'
+
+case_begin sample__of_classes_gives_25_images_of_each
+run jointflow sample "$CLASS" -y ring,square -o a.npy
+expect_status 0
+expect_npy a.npy '50, 28, 28'
+run jointflow sample "$CLASS" -y ring,square,0.5 -o a.png
+expect_status 0
+expect_line_count 0
+expect_error_line_count 0
+expect_png a.png
+jointflow sample "$CLASS" -y 0,1,0.5 -o b.png
+expect_same a.png b.png
+
+case_begin sample__of_images_as_csv_has_x_and_y_as_the_model_knows_them
+run jointflow sample "$CLASS" -y square -n 2
+expect_status 0
+expect_line_count 3
+expect_line 'x0,.*,x783,y0,.*,y783'
+expect test "$(tail -n 1 "$work/stdout" | cut -d, -f785- | tr , '\n' | sort -u)" = 1
+
+case_begin sample__full_range_changes_the_picture
+jointflow sample "$CLASS" -y ring -n 4 -o a.png
+jointflow sample "$CLASS" -y ring -n 4 --full-range -o b.png
+expect test "$(cmp a.png b.png | wc -l)" -eq 1
+
+case_begin sample__of_degraded_images_has_a_row_for_each
+run jointflow sample "$FINE" --row 0,3 -n 3 -o a.png
+expect_status 0
+expect_png a.png
+expect_error_line 'jointflow: note: row 3: a whole image of 28 x 28, degraded to 14 x 14 first'
+run jointflow sample "$FINE" --row 0,3 -n 3 -o a.npy
+expect_npy a.npy '6, 28, 28'
+run jointflow sample "$FINE" -y @a.npy -n 2 -o b.npy
+expect_status 0
+expect_error_line 'jointflow: note: a.npy: a whole image of 28 x 28, degraded to 14 x 14 first'
+expect_npy b.npy '12, 28, 28'
+
+case_begin sample__takes_the_degraded_image_itself
+jointflow sample "$COARSE" --row 0 -n 1 -o small.npy 2> note
+expect grep -q 'a whole image of 14 x 14, degraded to 7 x 7 first' note
+run jointflow sample "$FINE" -y @small.npy -n 2 -o a.png # 14 x 14
+expect_status 0
+expect_error_line_count 0
+expect_png a.png
+
+case_begin sample__size_of_blurred_images_does_not_tell_whether_they_are
+jointflow sample "$CLASS" -y ring -n 1 -o whole.npy
+run jointflow sample "$BLUR" -y @whole.npy -n 2 -o a.npy
+expect_status 0
+expect_error_line_count 0
+run jointflow sample "$BLUR" -y @whole.npy --degrade -n 2 -o b.npy
+expect_status 0
+expect_error_line 'jointflow: note: whole.npy: a whole image of 28 x 28, degraded first'
+expect test "$(cmp a.npy b.npy | wc -l)" -eq 1
+
+case_begin sample__refuses_what_images_cannot_be
+misuse 'sample: -y is missing: this model needs a condition of 1 number, or one of ring, square' \
+    jointflow sample "$CLASS" -o a.png
+misuse 'sample: -y is missing: this model answers to images of 14 x 14 \(superres\); .* or of a whole one of 28 x 28' \
+    jointflow sample "$FINE" -o a.png
+misuse 'sample: -y: found "0.5", but this model answers to images \(superres, 14 x 14\): expected @FILE.*' \
+    jointflow sample "$FINE" -y 0.5
+misuse 'sample: -y: found "boot", expected a number, a range FROM:TO:STEP, or one of ring, square' \
+    jointflow sample "$CLASS" -y boot
+misuse 'sample: --with-z: "a.png" will hold images, expected a table \(.csv\)' \
+    jointflow sample "$CLASS" -y ring --with-z -o a.png
+misuse 'sample: --standardised: "a.npy" will hold images, .*' jointflow sample "$CLASS" -y 0 --standardised -o a.npy
+misuse 'sample: --row: the conditions of this model are not images, expected -y' \
+    jointflow sample "$CLASS" --row 3 -o a.png
+misuse 'sample: --row: found "x", expected whole numbers from 0 on: 3,8' jointflow sample "$FINE" --row x -o a.png
+misuse 'sample: --full-range is for models of images, .*' jointflow sample "$VECTORS" -y 0 --full-range
+fails 'row 2000: the data have 2000 rows held out, counted from 0' jointflow sample "$FINE" --row 2000 -o a.png
+jointflow sample "$COARSE" --row 0 -n 1 -o small.npy 2> /dev/null
+fails 'small.npy: an image of 14 x 14 and 1 channel\(s\), expected one to degrade of 28 x 28 and 1' \
+    jointflow sample "$FINE" -y @small.npy --degrade -o a.png
+fails 'missing.png: .*' jointflow sample "$FINE" -y @missing.png -o a.png
+printf 'no picture' > broken.png
+fails 'broken.png: .*' jointflow sample "$FINE" -y @broken.png -o a.png
+expect_no_file a.png
+
+case_begin superres__shows_all_steps_and_tells_how_well_they_fit
+run jointflow superres "$COARSE" "$FINE" --row 4 --coarse 3 --fine 2 -o a.png
+expect_status 0
+expect_png a.png
+expect_line 'input +28 x 28, degraded to 7 x 7'
+expect_line 'coarse +3 of 14 x 14; degraded again -?[0-9.]+ dB PSNR to the input'
+expect_line 'fine +6 of 28 x 28; degraded again -?[0-9.]+ dB PSNR to the input'
+expect_line "y error +[0-9.e+-]+, mean \\|y_back - y\\|, model's units"
+jointflow superres "$FINE" "$COARSE" --row 4 --coarse 3 --fine 2 -o b.png > /dev/null # the order does not matter
+expect_same a.png b.png
+jointflow superres "$FINE" "$COARSE" --row 4 --coarse 3 --fine 2 --seed 1 -o c.png > /dev/null
+expect test "$(cmp a.png c.png | wc -l)" -eq 1
+
+case_begin superres__writes_the_fine_images_as_numpy
+run jointflow superres "$COARSE" "$FINE" --row 4 --data training --coarse 3 --fine 2 -o a.npy
+expect_status 0
+expect_npy a.npy '3, 2, 28, 28'
+jointflow superres "$COARSE" "$FINE" --row 4 --coarse 1 --fine 1 -o one.npy > /dev/null
+run jointflow superres "$COARSE" "$FINE" --input one.npy --coarse 2 --fine 1 -o b.png # a whole image of 28 x 28
+expect_status 0
+expect_line 'input +28 x 28, degraded to 7 x 7'
+
+case_begin superres__starts_from_the_small_image_itself
+write_small > small.npy
+run jointflow superres "$COARSE" "$FINE" --input small.npy --coarse 2 --fine 2 --full-range -o a.png
+expect_status 0
+expect_png a.png
+expect_line 'input +7 x 7'
+
+case_begin superres__refuses_models_and_images_that_do_not_fit
+misuse 'superres: --input is missing, the image to start from \(or --row, one of the data\)' \
+    jointflow superres "$COARSE" "$FINE" -o a.png
+misuse 'superres: --input and --row: expected one of the two' \
+    jointflow superres "$COARSE" "$FINE" --row 0 -i x.png -o a.png
+misuse 'superres: -o is missing: a .png or .npy file' jointflow superres "$COARSE" "$FINE" --row 0
+misuse 'superres: -o: found "a.csv", expected .* .png .npy' jointflow superres "$COARSE" "$FINE" --row 0 -o a.csv
+misuse 'superres: --data: found "test", expected held or training' \
+    jointflow superres "$COARSE" "$FINE" --row 0 --data test -o a.png
+misuse 'superres: --data is for --row' jointflow superres "$COARSE" "$FINE" -i x.png --data held -o a.png
+misuse 'superres: F1 is missing' jointflow superres "$COARSE"
+fails 'the models do not follow each other: one makes 28 x 28 of 14 x 14 .*, the other 28 x 28 of 14 x 14 .*' \
+    jointflow superres "$FINE" "$FINE" --row 0 -o a.png
+fails 'the second model \(glyphs.ini\) is of the task "class", expected one of "superres"' \
+    jointflow superres "$FINE" "$CLASS" --row 0 -o a.png
+fails 'the first model \(tiny.ini\) is of vectors, expected one of super-resolution' \
+    jointflow superres "$VECTORS" "$FINE" --row 0 -o a.png
+jointflow sample "$COARSE" --row 0 -n 1 -o middle.npy 2> /dev/null
+fails 'an image of 14 x 14, expected an input of 7 x 7, or a whole image of 28 x 28 to degrade' \
+    jointflow superres "$COARSE" "$FINE" -i middle.npy -o a.png
+jointflow sample "$CLASS" -y ring -n 2 -o two.npy
+fails '2 images to start from, expected one' jointflow superres "$COARSE" "$FINE" -i two.npy -o a.png
+expect_no_file a.png
+
+case_begin interpolate__along_z_follows_each_line_at_each_condition
+run jointflow interpolate "$CLASS" --along z -y ring,square --lines 2 --steps 4 -o a.npy
+expect_status 0
+expect_npy a.npy '4, 4, 28, 28'
+run jointflow interpolate "$CLASS" --along z -y ring,square --lines 2 --steps 4 -o a.png
+expect_status 0
+expect_png a.png
+
+case_begin interpolate__along_y_meets_the_classes
+run jointflow interpolate "$CLASS" --along y --lines 2 -o a.npy
+expect_status 0
+expect_npy a.npy '2, 9, 28, 28'
+run jointflow interpolate "$CLASS" --along y --lines 1
+expect_line_count 10
+tail -n +2 "$work/stdout" | cut -d, -f2,787 > steps
+expect grep -qx '0,-0.5' steps
+expect grep -qx '2,0' steps
+expect grep -qx '6,1' steps
+expect grep -qx '8,1.5' steps
+run jointflow interpolate "$CLASS" --along y --from ring --to square --steps 3 --full-range -o b.png
+expect_status 0
+expect_png b.png
+jointflow sample "$CLASS" -y ring -n 2 -o ends.npy
+run jointflow interpolate "$BLUR" --along y --from @ends.npy --to @ends.npy -o c.png
+expect_status 2
+jointflow sample "$CLASS" -y ring -n 1 -o from.npy
+jointflow sample "$CLASS" -y square -n 1 -o to.npy
+run jointflow interpolate "$BLUR" --along y --from @from.npy --to @to.npy -o c.png
+expect_status 0
+expect_png c.png
+
+case_begin interpolate__writes_tables_of_vector_models
+run jointflow interpolate "$VECTORS" --along y --lines 2 --steps 3
+expect_status 0
+expect_line 'line,step,x0,x1,y0,z0,z1'
+expect_line_count 7
+run jointflow interpolate "$VECTORS" --along z -y 0 --lines 1 --steps 5 -o a.npy
+expect_status 0
+expect_npy a.npy '5, 7'
+
+case_begin interpolate__refuses_lines_that_are_none
+misuse 'interpolate: --along is missing: z or y' jointflow interpolate "$CLASS" -o a.png
+misuse 'interpolate: --along: found "x", expected z or y' jointflow interpolate "$CLASS" --along x -o a.png
+misuse 'interpolate: -y is for --along z; .*' jointflow interpolate "$CLASS" --along y -y ring -o a.png
+misuse 'interpolate: --from and --to are for --along y; .*' \
+    jointflow interpolate "$CLASS" --along z --from 0 -y ring -o a.png
+misuse 'interpolate: -y is missing: .*' jointflow interpolate "$CLASS" --along z -o a.png
+misuse 'interpolate: --from and --to are needed: the condition of this model is not a class' \
+    jointflow interpolate "$FINE" --along y -o a.png
+misuse 'interpolate: --from: found "boot", expected a number, .*' \
+    jointflow interpolate "$CLASS" --along y --from boot -o a.png
+misuse 'interpolate: --from: 2 conditions, expected one' jointflow interpolate "$CLASS" --along y --from 0,1 -o a.png
+misuse 'interpolate: --steps: found "1", expected .*' jointflow interpolate "$CLASS" --along y --steps 1 -o a.png
+misuse 'interpolate: -o: found "a.png", but this model is of vectors, expected .csv or .npy' \
+    jointflow interpolate "$VECTORS" --along y -o a.png
+expect_no_file a.png
+
+case_begin figure__of_images_wants_models_of_its_task
+run jointflow figure 6 --model "$FINE" --model "$COARSE" -o folder
+expect_status 0
+expect_png folder/figure-6-1.png
+expect grep -q '^ring,' folder/figure-6.csv
+run jointflow figure 5 --model "$FINE" -o folder
+expect_status 1
+expect_error_line 'jointflow: .*fine: not a model for this figure, which shows images and the task "class"'

@@ -1,0 +1,261 @@
+/* The public interface of images: super-resolution, lines, pictures, figures. */
+#include "api_image_fixture.h"
+#include <sys/stat.h>
+
+/* ---- super-resolution ---- */
+
+TEST(superres__answers_in_two_steps_whatever_the_order_of_the_models) {
+    jf_context *ctx = new_context();
+    jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
+    double values[PIXELS];
+    jf_images whole = one_image(SIDE, SIDE, values);
+    jf_superres_options options = {.coarse_count = 3, .fine_count = 2, .seed = 5};
+    jf_superres_result a, b;
+    CHECK_STATUS(jf_superres(coarse, fine, &whole, &options, &a), JF_OK);
+    CHECK_STATUS(jf_superres(fine, coarse, &whole, &options, &b), JF_OK);
+    CHECK(a.truth.count == 1 && a.input.h == 2 && a.coarse.count == 3 && a.coarse.h == 4 &&
+          a.fine.count == 6 && a.fine.h == 8);
+    CHECK(memcmp(a.fine.values, b.fine.values, sizeof(double) * 6 * PIXELS) == 0);
+    CHECK_NEAR(a.input.values[0],
+               (values[0] + values[1] + values[2] + values[3] + values[8] + values[9] + values[10] +
+                values[11] + values[16] + values[17] + values[18] + values[19] + values[24] + values[25] +
+                values[26] + values[27]) /
+                   16,
+               1e-12);
+    CHECK(isfinite(a.y_error) && a.y_error > 0);
+    double square = 0; /* down(down(sample)) is the mean of 4 x 4 pixels */
+    for (int k = 0; k < 6; k++)
+        for (int block = 0; block < 4; block++) {
+            double mean = 0;
+            for (int i = 0; i < 16; i++)
+                mean +=
+                    a.fine.values[k * PIXELS + (block / 2 * 4 + i / 4) * SIDE + block % 2 * 4 + i % 4] / 16;
+            square += pow(mean - a.input.values[block], 2) / 24;
+        }
+    CHECK_NEAR(a.psnr, -10 * log10(square), 1e-9);
+    jf_superres_result_free(&b);
+
+    /* from the small image itself nothing changes but that the truth is not known */
+    CHECK_STATUS(jf_superres(coarse, fine, &a.input, &options, &b), JF_OK);
+    CHECK(b.truth.count == 0);
+    CHECK(memcmp(a.fine.values, b.fine.values, sizeof(double) * 6 * PIXELS) == 0);
+    jf_superres_result_free(&a);
+    jf_superres_result_free(&b);
+    jf_model_free(fine);
+    jf_model_free(coarse);
+    jf_context_free(ctx);
+}
+
+TEST(superres__steps_are_samples_of_the_models) {
+    jf_context *ctx = new_context();
+    jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
+    double values[4], y[2 * 16], x[2 * 16], z[2 * 16], latent[PIXELS];
+    jf_images small = one_image(2, 2, values), first;
+    jf_image_conditions given;
+    jf_superres_result r;
+    CHECK_STATUS(jf_superres(coarse, fine, &small, &(jf_superres_options){2, 1, 9}, &r), JF_OK);
+    CHECK_STATUS(jf_image_conditions_create(coarse, &given, &small, 0, 0), JF_OK);
+    for (int i = 0; i < 32; i++) y[i] = given.y[i % 16];
+    CHECK_STATUS(jf_sample(coarse, 2, y, x, NULL, z, &(jf_use_options){.seed = 9}), JF_OK);
+    CHECK_STATUS(jf_restore(coarse, &first, 2, x, y), JF_OK);
+    for (int i = 0; i < 32; i++) CHECK_NEAR(r.coarse.values[i], first.values[i], 1e-12);
+    jf_image_conditions_free(&given);
+
+    /* x of the first fine image, given the first coarse one, comes from a latent point of its own */
+    CHECK_STATUS(jf_image_conditions_create(fine, &given, &r.coarse, 0, 0), JF_OK);
+    double fine_x[PIXELS];
+    for (int i = 0; i < PIXELS; i++) fine_x[i] = r.fine.values[i] - given.y[i];
+    CHECK_STATUS(jf_encode(fine, 1, fine_x, given.y, latent, NULL, NULL), JF_OK);
+    double nearest = 0;
+    for (int i = 0; i < 16; i++) nearest += fabs(latent[i] - z[i]);
+    CHECK(nearest > 1);
+    jf_image_conditions_free(&given);
+    jf_images_free(&first);
+    jf_superres_result_free(&r);
+    jf_model_free(fine);
+    jf_model_free(coarse);
+    jf_context_free(ctx);
+}
+
+TEST(superres__models_and_images_that_do_not_fit_are_refused) {
+    jf_context *ctx = new_context();
+    jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx), *by_class = class_model(ctx);
+    double values[PIXELS];
+    jf_images small = one_image(2, 2, values), middle = one_image(4, 4, values);
+    jf_superres_result r;
+    CHECK_STATUS(jf_superres(fine, by_class, &small, NULL, &r), JF_ERROR_UNSUPPORTED);
+    CHECK_HAS(jf_context_error(ctx), "the second model (images.recipe) is of the task \"class\", expected");
+    CHECK_STATUS(jf_superres(fine, fine, &small, NULL, &r), JF_ERROR_SHAPE);
+    CHECK_HAS(jf_context_error(ctx), "one makes 8 x 8 of 4 x 4 (1 channel), the other 8 x 8 of 4 x 4");
+    CHECK_STATUS(jf_superres(coarse, fine, &middle, NULL, &r), JF_ERROR_SHAPE);
+    CHECK_HAS(jf_context_error(ctx),
+              "an image of 4 x 4, expected an input of 2 x 2, or a whole image of 8 x 8");
+    CHECK_STATUS(jf_superres(coarse, fine, &small, &(jf_superres_options){.fine_count = -1}, &r),
+                 JF_ERROR_ARGUMENT);
+    jf_model_free(fine);
+    jf_model_free(coarse);
+    jf_model_free(by_class);
+    jf_context_free(ctx);
+}
+
+/* ---- lines ---- */
+
+TEST(lines__along_z_turn_from_one_sample_to_the_next) {
+    jf_context *ctx = new_context();
+    jf_model *m = class_model(ctx);
+    enum { STEPS = 5 };
+    double y[2 * PIXELS], z[2 * PIXELS], x[2 * PIXELS];
+    jf_use_options use = {.seed = 3};
+    jf_lines l;
+    for (int i = 0; i < 2 * PIXELS; i++) y[i] = i / PIXELS;
+    CHECK_STATUS(jf_sample(m, 2, y, x, NULL, z, &use), JF_OK);
+    CHECK_STATUS(jf_lines_along_z(m, &l, 2, STEPS, 2, y, &use), JF_OK);
+    CHECK(l.rows == 4 && l.steps == STEPS && l.conditions == 2 && !l.along_y);
+    const double *second_row = l.z + STEPS * PIXELS;
+    for (int i = 0; i < PIXELS; i++) {
+        CHECK_NEAR(l.z[i], z[i], 1e-12);
+        CHECK_NEAR(l.z[(STEPS - 1) * PIXELS + i], z[PIXELS + i], 1e-12);
+        CHECK_NEAR(l.z[2 * PIXELS + i], (z[i] + z[PIXELS + i]) / sqrt(2), 1e-12); /* half a quarter turn */
+        CHECK(second_row[i] == l.z[i]);
+        CHECK_NEAR(l.y[STEPS * PIXELS + i], 1, 0);
+    }
+    for (int i = 0; i < PIXELS; i++) CHECK_NEAR(l.x[i], x[i], 1e-6);
+    CHECK_STATUS(jf_lines_draw(m, &l, NULL, 0, test_path("z.png")), JF_OK);
+    jf_lines_free(&l);
+    CHECK_STATUS(jf_lines_along_z(m, &l, 1, 1, 2, y, &use), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_lines_along_z(m, &l, 1, 5, 2, NULL, &use), JF_ERROR_ARGUMENT);
+    jf_model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(lines__along_y_keep_the_latent_point) {
+    jf_context *ctx = new_context();
+    jf_model *m = class_model(ctx);
+    enum { STEPS = 9 };
+    double from[PIXELS], to[PIXELS], y[PIXELS], x[PIXELS];
+    jf_lines l;
+    for (int i = 0; i < PIXELS; i++) from[i] = -0.5, to[i] = 1.5, y[i] = 1;
+    CHECK_STATUS(jf_lines_along_y(m, &l, 2, STEPS, from, to, NULL), JF_OK);
+    CHECK(l.rows == 2 && l.along_y && l.conditions == 1);
+    for (int k = 0; k < STEPS; k++) {
+        CHECK_NEAR(l.y[k * PIXELS + 3], -0.5 + 0.25 * k, 1e-12);
+        CHECK(memcmp(l.z + k * PIXELS, l.z, sizeof(double) * PIXELS) == 0);
+    }
+    CHECK_STATUS(jf_decode(m, 1, l.z, y, x, NULL, NULL), JF_OK);
+    for (int i = 0; i < PIXELS; i++) CHECK_NEAR(l.x[6 * PIXELS + i], x[i], 1e-6); /* y = 1 */
+    CHECK_STATUS(jf_lines_draw(m, &l, "title", 1, test_path("y.png")), JF_OK);
+    jf_lines_free(&l);
+    CHECK_STATUS(jf_lines_along_y(m, &l, 2, STEPS, NULL, to, NULL), JF_ERROR_ARGUMENT);
+    jf_model_free(m);
+    jf_context_free(ctx);
+}
+
+/* ---- pictures ---- */
+
+/* The byte at a place of a picture, in units of half its pixels. */
+static int grey_at(const pixels *p, double x, double y) {
+    return p->bytes[((size_t)(2 * y) * (size_t)p->w + (size_t)(2 * x)) * (size_t)p->channels];
+}
+
+TEST(grid__enlarges_small_images_and_leaves_empty_cells_empty) {
+    jf_context *ctx = new_context();
+    const double small[4] = {0, 1, 1, 0}, black[16] = {0};
+    const jf_grid_cell cells[] = {
+        {small, 2, 2, 1, 0}, {NULL, 0, 0, 0, 0}, {NULL, 0, 0, 0, 0}, {black, 4, 4, 1, 0}};
+    pixels p;
+    CHECK_STATUS(jf_grid_draw(ctx, &(jf_grid){.rows = 2, .columns = 2, .cells = cells}, test_path("a.png")),
+                 JF_OK);
+    CHECK_STATUS(pixels_read(ctx, &p, test_path("a.png"), 1000), JF_OK);
+    const double margin = 12, edge = 60, gap = 5;
+    CHECK(p.w == 2 * (2 * margin + 2 * edge + gap) && p.h == p.w);
+    CHECK(grey_at(&p, margin + edge / 4, margin + edge / 4) == 0);
+    CHECK(grey_at(&p, margin + 3 * edge / 4, margin + edge / 4) == 255);
+    CHECK(grey_at(&p, margin + edge / 4, margin + 3 * edge / 4) == 255);
+    CHECK(grey_at(&p, margin + edge + gap + edge / 2, margin + edge / 2) == 255); /* the paper itself */
+    CHECK(grey_at(&p, margin + edge / 2, margin + edge + gap + edge / 2) == 255);
+    CHECK(grey_at(&p, margin + edge + gap + edge / 2, margin + edge + gap + edge / 2) == 0);
+    pixels_free(&p);
+    jf_context_free(ctx);
+}
+
+TEST(grid__full_range_stretches_and_two_channels_are_refused) {
+    jf_context *ctx = new_context();
+    const double values[4] = {-1, 3, 1, 3};
+    jf_grid_cell cell = {values, 2, 2, 1, 0};
+    jf_grid grid = {.rows = 1, .columns = 1, .cells = &cell, .full_range = 1};
+    pixels p;
+    CHECK_STATUS(jf_grid_draw(ctx, &grid, test_path("a.png")), JF_OK);
+    CHECK_STATUS(pixels_read(ctx, &p, test_path("a.png"), 1000), JF_OK);
+    CHECK(grey_at(&p, 12 + 15, 12 + 15) == 0 && grey_at(&p, 12 + 45, 12 + 15) == 255);
+    CHECK(abs(grey_at(&p, 12 + 15, 12 + 45) - 128) < 2);
+    pixels_free(&p);
+    cell.channels = 2;
+    CHECK_STATUS(jf_grid_draw(ctx, &grid, test_path("a.png")), JF_ERROR_UNSUPPORTED);
+    CHECK_HAS(jf_context_error(ctx), "2 channels cannot be drawn, expected 1 or 3");
+    cell = (jf_grid_cell){0};
+    CHECK_STATUS(jf_grid_draw(ctx, &grid, test_path("a.png")), JF_ERROR_ARGUMENT);
+    jf_context_free(ctx);
+}
+
+TEST(draw_samples__draws_images_of_classes_and_of_conditions) {
+    jf_context *ctx = new_context();
+    jf_model *by_class = class_model(ctx), *fine = fine_model(ctx);
+    double x[6 * PIXELS], y[6 * PIXELS];
+    for (int i = 0; i < 6 * PIXELS; i++) y[i] = i / PIXELS % 2;
+    CHECK_STATUS(jf_sample(by_class, 6, y, x, NULL, NULL, NULL), JF_OK);
+    CHECK_STATUS(jf_draw_samples(by_class, 6, x, y, test_path("class.png")), JF_OK);
+    CHECK_STATUS(jf_draw_image_samples(fine, 6, x, y, 1, test_path("fine.png")), JF_OK);
+    CHECK_STATUS(jf_draw_image_samples(fine, 0, NULL, NULL, 0, test_path("none.png")), JF_OK);
+    pixels a, b;
+    CHECK_STATUS(pixels_read(ctx, &a, test_path("class.png"), 4000), JF_OK);
+    CHECK_STATUS(pixels_read(ctx, &b, test_path("fine.png"), 4000), JF_OK);
+    CHECK(a.w > a.h && b.w == a.w && b.h == a.h); /* two panels of 2 x 2 places */
+    pixels_free(&a);
+    pixels_free(&b);
+    jf_model_free(by_class);
+    jf_model_free(fine);
+    jf_context_free(ctx);
+}
+
+/* ---- figures ---- */
+
+static void draw_figure(jf_context *ctx, const char *name, const char *const *models, int count,
+                        const char *const *files) {
+    const char *folder = test_path("figures");
+    jf_figure_options options = {
+        .folder = folder, .models = models, .model_count = count, .train.device.threads = 1};
+    CHECK_STATUS(jf_figure(ctx, name, &options), JF_OK);
+    for (; *files; files++) {
+        char path[512];
+        struct stat s;
+        snprintf(path, sizeof path, "%s/%s", folder, *files);
+        if (stat(path, &s) != 0 || s.st_size == 0) test_fail(__FILE__, __LINE__, "%s was not written", path);
+    }
+}
+
+TEST(figure__of_images_are_drawn_from_models_that_are_there) {
+    jf_context *ctx = new_context();
+    jf_model_free(class_model(ctx));
+    jf_model_free(fine_model(ctx));
+    jf_model_free(coarse_model(ctx));
+    const char *by_class[] = {test_path("class"), test_path("class")},
+               *pair[] = {test_path("fine"), test_path("coarse")};
+    draw_figure(ctx, "5", by_class, 1,
+                (const char *[]){"figure-5a.png", "figure-5b.png", "figure-5c.png", NULL});
+    draw_figure(ctx, "A5", by_class, 1, (const char *[]){"figure-A5.png", NULL});
+    draw_figure(ctx, "6", pair, 2,
+                (const char *[]){"figure-6-1.png", "figure-6-2.png", "figure-6.csv", NULL});
+    draw_figure(ctx, "F", pair, 2,
+                (const char *[]){"figure-F-1.png", "figure-F-2.png", "figure-F.csv", NULL});
+    draw_figure(ctx, "7", pair, 2,
+                (const char *[]){"figure-7-coarse.png", "figure-7-fine.png", "figure-7.csv", NULL});
+    draw_figure(ctx, "E1", by_class, 2,
+                (const char *[]){"figure-E1-mnist.png", "figure-E1-fashion.png", "figure-E1.csv", NULL});
+    jf_figure_options wrong = {.folder = test_path("figures"), .models = by_class, .model_count = 2};
+    CHECK_STATUS(jf_figure(ctx, "6", &wrong), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx),
+              "class: not a model for this figure, which shows images and the task \"superres\"");
+    wrong.models = pair;
+    CHECK_STATUS(jf_figure(ctx, "5", &wrong), JF_ERROR_ARGUMENT);
+    jf_context_free(ctx);
+}
