@@ -157,6 +157,24 @@ static void numbers(page *p) {
     html_preformatted(&p->html, j->table.chars);
 }
 
+/* Commands that work on this model as they stand, but for files that only the reader has. */
+static void how_to_use(const page *p, char *out, size_t size) {
+    const model_units *u = &p->m->units;
+    char words[64] = "", last[32];
+    if (u->classes) {
+        const char *name = u->class_name[u->classes - 1];
+        number_print(last, sizeof last, "%g", u->label[u->classes - 1]);
+        number_print(words, sizeof words, " -y %s", name[0] ? name : last);
+    } else if (u->dim_y) {
+        number_print(words, sizeof words, u->image.h > 0 ? " -y @IMAGE.png" : " -y VALUE");
+    }
+    int image = u->image.h > 0;
+    number_print(out, size, "jointflow sample %s%s -n %d -o samples.%s\n%s%s%sjointflow judge %s --json",
+                 p->folder, words, image ? 25 : 1000, image ? "png" : "csv",
+                 image ? "" : "jointflow density ", image ? "" : p->folder, image ? "" : " DATA.csv\n",
+                 p->folder);
+}
+
 static jf_status fill(page *p) {
     const model *m = p->m;
     char command[600];
@@ -187,17 +205,7 @@ static jf_status fill(page *p) {
     html_paragraph(&p->html, m->trained);
     numbers(p);
     html_section(&p->html, "How to use it");
-    char y_words[64] = "";
-    if (m->units.classes)
-        number_print(y_words, sizeof y_words, " -y %g,%g", m->units.label[0],
-                     m->units.label[m->units.classes - 1]);
-    else if (m->units.dim_y)
-        number_print(y_words, sizeof y_words, " -y VALUE");
-    number_print(
-        command, sizeof command,
-        "jointflow sample %s%s -n 1000 -o samples.csv\njointflow density %s DATA.csv\njointflow judge "
-        "%s --json",
-        p->folder, y_words, p->folder, p->folder);
+    how_to_use(p, command, sizeof command);
     html_preformatted(&p->html, command);
     html_section(&p->html, "Recipe");
     recipe_write(m->recipe, &recipe_text, 0);

@@ -4,7 +4,8 @@
 #include "judge/judge.h"
 #include <math.h>
 
-#define WORST_LISTED 10
+#define WORST_LISTED   10
+#define WORST_IN_TABLE 5
 
 static void field(text *t, const char *name, double value) {
     if (t->length && t->chars[t->length - 1] != '{') text_add(t, ", ");
@@ -159,6 +160,19 @@ static void row_where_known(text *t, const char *label, const char *format, doub
     if (isfinite(value)) row(t, label, format, value, words);
 }
 
+/* The latent elements that differ most from the prior, by their place in the image. */
+static void worst_places(text *t, const judgement *j, const model *m) {
+    const image_size *size = &m->units.image;
+    text_add(t, "  latent KS, worst at (row, column%s):", size->x_channels > 1 ? ", channel" : "");
+    for (int i = 0; i < j->latent.elements && i < WORST_IN_TABLE; i++) {
+        int element = j->latent.order[i], pixel = element / size->x_channels;
+        text_add(t, "%s (%d, %d", i ? "," : "", pixel / size->w, pixel % size->w);
+        if (size->x_channels > 1) text_add(t, ", %d", element % size->x_channels);
+        text_add(t, ") %.4f", j->latent.ks[element]);
+    }
+    text_add(t, "\n");
+}
+
 static void table_of_image(text *t, const image_judgement *i) {
     text_add(t, "\n  %d samples for each of %d held-out images\n", i->samples, i->inputs);
     row_where_known(t, "floor, nats per dim.", "%.4f", i->floor, "a linear-Gaussian model of the same data");
@@ -198,7 +212,10 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
-    if (j->image.inputs) table_of_image(t, &j->image);
+    if (j->image.inputs) {
+        table_of_image(t, &j->image);
+        worst_places(t, j, m);
+    }
 }
 
 static void table_of_rule(text *t, const judgement *j) {
