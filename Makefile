@@ -12,7 +12,7 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: help build demo test debug-build debug-test format check-format check-includes golden bench install clean \
+.PHONY: help build demo demo-images test debug-build debug-test format check-format check-includes golden bench install clean \
         packages develop-packages measure-packages
 
 help: ## this list
@@ -27,6 +27,12 @@ demo: build ## build, then train a first model and draw its pictures into out/de
 	build/jointflow train recipes/crescents.ini -o out/demo --force
 	@echo; echo "Finished. Open these to see what the model has learned:"
 	@find out/demo -name '*.html' -o -name '*.png' -o -name '*.svg' | sort
+
+demo-images: build ## build, train two image models on drawn glyphs (a few minutes), enlarge a 7x7 image with them
+	build/jointflow train recipes/glyphs-sr-7-14.ini -o out/glyphs-sr-7-14 --force
+	build/jointflow train recipes/glyphs-sr-14-28.ini -o out/glyphs-sr-14-28 --force
+	build/jointflow superres out/glyphs-sr-7-14 out/glyphs-sr-14-28 --row 4 -o out/glyphs-superres.png
+	@echo; echo "Finished. Open out/glyphs-superres.png, and the report.html of both runs."
 
 test: build ## build, then run all tests
 	tests/run

@@ -250,26 +250,30 @@ static jf_status look_in(jf_context *ctx, char **out, text *places, const char *
     return JF_OK;
 }
 
+jf_status file_user_data(jf_context *ctx, char **out) {
+    const char *shared = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    *out = NULL;
+    if (shared && *shared) return file_join(ctx, out, shared, "jointflow");
+    return home && *home ? file_join(ctx, out, home, ".local/share/jointflow") : JF_OK;
+}
+
 jf_status file_find_data(jf_context *ctx, char **out, const char *name) {
     *out = NULL;
     if (!*name) return jf_fail(ctx, JF_ERROR_ARGUMENT, "the name of a data file is empty");
-    const char *own = getenv("JOINTFLOW_DATA"), *shared = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    text places = {0}, folder = {0};
-    if (shared && *shared)
-        text_add(&folder, "%s/jointflow", shared);
-    else if (home && *home)
-        text_add(&folder, "%s/.local/share/jointflow", home);
+    const char *own = getenv("JOINTFLOW_DATA");
+    text places = {0};
+    char *folder;
+    JF_TRY(file_user_data(ctx, &folder));
 
     jf_status status = look_in(ctx, out, &places, "", name);
     if (name[0] != '/') {
         if (status == JF_OK && !*out && own && *own) status = look_in(ctx, out, &places, own, name);
-        if (status == JF_OK && !*out && folder.length)
-            status = look_in(ctx, out, &places, folder.chars, name);
+        if (status == JF_OK && !*out && folder) status = look_in(ctx, out, &places, folder, name);
     }
     if (status == JF_OK && !*out)
         status = jf_fail(ctx, JF_ERROR_IO, "%s: not found; looked for %s", name,
                          places.failed ? name : places.chars);
     text_free(&places);
-    text_free(&folder);
+    free(folder);
     return status;
 }

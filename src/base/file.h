@@ -15,8 +15,10 @@ jf_status file_make_folder(jf_context *ctx, const char *path); /* with parents; 
 int file_exists(const char *path);
 int file_is_folder(const char *path);
 const char *file_extension(const char *path); /* ".csv", "" where there is none */
-/* Looks for a data file: as given, in $JOINTFLOW_DATA, in $XDG_DATA_HOME/jointflow (or
- * ~/.local/share/jointflow). The message of a failure lists the places. */
+/* The user's own folder of data: $XDG_DATA_HOME/jointflow, or ~/.local/share/jointflow; NULL where there is no HOME. */
+jf_status file_user_data(jf_context *ctx, char **out);
+/* Looks for a data file: as given, in $JOINTFLOW_DATA, in the user's own folder. The message of a failure lists the
+ * places. */
 jf_status file_find_data(jf_context *ctx, char **out, const char *name);
 
 #endif

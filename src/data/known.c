@@ -261,12 +261,10 @@ jf_status known_list(jf_context *ctx, text *out) {
 
 /* ---- fetching ---- */
 
-/* $XDG_DATA_HOME/jointflow or ~/.local/share/jointflow: where file_find_data() looks last. */
+/* Where file_find_data() looks last. */
 static jf_status user_folder(jf_context *ctx, char **out) {
-    const char *shared = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
-    if (shared && *shared) return file_join(ctx, out, shared, "jointflow");
-    if (home && *home) return file_join(ctx, out, home, ".local/share/jointflow");
-    return jf_fail(ctx, JF_ERROR_ARGUMENT, "there is no HOME to put data in; name a folder");
+    JF_TRY(file_user_data(ctx, out));
+    return *out ? JF_OK : jf_fail(ctx, JF_ERROR_ARGUMENT, "there is no HOME to put data in; name a folder");
 }
 
 /* A set on its way. */
