@@ -45,7 +45,13 @@ static const manual_section closing_sections[] = {
      (const manual_item[]){
          {"JOINTFLOW_DATA",
           "folder in which the data files of recipes are looked for, after the working folder."},
+         {"XDG_DATA_HOME",
+          "the folder jointflow in it is where data sets are fetched to and data files are looked "
+          "for last; by default ~/.local/share."},
          {"JOINTFLOW_RECIPES", "folder in which recipes are looked for by name, before all others."},
+         {"JOINTFLOW_ISA",
+          "instruction set that the cpu device is to use: baseline, avx2 or avx512; by default "
+          "the best that the machine has."},
          {0}}},
     {"EXIT STATUS", (const manual_item[]){{"0", "success."},
                                           {"1", "a failure; one line on standard error tells which."},
