@@ -125,15 +125,15 @@ static int add_range(reader *in, char *word) {
 }
 
 static int add_word(reader *in, char *word) {
-    double value;
-    if (number_read(word, &value)) return add_number(in, value);
-    if (find_class(in->m, word, &value)) {
-        if (in->request->standardised)
-            return cli_misuse(in->c->command,
-                              "%s: class \"%s\" is a value in the data's units, not --standardised",
-                              in->request->shown, word);
-        return add_number(in, value);
-    }
+    double label, value;
+    int named = find_class(in->m, word, &label), number = number_read(word, &value);
+    if (named && !in->request->standardised)
+        return add_number(in, label); /* "8" may be a class with another label */
+    if (number) return add_number(in, value);
+    if (named)
+        return cli_misuse(in->c->command,
+                          "%s: class \"%s\" is a value in the data's units, not --standardised",
+                          in->request->shown, word);
     if (strchr(word, ':')) return add_range(in, word);
     return refuse_word(in, word);
 }

@@ -92,8 +92,9 @@ static int along_y(const call *c, const jf_model *m, const jf_use_options *use, 
 
 static int write_table(const call *c, const jf_model *m, const jf_lines *l, const char *path) {
     size_t rows = (size_t)l->rows * (size_t)l->steps;
-    double *line = calloc(2 * rows, sizeof *line), *step = line + rows;
+    double *line = calloc(2 * rows, sizeof *line);
     if (!line) return cli_fail_memory();
+    double *step = line + rows;
     for (size_t i = 0; i < rows; i++) {
         line[i] = (double)(i / (size_t)l->steps);
         step[i] = (double)(i % (size_t)l->steps);

@@ -137,7 +137,45 @@ TEST(image_model__sizes_that_cannot_be_are_refused_in_a_sentence) {
     }
 }
 
+TEST(image_model__files_with_sizes_that_are_none_are_refused) {
+    fixture f = open_model(superres, "cpu");
+    const char *path = test_path("image.safetensors"), *changed = test_path("changed.safetensors");
+    tensor_file *file = NULL;
+    CHECK_STATUS(model_save(f.m, path), JF_OK);
+    CHECK_STATUS(tensors_read(f.ctx, &file, path), JF_OK);
+    static const char *const notes[] = {"jointflow.format", "recipe",     "recipe_name", "seed",
+                                        "trained",          "class_names"};
+    enum { NOTES = sizeof notes / sizeof *notes };
+    tensor_note kept[NOTES];
+    for (int i = 0; i < NOTES; i++) kept[i] = (tensor_note){notes[i], tensors_note(file, notes[i])};
+    size_t count = tensors_count(file);
+    tensor *all = calloc(count, sizeof *all);
+    static const double sizes[][4] = {{12.25, 16, 1, 1}, {-14, -14, 1, 1}, {14, 7, 1, 1}, {NAN, 14, 1, 1}};
+    for (int k = 0; k < 4; k++) { /* no checksum: another program may have written it */
+        model *m = NULL;
+        for (size_t i = 0; i < count; i++) {
+            all[i] = *tensors_at(file, i);
+            if (strcmp(all[i].name, "units.image") == 0)
+                all[i] = (tensor){"units.image", TENSOR_F64, 1, {4}, sizes[k]};
+        }
+        CHECK_STATUS(tensors_write(f.ctx, changed, all, count, kept, NOTES), JF_OK);
+        CHECK_STATUS(model_load(f.ctx, &m, changed, "cpu", 1, recipe_declare_all), JF_ERROR_FORMAT);
+        CHECK(strstr(jf_context_error(f.ctx), "units.image"));
+    }
+    free(all);
+    tensors_free(file);
+    close_model(&f);
+}
+
 /* ---- training ---- */
+
+TEST(image_model__epochs_without_a_batch_of_every_class_are_refused) {
+    fixture f = open_model(classes, "cpu");
+    CHECK_STATUS(recipe_set(f.m->recipe, "train.rows", "30"), JF_OK); /* 15 of each class, batches of 20 */
+    CHECK_STATUS(train_run(f.m, f.data, &(train_options){0}), JF_ERROR_RECIPE);
+    CHECK(strstr(jf_context_error(f.ctx), "train.rows = 30"));
+    close_model(&f);
+}
 
 typedef struct stopper {
     volatile int stop;

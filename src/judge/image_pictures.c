@@ -68,6 +68,8 @@ jf_status picture_images(const model *m, const judgement *j, uint64_t seed, cons
     sheet s = {.m = m, .dim = (size_t)m->flow->dim, .dim_x = (size_t)m->units.dim_x};
     jf_status status;
     JF_TRY_DONE(task_of_size(m->ctx, &s.t, m->recipe, m->units.image));
+    if (s.t->image_channels != 1 && s.t->image_channels != 3)
+        goto done; /* neither grey nor colour: no picture */
     int classes = m->units.classes, by_input = m->units.dim_y > 0 && classes == 0;
     s.rows = classes > MOST_ROWS ? MOST_ROWS : classes ? classes : ROWS;
     s.pixels = (size_t)(s.t->size.h * s.t->size.w * s.t->image_channels);

@@ -255,7 +255,10 @@ static jf_status read_image_size(jf_context *ctx, const tensor_file *file, const
     if (!tensors_find(file, "units.image")) return JF_OK;
     JF_TRY(read_vector(ctx, file, path, "units.image", 4, size));
     double pixels = size[0] * size[1];
-    if (!(size[0] >= 1 && size[1] >= 1 && pixels * size[2] == u->dim_x && pixels * size[3] == u->dim_y))
+    int whole = 1;
+    for (int i = 0; i < 4; i++) whole &= size[i] == floor(size[i]) && size[i] >= 0;
+    if (!(whole && size[0] >= 1 && size[1] >= 1 && pixels * size[2] == u->dim_x &&
+          pixels * size[3] == u->dim_y))
         return jf_fail(
             ctx, JF_ERROR_FORMAT,
             "%s: units.image is (%g, %g, %g, %g), expected a size with %d elements of x and %d of y", path,

@@ -331,11 +331,13 @@ static jf_status prepare(trainer *t) {
         return recipe_fail(m->recipe, "train.batch", "%d samples, but the data has only %ld rows", t->batch,
                            t->data->rows);
     for (int c = 0; t->data && t->data->rows > 0 && m->units.dim_y && c < t->data->classes; c++)
-        if (t->data->class_start[c + 1] - t->data->class_start[c] < t->batch)
-            return recipe_fail(m->recipe, "train.batch",
-                               "%d samples of one class a batch, but class %g has only %ld rows to train on",
-                               t->batch, t->data->label[c],
-                               t->data->class_start[c + 1] - t->data->class_start[c]);
+        if (phase_class_batches(m, t->data, c) < 1)
+            return recipe_fail(
+                m->recipe, "train.batch",
+                "%d samples of one class a batch, but class %g has only %ld rows to train on, of which "
+                "train.rows = %d leaves less than a batch in an epoch",
+                t->batch, t->data->label[c], t->data->class_start[c + 1] - t->data->class_start[c],
+                recipe_int(m->recipe, "train.rows"));
     JF_TRY(optimiser_create(&t->opt, m));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch));
     JF_TRY(flow_run_keep(t->run, recipe_real(m->recipe, "train.keep")));
@@ -393,7 +395,9 @@ jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, co
     model_units u = {.dim_x = 2, .mean = mean, .deviation = deviation};
     if (!by_rule) {
         u.image = data->image;
-        if (plain) u.image.y_channels = 0;
+        if (plain && data->image.h > 0)
+            return recipe_fail(r, "loss.objective",
+                               "plain has no condition; images are learned with one: expected joint");
         u.dim_x = data->dim_x;
         u.dim_y = plain ? 0 : data->dim_y;
         u.mean = data->mean;

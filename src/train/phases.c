@@ -92,6 +92,10 @@ static int file_batches(const model *m, const dataset *data, int batch, int by_c
     return (int)(rows / batch);
 }
 
+int phase_class_batches(const model *m, const dataset *data, int class_index) {
+    return file_batches(m, data, recipe_int(m->recipe, "train.batch"), 1, class_index);
+}
+
 static int segregated(const model *m, const dataset *data) {
     return data->classes > 0 && m->units.dim_y > 0;
 }

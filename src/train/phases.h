@@ -18,6 +18,8 @@ extern const int phase_count;
 int phase_epochs(const phase *p, const model *m);
 int phase_patience(const phase *p, const model *m);
 int phase_batches(const phase *p, const model *m, const dataset *data);
+/* Batches of one class in a file's epoch. */
+int phase_class_batches(const model *m, const dataset *data, int class_index);
 double phase_rate(const phase *p, const model *m, int epoch, int batch, int batches, long step);
 
 /* Which batch of the run: everything a batch is made of follows from this and the seed. */

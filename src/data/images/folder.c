@@ -85,6 +85,9 @@ static jf_status name_class(jf_context *ctx, image_set *out, const char *folder)
     if (strlen(name) >= IMAGE_MAX_NAME)
         return jf_fail(ctx, JF_ERROR_DATA, "%s: the name of a class has %zu characters, expected at most %d",
                        folder, strlen(name), IMAGE_MAX_NAME - 1);
+    if (strchr(name, ','))
+        return jf_fail(ctx, JF_ERROR_DATA, "%s: the name of a class has a comma, expected one without",
+                       folder);
     memcpy(out->class_name[out->classes++], name, strlen(name) + 1);
     return JF_OK;
 }
@@ -134,11 +137,11 @@ static jf_status list_pictures(jf_context *ctx, image_set *out, listing *l, cons
     jf_status status;
     JF_TRY_DONE(list_folder(ctx, root, &folders, &files));
     if (folders.count == 0 && files.count == 0)
-        status =
-            jf_fail(ctx, JF_ERROR_DATA,
-                    "%s: an empty folder: expected a folder of .png files for each class, .png files, or IDX "
-                    "files (train-images-idx3-ubyte)",
-                    root);
+        status = jf_fail(ctx, JF_ERROR_DATA,
+                         "%s: neither folders nor .png files in it: expected a folder of .png files for each "
+                         "class, .png files, or IDX "
+                         "files (train-images-idx3-ubyte)",
+                         root);
     else if (folders.count > 0 && files.count > 0)
         status = jf_fail(ctx, JF_ERROR_DATA, "%s: found beside folders, such as %s; expected one of both",
                          files.items[0], folders.items[0]);
