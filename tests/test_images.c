@@ -217,7 +217,8 @@ TEST(images__pictures_of_different_sizes_are_refused_by_both_names) {
 
 TEST(images__folders_that_are_no_sets_are_refused) {
     mkdir(test_path("zoo"), 0777);
-    images_refuse("zoo", "", JF_ERROR_DATA, "zoo: neither folders nor .png files", "expected a folder of .png files");
+    images_refuse("zoo", "", JF_ERROR_DATA, "zoo: neither folders nor .png files",
+                  "expected a folder of .png files");
     mkdir(test_path("zoo/ape"), 0777);
     images_refuse("zoo", "", JF_ERROR_DATA, "zoo/ape: no .png file", "at least one");
     put_quickly(path_in("zoo/ape", "a.png"), "GIF89a, not what it is called", 29);
