@@ -310,7 +310,7 @@ TEST(batches__of_a_file_hold_one_class_each_and_the_classes_alternate) {
         }
         turns += b > 0 && classes[b] != classes[b - 1];
     }
-    CHECK(turns > batches / 4);
+    CHECK(turns >= batches - 3); /* they take turns but for a class that has a batch more */
     run_close(r);
 }
 

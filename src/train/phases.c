@@ -1,5 +1,4 @@
 #include "train/phases.h"
-#include "data/permutation.h"
 #include <math.h>
 #include <string.h>
 
@@ -123,34 +122,40 @@ double phase_rate(const phase *p, const model *m, int epoch, int batch, int batc
     return rate;
 }
 
-/* A file's batches come in an order shuffled every epoch: a class has as many as its rows fill, and they lie
- * between those of the others. Which class batch `at` is of, and which of its batches. */
-static int file_batch_class(const model *m, const dataset *data, rng_key key, int n, int at,
+/* Classes of a file take turns, as far as their sizes allow: the next batch is of the class that is furthest behind its
+ * share of the epoch, of several the first in `order`. Batches of one class in a row would pull y' to its label. Which
+ * class batch `at` is of, and which of its batches. */
+static int file_batch_class(const model *m, const dataset *data, const int *order, int n, int at,
                             int *batch_of_class) {
-    int batches[DATASET_MAX_CLASSES], total = 0, c = 0;
-    for (int i = 0; i < data->classes; i++) total += batches[i] = file_batches(m, data, n, 1, i);
-    permutation order = permutation_create(key, 1, (uint64_t)(total > 0 ? total : 1));
-    *batch_of_class = at < total ? (int)permutation_at(&order, (uint64_t)at) : 0;
-    while (c < data->classes - 1 && *batch_of_class >= batches[c]) *batch_of_class -= batches[c++];
-    return c;
+    int batches[DATASET_MAX_CLASSES], taken[DATASET_MAX_CLASSES] = {0}, total = 0, next = order[0];
+    for (int c = 0; c < data->classes; c++) total += batches[c] = file_batches(m, data, n, 1, c);
+    for (int b = 0; b <= at && b < total; b++) {
+        double most = -1;
+        for (int i = 0; i < data->classes; i++) {
+            int c = order[i];
+            double behind = (double)batches[c] * (b + 1) / total - taken[c];
+            if (taken[c] == batches[c] || behind <= most + 1e-9) continue;
+            most = behind;
+            next = c;
+        }
+        taken[next]++;
+    }
+    *batch_of_class = taken[next] > 0 ? taken[next] - 1 : 0;
+    return next;
 }
 
-/* The class of a batch, and the first sample to draw of it. Classes of generated data take turns in an order
- * shuffled every epoch. */
+/* The class of a batch, and the first sample to draw of it. Classes take turns in an order shuffled every epoch. */
 static int batch_class(const model *m, const dataset *data, const batch_key *key, int n, uint64_t *first) {
     *first = (uint64_t)key->batch * (uint64_t)n;
     if (!segregated(m, data)) return -1;
-    rng_key shuffle = {m->seed, RNG_SHUFFLE, key->epoch};
-    if (data->rows > 0) {
-        int batch_of_class, c = file_batch_class(m, data, shuffle, n, key->batch, &batch_of_class);
-        *first = (uint64_t)batch_of_class * (uint64_t)n;
-        return c;
-    }
-    int order[DATASET_MAX_CLASSES];
+    int order[DATASET_MAX_CLASSES], batch_of_class;
     for (int c = 0; c < data->classes; c++) order[c] = c;
-    rng r = rng_stream(shuffle, 0);
+    rng r = rng_stream((rng_key){m->seed, RNG_SHUFFLE, key->epoch}, 0);
     rng_shuffle(&r, order, data->classes);
-    return order[key->batch % data->classes];
+    if (data->rows == 0) return order[key->batch % data->classes];
+    int c = file_batch_class(m, data, order, n, key->batch, &batch_of_class);
+    *first = (uint64_t)batch_of_class * (uint64_t)n;
+    return c;
 }
 
 /* x and y of the model from rows of the data (which may have a y that a plain flow leaves out), standardised.
