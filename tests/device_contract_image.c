@@ -93,6 +93,7 @@ typedef struct layer_case {
     int n, kernels, cardinality, residual;
     const char *norm;
     double slope;
+    double lift; /* of all that norms see: a large mean, from which the deviation must be told apart */
 } layer_case;
 
 typedef struct layer {
@@ -110,8 +111,11 @@ static void draw_layer_params(layer *y) {
     y->params = new_numbers(y->list.total);
     CHECK_STATUS(params_initialise(&y->list, 72, y->params), JF_OK);
     for (int i = 0; i < y->list.count; i++)
-        for (size_t k = y->list.items[i].offset; k < y->list.items[i].offset + y->list.items[i].count; k++)
-            y->params[k] = as_float(y->params[k] + (y->list.items[i].init == INIT_CONSTANT ? noise[k] : 0));
+        for (size_t k = y->list.items[i].offset; k < y->list.items[i].offset + y->list.items[i].count; k++) {
+            double lift = strstr(y->list.items[i].name, ".in.b") ? y->z->lift : 0;
+            double more = y->list.items[i].init == INIT_CONSTANT ? noise[k] + lift : 0;
+            y->params[k] = as_float(y->params[k] + more);
+        }
     free(noise);
 }
 
@@ -178,6 +182,17 @@ static void check_bits(lab *l, const real *a, const real *b, size_t count) {
     free(x), free(y);
 }
 
+/* Leaves numbers that are not finite wherever the device has scratch. */
+static void spoil_scratch(layer *y) {
+    lab *l = y->t->l;
+    const transform_kind *kind = y->transform.kind;
+    real *state = lab_fill(l, NAN, y->whole), *dstate = lab_fill(l, NAN, y->whole);
+    y->pass.grad = lab_new(l, y->list.total);
+    kind->forward(&y->transform, &y->pass, y->z->n, state, lab_new(l, y->n));
+    kind->backward(&y->transform, &y->pass, y->z->n, state, dstate, lab_fill(l, NAN, y->n));
+    y->pass.grad = NULL;
+}
+
 static void run_image_coupling(trial *t, const void *sizes) {
     static const char *const names[2][5] = {{"state of forward", "logdet of forward", "state of backward",
                                              "dstate of backward", "grad of backward"},
@@ -188,6 +203,7 @@ static void run_image_coupling(trial *t, const void *sizes) {
     layer_open(&y, t, sizes);
     const transform_kind *kind = y.transform.kind;
     size_t total = y.list.total, kept_count = kind->kept(&y.transform, t->l->d, y.z->n);
+    spoil_scratch(&y);
     for (int inverse = 0; inverse < 2; inverse++) {
         real *state = lab_put(t->l, y.state, y.whole), *logdet = begun(t, y.n), *grad = begun(t, total);
         real *kept = kept_count ? poison(t, kept_count) : NULL;
@@ -208,21 +224,22 @@ static void run_image_coupling(trial *t, const void *sizes) {
     layer_close(&y);
 }
 
-/* Channels that fill vectors and such that do not; one to three branches; groups of one channel and of many. */
+/* Channels that fill vectors and such that do not; one to three branches; groups of one channel and of many. Only small
+ * cases have a kink in their activation: among many units one would be so near to it that rounding decides. */
 void check_image_coupling(const bench *b) {
     if (!b->tested->d->kind->image_coupling) return;
     static const layer_case cases[] = {
-        {{18, 18, 1}, {18, 18, 1}, 1, 64, 8, 1, "element", 0.3}, /* the paper's channelwise layer */
-        {{14, 14, 4}, {14, 14, 4}, 3, 32, 8, 2, "element", 0.3}, /* and its checkerboard */
-        {{7, 7, 2}, {7, 7, 2}, 9, 32, 4, 1, "element", 0.3},
-        {{6, 5, 3}, {6, 5, 2}, 8, 16, 2, 2, "channel", 0.3},
-        {{11, 13, 2}, {11, 13, 3}, 2, 12, 2, 1, "channel", 0.5},
-        {{10, 10, 5}, {10, 10, 7}, 3, 18, 6, 1, "element", 0.3},
-        {{20, 19, 1}, {20, 19, 2}, 2, 8, 8, 1, "element", 0.3},
-        {{3, 2, 17}, {3, 2, 9}, 20, 1, 1, 1, "element", 1},
-        {{4, 40, 2}, {4, 40, 1}, 2, 100, 5, 1, "channel", 0.3},
-        {{1, 1, 1}, {1, 1, 1}, 11, 4, 2, 3, "element", 0.3},
-        {{1, 1, 6}, {1, 1, 33}, 5, 6, 1, 1, "channel", 0.3},
+        {{18, 18, 1}, {18, 18, 1}, 1, 64, 8, 1, "element", 1, 0}, /* the paper's channelwise layer */
+        {{14, 14, 4}, {14, 14, 4}, 3, 32, 8, 2, "element", 1, 0}, /* and its checkerboard */
+        {{7, 7, 2}, {7, 7, 2}, 9, 32, 4, 1, "element", 1, 30},
+        {{6, 5, 3}, {6, 5, 2}, 8, 16, 2, 2, "channel", 0.3, 0},
+        {{11, 13, 2}, {11, 13, 3}, 2, 12, 2, 1, "element", 0.5, 0},
+        {{10, 10, 5}, {10, 10, 7}, 3, 18, 6, 1, "channel", 1, 0},
+        {{20, 19, 1}, {20, 19, 2}, 2, 8, 8, 1, "element", 1, 0},
+        {{3, 2, 17}, {3, 2, 9}, 20, 1, 1, 1, "element", 0.3, 0},
+        {{4, 40, 2}, {4, 40, 1}, 2, 100, 5, 1, "channel", 1, 0},
+        {{1, 1, 1}, {1, 1, 1}, 11, 4, 2, 3, "element", 0.3, 0},
+        {{1, 1, 6}, {1, 1, 33}, 5, 6, 1, 1, "channel", 0.3, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const layer_case *z = &cases[i];

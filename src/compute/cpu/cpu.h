@@ -59,14 +59,6 @@ int cpu_slice_begin(int n, int slices, int i);
  * message). */
 float *cpu_scratch(device *d, size_t count);
 
-/* Asks for part i of `parts` of numbers that will be wanted soon, while something else is computed: what a forward pass kept
- * comes back from main memory. */
-static inline void cpu_prefetch(const float *numbers, size_t count, size_t i, size_t parts) {
-    const float *end = numbers + count * (i + 1) / parts;
-    for (const float *p = numbers + count * i / parts; p < end; p += CPU_MAX_VECTOR)
-        __builtin_prefetch(p, 0, 2);
-}
-
 void cpu_dense_coupling(device *d, const dense_coupling *c, const coupling_call *call);
 size_t cpu_dense_coupling_kept(const device *d, const dense_coupling *c, int n);
 void cpu_image_coupling(device *d, const image_coupling *c, const coupling_call *call);

@@ -143,32 +143,44 @@ static void backward_law(const call *c, scratch *s, int sample, float *ds) {
     memcpy(s->out[1], s->dout_dense[1], sizeof(float) * m);
 }
 
-/* Network k, from the gradient of its output. */
-static void backward_network(const call *c, const scratch *s, int k, int sample, float *partial,
+/* Network k for `count` samples from `first` on, from the gradient of its outputs. All of them go through a block before the
+ * next one, so that its parameters and partial gradients, which are large where norms have them for each element, stay in
+ * the cache. */
+static void backward_network(const call *c, scratch *s, int k, int first, int count, float *partial,
                              int accumulate) {
     const image_net *net = &c->c->nets[k];
-    float *du = c->dstate + (size_t)sample * (size_t)c->c->dim;
-    space(net, s->dout, net->out.shape.out, s->out[k], NULL);
-    image_network_backward(&c->nets[k], c->k, s->u1, s->acts[k], &s->spare, s->dout, s->du1,
-                           partial ? partial + (k ? c->nets[0].partial_count : 0) : NULL, accumulate);
-    for (int i = 0; i < c->c->k; i++) du[c->c->kept[i]] += s->du1[i];
+    image_return way[IMAGE_GROUP];
+    for (int i = 0; i < count; i++) {
+        find_acts(c, s, first + i);
+        way[i] = (image_return){
+            &c->nets[k],        c->k,           s->acts[k],
+            &s->spare,          s->spare.dh[i], partial ? partial + (k ? c->nets[0].partial_count : 0) : NULL,
+            accumulate || i > 0};
+        space(net, s->dout, net->out.shape.out, s->out[k], NULL);
+        image_return_out(&way[i], s->dout);
+    }
+    for (int block = net->depth - 1; block >= 0; block--)
+        for (int i = 0; i < count; i++) image_return_block(&way[i], block);
+    for (int i = 0; i < count; i++) {
+        float *du = c->dstate + (size_t)(first + i) * (size_t)c->c->dim;
+        space_u1(c, s, first + i);
+        image_return_in(&way[i], s->u1, s->du1);
+        for (int j = 0; j < c->c->k; j++) du[c->c->kept[j]] += s->du1[j];
+    }
 }
 
-/* With kept acts, all samples of a slice go through one network before the other, so that the parameters and the partial
- * gradients of one alone compete for the cache; without, both networks' acts are there for one sample at a time. */
+/* Groups of samples where acts are kept; otherwise those of one sample at a time are there. */
 static void backward_slice(const call *c, scratch *s, int begin, int end, float *partial, float *ds) {
-    for (int sample = begin; sample < end; sample++) {
-        find_acts(c, s, sample);
-        if (!c->kept) run_networks(c, s, sample);
-        backward_law(c, s, sample, ds);
-        for (int k = 0; !c->kept && k < 2; k++) backward_network(c, s, k, sample, partial, sample > begin);
-    }
-    for (int k = 0; c->kept && k < 2; k++)
-        for (int sample = begin; sample < end; sample++) {
+    int size = c->kept ? IMAGE_GROUP : 1;
+    for (int first = begin; first < end; first += size) {
+        int count = end - first < size ? end - first : size;
+        for (int sample = first; sample < first + count; sample++) {
             find_acts(c, s, sample);
-            space_u1(c, s, sample);
-            backward_network(c, s, k, sample, partial, sample > begin);
+            if (!c->kept) run_networks(c, s, sample);
+            backward_law(c, s, sample, ds);
         }
+        for (int k = 0; k < 2; k++) backward_network(c, s, k, first, count, partial, first > begin);
+    }
 }
 
 static void run_slice(void *arg, int slice, int worker) {

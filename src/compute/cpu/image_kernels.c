@@ -136,31 +136,19 @@ INLINE void conv_by(const conv_job *c, const int q, const int joined) {
     for (int index = 0; index < c->units; index++) {
         unit u = unit_of(c, index);
         const float *w = c->packed + (size_t)index * (size_t)c->steps * 9 * LANES;
-        for (int i = 0; i < c->h; i++) {
-            if (c->ahead)
-                cpu_prefetch(c->ahead, c->ahead_count, (size_t)(index * c->h + i), (size_t)(c->units * c->h));
-            conv_row(c, i, u, w, lanes, q, joined);
-        }
+        for (int i = 0; i < c->h; i++) conv_row(c, i, u, w, lanes, q, joined);
     }
 }
 
 static void conv(const conv_job *c) {
-    if (c->joined)
+    if (c->joined) {
         conv_by(c, 1, 1);
-    else if (c->q == 1)
-        conv_by(c, 1, 0);
-    else if (c->q == 2)
-        conv_by(c, 2, 0);
-    else if (c->q == 4)
-        conv_by(c, 4, 0);
-#if LANES >= 8
-    else if (c->q == 8)
-        conv_by(c, 8, 0);
-#endif
-#if LANES >= 16
-    else
-        conv_by(c, 16, 0);
-#endif
+        return;
+    }
+#define WITH(q_)                                                                                             \
+    if (c->q == q_) conv_by(c, q_, 0);
+    EACH_Q(WITH)
+#undef WITH
 }
 
 /* Gradients of `steps` vectors of weights for each of the three taps of a row: x (i + tap, j) with dy (i, j - tap). */
@@ -213,27 +201,23 @@ INLINE void conv_dw_by(const conv_job *c, const int q, const int joined) {
 }
 
 static void conv_dw(const conv_job *c) {
-    if (c->joined)
+    if (c->joined) {
         conv_dw_by(c, 1, 1);
-    else if (c->q == 1)
-        conv_dw_by(c, 1, 0);
-    else if (c->q == 2)
-        conv_dw_by(c, 2, 0);
-    else if (c->q == 4)
-        conv_dw_by(c, 4, 0);
-#if LANES >= 8
-    else if (c->q == 8)
-        conv_dw_by(c, 8, 0);
-#endif
-#if LANES >= 16
-    else
-        conv_dw_by(c, 16, 0);
-#endif
+        return;
+    }
+#define WITH(q_)                                                                                             \
+    if (c->q == q_) conv_dw_by(c, q_, 0);
+    EACH_Q(WITH)
+#undef WITH
 }
 
-static void product_plus(int rows, int cols, int k, const float *x, size_t ldx, const float *w,
+static void multiply_add(int rows, int cols, int k, const float *x, size_t ldx, const float *w,
                          const float *b, const float *h, float *y, size_t ldy) {
-    multiply(&(product){k, x, ldx, 1, w, (size_t)cols, y, ldy}, rows, cols, END_BIAS_PLUS, b, h, 1);
+    product p = {k, x, ldx, 1, w, (size_t)cols, y, ldy};
+    if (h)
+        multiply(&p, rows, cols, END_BIAS_PLUS, b, h, 1);
+    else
+        multiply(&p, rows, cols, END_BIAS, b, NULL, 1);
 }
 
 /* ---- layer norms ---- */
@@ -406,7 +390,7 @@ const image_kernels JOIN(image_kernels_, CPU_ISA) = {
     .join = JOIN_VECTORS * LANES,
     .conv = conv,
     .conv_dw = conv_dw,
-    .product_plus = product_plus,
+    .product = multiply_add,
     .moments = moments,
     .normalise = normalise,
     .norm_sums = norm_sums,

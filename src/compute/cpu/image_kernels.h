@@ -25,8 +25,6 @@ typedef struct conv_job {
     float *packed;   /* weights, or their gradient */
     const float *b;  /* (groups, out), NULL: none */
     int add;         /* to what is there */
-    const float *ahead; /* (ahead_count) what will be wanted next; NULL: nothing */
-    size_t ahead_count;
 } conv_job;
 
 /* A layer norm after Leaky ReLU: rows of `runs` runs of `length` numbers; parameters advance by p_row and p_run. x, q and dx
@@ -48,9 +46,9 @@ struct image_kernels {
     void (*conv)(const conv_job *c);
     /* w = gradient from x and y = dL/dy, or += */
     void (*conv_dw)(const conv_job *c);
-    /* y (rows, cols) = x (rows, k) w (k, cols) + b (cols) + h (rows, cols), with ldy for h, too */
-    void (*product_plus)(int rows, int cols, int k, const float *x, size_t ldx, const float *w,
-                         const float *b, const float *h, float *y, size_t ldy);
+    /* y (rows, cols) = x (rows, k) w (k, cols) + b (cols), and + h (rows, cols) where h is not NULL, with ldy for h, too */
+    void (*product)(int rows, int cols, int k, const float *x, size_t ldx, const float *w, const float *b,
+                    const float *h, float *y, size_t ldy);
     /* mean and scale of act(x) */
     void (*moments)(norm_job *n, double epsilon);
     /* y = e g + b, e = (act(x) - mean) scale */

@@ -44,14 +44,18 @@ typedef struct image_acts {
     int all; /* 0: every block takes the place of the one before; enough for a forward pass */
 } image_acts;
 
-/* What a worker needs besides, for any number of blocks. */
+/* What a worker needs besides, for any number of blocks; dh of each of a group of samples. */
+#define IMAGE_GROUP 4
 typedef struct image_spare {
-    float *y, *y_spaced, *g, *g_spaced, *dh, *t;
+    float *y, *y_spaced, *g, *g_spaced, *t, *dh[IMAGE_GROUP];
 } image_spare;
 
 void image_network_plan(image_network *t, const image_net *net, const cpu_kernels *k);
 /* Part `part` of 0 .. depth of the packed weights: the head, or a block; `backward`: the transposed ones, too. */
 void image_network_pack(const image_network *t, int part, int backward);
+
+float *image_packed_block(const image_network *t, int block);
+size_t image_norm_count(const image_norm *m); /* of g, and of b */
 
 size_t image_acts_count(const image_network *t, int all);
 size_t image_spare_count(const image_network *t);
@@ -64,11 +68,20 @@ image_view image_edge_view(const image_network *t, float *at);
 /* out (h, w, .) dense, from a spaced input. */
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
                            const image_spare *s, float *out);
-/* From the acts of a forward pass and spaced dout: du1 (h, w, .) dense; partial: NULL, or this slice's
- * partial gradient, added to where `accumulate`. */
-void image_network_backward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
-                            const image_spare *s, image_view dout, float *du1, float *partial,
-                            int accumulate);
+/* The way back of one sample, from the acts of a forward pass: `out` once, `block` from depth-1 to 0, `in` once. */
+typedef struct image_return {
+    const image_network *t;
+    const cpu_kernels *k;
+    image_acts acts;
+    const image_spare *s;
+    float *dh;      /* one of the spare's, for this sample alone in between */
+    float *partial; /* NULL: no gradients of parameters wanted; or this slice's partial gradient, */
+    int accumulate; /* added to */
+} image_return;
+void image_return_out(const image_return *w, image_view dout); /* from dL/dout, spaced */
+void image_return_block(const image_return *w, int block);
+void image_return_in(const image_return *w, image_view u1, float *du1); /* du1 (h, w, .) dense */
+
 /* Task 0 .. image_reduce_tasks()-1: grad (flat, like params) += the partial gradients of all slices, in their order. The
  * first slice's is overwritten. */
 int image_reduce_tasks(const image_network *t);

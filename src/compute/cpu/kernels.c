@@ -26,12 +26,19 @@ static void dense_dw(int rows, int cols, int k, const float *x, size_t ldx, cons
         multiply(&p, rows, cols, END_PLAIN, NULL, NULL, 1);
 }
 
+/* Sums of `wide` vectors of columns at once: additions of one alone would wait for each other. */
+INLINE void column_sums(int k, const float *dy, size_t lddy, int accumulate, float *db, const int wide) {
+    vec sum[4];
+    for (int v = 0; v < wide; v++) sum[v] = accumulate ? load(db + v * LANES) : (vec){0};
+    for (int i = 0; i < k; i++)
+        for (int v = 0; v < wide; v++) sum[v] += load(dy + (size_t)i * lddy + v * LANES);
+    for (int v = 0; v < wide; v++) store(db + v * LANES, sum[v]);
+}
+
 static void dense_db(int cols, int k, const float *dy, size_t lddy, int accumulate, float *db) {
-    for (int j = 0; j < cols; j += LANES) {
-        vec sum = accumulate ? load(db + j) : (vec){0};
-        for (int i = 0; i < k; i++) sum += load(dy + (size_t)i * lddy + j);
-        store(db + j, sum);
-    }
+    int j = 0;
+    for (; j + 4 * LANES <= cols; j += 4 * LANES) column_sums(k, dy + j, lddy, accumulate, db + j, 4);
+    for (; j < cols; j += LANES) column_sums(k, dy + j, lddy, accumulate, db + j, 1);
 }
 
 /* Few outputs would leave most of a register tile empty: inner products along k instead. */

@@ -16,9 +16,9 @@ typedef struct product { /* c (rows, .) = a (rows, k) b (k, .): a at a[r * a_row
     size_t ldc;
 } product;
 
-/* What the sums begin with, and what becomes of them. END_BIAS_ACT: act(extra (cols) + sum); END_MASK: sum act'(extra (rows,
- * cols)); END_BIAS_PLUS: bias + sum + extra (rows, cols). */
-typedef enum ending { END_BIAS_ACT, END_MASK, END_PLAIN, END_ADD, END_BIAS_PLUS } ending;
+/* What the sums begin with, and what becomes of them. END_BIAS_ACT: act(bias (cols) + sum); END_MASK: sum act'(extra (rows,
+ * cols)); END_BIAS_PLUS: bias + sum + extra. */
+typedef enum ending { END_BIAS_ACT, END_MASK, END_PLAIN, END_ADD, END_BIAS, END_BIAS_PLUS } ending;
 
 /* One tile at row r, column j. `wide` and `end` are constants at every call, so the loops unroll completely.
  */
@@ -27,7 +27,7 @@ INLINE void tile(const product *p, int r, int j, const int wide, const ending en
     vec sum[CPU_ROWS][WIDE];
     for (int i = 0; i < CPU_ROWS; i++)
         for (int v = 0; v < wide; v++) {
-            if (end == END_BIAS_ACT || end == END_BIAS_PLUS)
+            if (end == END_BIAS_ACT || end == END_BIAS || end == END_BIAS_PLUS)
                 sum[i][v] = load(bias + j + v * LANES);
             else if (end == END_ADD)
                 sum[i][v] = load(p->c + (size_t)(r + i) * p->ldc + j + v * LANES);

@@ -46,27 +46,29 @@ INLINE vec load(const float *p) {
 INLINE void store(float *p, vec v) {
     *(vec_any *)p = v;
 }
+INLINE vec choose(veci mask, vec yes, vec no) {
+    return (vec)(((veci)yes & mask) | ((veci)no & ~mask));
+}
 INLINE vec larger(vec a, vec b) {
 #if LANES == 16
     return (vec)_mm512_max_ps((__m512)a, (__m512)b);
 #elif LANES == 8
     return (vec)_mm256_max_ps((__m256)a, (__m256)b);
 #else
-    veci mask = a > b;
-    return (vec)(((veci)a & mask) | ((veci)b & ~mask));
+    return choose(a > b, a, b);
 #endif
 }
-INLINE vec choose(veci mask, vec yes, vec no) {
-    return (vec)(((veci)yes & mask) | ((veci)no & ~mask));
-}
 
-/* SHUFFLE(v, f): lane i of the result is lane f(i) of v. */
+/* SHUFFLE(v, f): lane i of the result is lane f(i) of v. EACH_Q: the numbers of lanes that one thing may take. */
 #if LANES == 16
+#define EACH_Q(f) f(1) f(2) f(4) f(8) f(16)
 #define EACH_LANE(f)                                                                                         \
     f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)
 #elif LANES == 8
+#define EACH_Q(f)    f(1) f(2) f(4) f(8)
 #define EACH_LANE(f) f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7)
 #else
+#define EACH_Q(f)    f(1) f(2) f(4)
 #define EACH_LANE(f) f(0), f(1), f(2), f(3)
 #endif
 #define SHUFFLE(v, f) __builtin_shufflevector(v, v, EACH_LANE(f))
@@ -75,7 +77,7 @@ INLINE vec choose(veci mask, vec yes, vec no) {
 INLINE vec repeat(const float *p, const int q) {
     typedef double pair __attribute__((vector_size(LANES * 4)));
     if (q == LANES) return load(p);
-    if (q == 1) return *p - (vec){0};
+    if (q == 1) return *p - (vec){0}; /* in all lanes */
     if (q == 2) {
         double two;
         memcpy(&two, p, sizeof two);
@@ -117,7 +119,7 @@ INLINE void store_part(float *p, vec v, const int q) {
     memcpy(p, &v, sizeof v / (size_t)q);
 }
 
-/* pick(p, at): lane i is p[at[i]], of the JOIN_VECTORS * LANES numbers at p; 0 where there is no such instruction. */
+/* pick(p, at): lane i is p[at[i]] of the JOIN_VECTORS * LANES numbers at p; 0 where there is no instruction for it. */
 #if LANES == 16
 #define JOIN_VECTORS 2
 INLINE vec pick(const float *p, veci at) {

@@ -1,0 +1,173 @@
+/* Image networks: weights as the kernels want them, and gradients back from there. */
+#include "compute/cpu/image_network.h"
+#include <string.h>
+
+/* ---- packed weights ---- */
+
+/* Packed weights, vector by vector, and where they are among the parameters, (9 taps, in, groups, out). Backward, outputs are
+ * inputs and taps are mirrored. */
+typedef struct weight_walk {
+    const conv_job *c;
+    int vector, transposed;
+    size_t in, row; /* of a group; groups * out: as in the parameters */
+} weight_walk;
+
+typedef struct weight_lanes {
+    ptrdiff_t at[CPU_MAX_VECTOR]; /* place of a lane's first weight; -1: no such output */
+    int in[CPU_MAX_VECTOR];       /* its input in a step */
+} weight_lanes;
+
+static weight_walk walk_of(const conv_plan *p, int vector, int transposed) {
+    return (weight_walk){transposed ? &p->backward : &p->forward, vector, transposed, (size_t)p->forward.in,
+                         (size_t)p->shape.out};
+}
+
+static weight_lanes lanes_of(const weight_walk *k, int unit) {
+    const conv_job *c = k->c;
+    int width = k->vector / c->q, blocks = (c->out + width - 1) / width;
+    weight_lanes lanes;
+    for (int l = 0; l < k->vector; l++) {
+        int group = c->joined ? unit * c->joined + l / c->out : unit / blocks;
+        int o = c->joined ? l % c->out : unit % blocks * width + l / c->q, in = l % c->q;
+        int absent = o >= c->out || group >= c->groups || (c->joined && l >= c->joined * c->out);
+        lanes.in[l] = in;
+        lanes.at[l] = absent          ? -1
+                      : k->transposed ? (ptrdiff_t)((size_t)o * k->row) + group * c->in + in
+                                      : (ptrdiff_t)((size_t)in * k->row) + group * c->out + o;
+    }
+    return lanes;
+}
+
+/* places[l]: where lane l of vector `index` of a unit is, or -1. */
+static void places_of(const weight_walk *k, const weight_lanes *lanes, int index, ptrdiff_t *places) {
+    const conv_job *c = k->c;
+    int column = index % 3, step = index / 3 % c->steps, row = index / 3 / c->steps, tap = row * 3 + column;
+    size_t start = (size_t)(k->transposed ? 8 - tap : tap) * k->in * k->row +
+                   (size_t)(step * c->q) * (k->transposed ? 1 : k->row);
+    for (int l = 0; l < k->vector; l++)
+        places[l] =
+            lanes->at[l] < 0 || step * c->q + lanes->in[l] >= c->in ? -1 : (ptrdiff_t)start + lanes->at[l];
+}
+
+static void pack_conv(const image_network *t, const conv_plan *p, const image_conv *c, float *packed,
+                      int transposed) {
+    weight_walk walk = walk_of(p, t->vector, transposed);
+    const float *w = t->params + c->w;
+    float *to = packed + (transposed ? p->wt : p->w);
+    for (int unit = 0; unit < walk.c->units; unit++) {
+        weight_lanes lanes = lanes_of(&walk, unit);
+        for (int i = 0; i < 9 * walk.c->steps; i++, to += t->vector) {
+            ptrdiff_t places[CPU_MAX_VECTOR];
+            places_of(&walk, &lanes, i, places);
+            for (int l = 0; l < t->vector; l++) to[l] = places[l] < 0 ? 0 : w[places[l]];
+        }
+    }
+}
+
+/* grad += packed gradients of weights. */
+static void unpack_conv(const image_network *t, const conv_plan *p, const float *packed, float *grad) {
+    weight_walk walk = walk_of(p, t->vector, 0);
+    for (int unit = 0; unit < walk.c->units; unit++) {
+        weight_lanes lanes = lanes_of(&walk, unit);
+        for (int i = 0; i < 9 * walk.c->steps; i++, packed += t->vector) {
+            ptrdiff_t places[CPU_MAX_VECTOR];
+            places_of(&walk, &lanes, i, places);
+            for (int l = 0; l < t->vector; l++)
+                if (places[l] >= 0) grad[places[l]] += packed[l];
+        }
+    }
+}
+
+static void pack_product(const image_network *t, const product_plan *p, const image_conv *c, float *packed) {
+    const float *w = t->params + c->w, *b = t->params + c->b;
+    size_t in = (size_t)p->in, out = (size_t)p->out, in_pad = (size_t)p->in_pad, out_pad = (size_t)p->out_pad;
+    memset(packed + p->w, 0, sizeof(float) * in * out_pad);
+    memset(packed + p->wt, 0, sizeof(float) * out * in_pad);
+    memset(packed + p->b, 0, sizeof(float) * out_pad);
+    memcpy(packed + p->b, b, sizeof(float) * out);
+    for (size_t i = 0; i < in; i++)
+        for (size_t o = 0; o < out; o++)
+            packed[p->w + i * out_pad + o] = packed[p->wt + o * in_pad + i] = w[i * out + o];
+}
+
+float *image_packed_block(const image_network *t, int block) {
+    return t->packed + t->packed_head + (size_t)block * t->packed_block;
+}
+
+void image_network_pack(const image_network *t, int part, int backward) {
+    if (part == 0) {
+        for (int transposed = 0; transposed <= backward; transposed++) {
+            pack_conv(t, &t->in, &t->net->in, t->packed, transposed);
+            pack_conv(t, &t->out, &t->net->out, t->packed, transposed);
+        }
+        return;
+    }
+    const image_residual *b = &t->net->blocks[part - 1];
+    float *packed = image_packed_block(t, part - 1);
+    pack_product(t, &t->c0, &b->c0, packed);
+    for (int i = 0; i < t->net->branches; i++)
+        for (int transposed = 0; transposed <= backward; transposed++)
+            pack_conv(t, &t->branch[i], &b->branch[i], packed, transposed);
+    pack_product(t, &t->c1, &b->c1, packed);
+}
+
+/* ---- sums of partial gradients ---- */
+
+typedef struct reduction {
+    const image_network *t;
+    const cpu_kernels *k;
+    float *partial;
+    size_t stride;
+    int slices;
+    float *grad;
+} reduction;
+
+static void reduce_plain(const reduction *r, size_t to, size_t from, size_t count) {
+    r->k->add_parts(r->grad + to, r->partial + from, r->stride, r->slices, count);
+}
+static void reduce_norm(const reduction *r, const image_norm *m, size_t from) {
+    reduce_plain(r, m->g, from, image_norm_count(m));
+    reduce_plain(r, m->b, from + image_norm_count(m), image_norm_count(m));
+}
+static void reduce_product(const reduction *r, const image_conv *c, const product_plan *p, size_t block) {
+    for (size_t i = 0; i < (size_t)p->in; i++)
+        reduce_plain(r, c->w + i * (size_t)p->out, block + p->dw + i * (size_t)p->out_pad, (size_t)p->out);
+    reduce_plain(r, c->b, block + p->db, (size_t)p->out);
+}
+static void reduce_conv(const reduction *r, const image_conv *c, const conv_plan *p, size_t block,
+                        size_t db) {
+    float *first = r->partial + block + p->dw;
+    r->k->add_parts(first, first + r->stride, r->stride, r->slices - 1, p->w_count);
+    unpack_conv(r->t, p, first, r->grad + c->w);
+    reduce_plain(r, c->b, db, (size_t)p->shape.out);
+}
+
+enum { BLOCK_TASKS = 4 };
+
+int image_reduce_tasks(const image_network *t) {
+    return 1 + BLOCK_TASKS * t->net->depth;
+}
+
+void image_network_reduce(const image_network *t, const cpu_kernels *k, int task, float *partial,
+                          size_t stride, int slices, float *grad) {
+    const image_net *net = t->net;
+    reduction r = {t, k, partial, stride, slices, grad};
+    if (task == 0) {
+        reduce_conv(&r, &net->in, &t->in, 0, t->in_db);
+        reduce_norm(&r, &net->last, t->last_dg);
+        reduce_conv(&r, &net->out, &t->out, 0, t->out_db);
+        return;
+    }
+    int part = (task - 1) % BLOCK_TASKS, i = (task - 1) / BLOCK_TASKS;
+    const image_residual *b = &net->blocks[i];
+    size_t block = t->partial_head + (size_t)i * t->partial_block;
+    if (part == 0) reduce_norm(&r, &b->n0, block + t->n0_dg);
+    if (part == 1) reduce_norm(&r, &b->n1, block + t->n1_dg);
+    if (part == 2) reduce_norm(&r, &b->n2, block + t->n2_dg);
+    if (part < 3) return;
+    reduce_product(&r, &b->c0, &t->c0, block);
+    reduce_product(&r, &b->c1, &t->c1, block);
+    for (int j = 0; j < net->branches; j++)
+        reduce_conv(&r, &b->branch[j], &t->branch[j], block,
+                    block + t->branch_db + (size_t)t->branch[j].shape.y_offset);
+}
