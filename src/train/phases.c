@@ -54,7 +54,7 @@ static const recipe_key keys[] = {
      "Held-out rows, at most, whose loss is measured after every epoch."},
     {"train", "ks_every", KEY_INT, "5", 0, 1e6, NULL,
      "Epochs between measurements of the latent histograms; 0: never."},
-    {"train", "keep", KEY_REAL, "512", 0, 1e6, NULL,
+    {"train", "keep", KEY_REAL, "700", 0, 1e6, NULL,
      "MiB that may hold activations for the backward pass; beyond, they are computed twice. 0: always "
      "twice."},
     {"train", "checkpoint", KEY_REAL, "60", 0, 1e6, NULL, "Seconds between checkpoints."},
