@@ -28,7 +28,7 @@ demo: build ## build, then train a first model and draw its pictures into out/de
 	@echo; echo "Finished. Open these to see what the model has learned:"
 	@find out/demo -name '*.html' -o -name '*.png' -o -name '*.svg' | sort
 
-demo-images: build ## build, train two image models on drawn glyphs (a few minutes), enlarge a 7x7 image with them
+demo-images: build ## build, train two image models on drawn glyphs (some five minutes), enlarge a 7x7 image with them
 	build/jointflow train recipes/glyphs-sr-7-14.ini -o out/glyphs-sr-7-14 --force
 	build/jointflow train recipes/glyphs-sr-14-28.ini -o out/glyphs-sr-14-28 --force
 	build/jointflow superres out/glyphs-sr-7-14 out/glyphs-sr-14-28 --row 4 -o out/glyphs-superres.png
