@@ -51,5 +51,6 @@ void check_dense_coupling(const bench *b);
 void check_convolution(const bench *b);
 void check_norm(const bench *b);
 void check_image_coupling(const bench *b);
+void check_profile(const bench *b);
 
 #endif

@@ -298,6 +298,8 @@ static const struct entry {
     ENTRY(dense_coupling_kept, OPTIONAL, check_dense_coupling),
     ENTRY(image_coupling, OPTIONAL, check_image_coupling),
     ENTRY(image_coupling_kept, OPTIONAL, check_image_coupling),
+    ENTRY(profile_start, OPTIONAL, check_profile),
+    ENTRY(profile_read, OPTIONAL, check_profile),
 #undef ENTRY
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };

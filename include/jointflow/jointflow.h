@@ -257,15 +257,37 @@ const char *jf_figure_summary(int index);
 jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *options);
 
 /* ---- measuring speed ---- */
+typedef struct jf_bench_options {
+    jf_device_options device;
+    int batch;      /* 0: the recipe's */
+    double seconds; /* how long each of the two measurements lasts; 0: 3 */
+    int profile;    /* also measure the parts, which makes the whole a little slower */
+} jf_bench_options;
+
+/* Where the time of a step goes: the parts that took any, the longest first, and last what they leave of it. */
+typedef struct jf_profile_part {
+    const char *name; /* "1x1 products, forward" */
+    double calls, ms; /* of one step; ms of thread time: all threads together */
+    double share;     /* of the whole step, 0 .. 1 */
+    double gflops;    /* 10^9 operations a second of one thread; 0: they are not counted */
+} jf_profile_part;
+typedef struct jf_profile {
+    jf_profile_part *parts;
+    int count; /* 0: not asked for */
+    double ms; /* thread time of one step */
+} jf_profile;
+
 typedef struct jf_bench_result {
     double train_samples_per_s, sample_samples_per_s, peak_memory_mib;
     int batch, steps;
     size_t parameters;
     char device[96]; /* "cpu (float, avx512, 2 threads)" */
+    jf_profile train_profile, sample_profile;
 } jf_bench_result;
-/* batch 0: the recipe's; seconds: how long each of the two measurements lasts, 0: 3. */
-jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_device_options *options, int batch,
-                   double seconds, jf_bench_result *out);
+/* options may be NULL. JF_ERROR_DEVICE where a profile was asked for of a device that has none. */
+jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_bench_options *options,
+                   jf_bench_result *out);
+void jf_bench_result_free(jf_bench_result *r);
 
 /* ---- data: the data sets that are known by name ---- */
 /* Which there are, whether they are here and where, licence and size: lines for people, yours to free(). */

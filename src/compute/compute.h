@@ -7,7 +7,7 @@
  *   reports it from `status`; the devices of this machine's memory cannot fail after allocation.
  * - Functions whose comment says += accumulate; all others overwrite. Results do not depend on the thread
  *   count.
- * - Entries marked optional may be NULL; their callers then compose the required ones.
+ * - Entries marked optional may be NULL; their callers then compose the required ones, or do without.
  * - dL is a gradient: dL/d(that). logdet is always the log-determinant of data -> latent (see
  *   flow/transform.h). */
 #ifndef JF_COMPUTE_COMPUTE_H
@@ -121,6 +121,13 @@ typedef struct adam_step {
     long step;             /* 1 for the first */
 } adam_step;
 
+/* What a device did with its time since its profile began, in one of its parts. */
+typedef struct profile_part {
+    const char *name;
+    double seconds;      /* of thread time: of all threads together */
+    double calls, flops; /* flops 0: not counted */
+} profile_part;
+
 struct device_kind {
     const char *name, *summary;
     size_t real_size;
@@ -202,6 +209,12 @@ struct device_kind {
     /* Optional: the same for image networks. Default: conv_..., norm_... and the rest (net/resnext.c). */
     void (*image_coupling)(device *d, const image_coupling *c, const coupling_call *call);
     size_t (*image_coupling_kept)(const device *d, const image_coupling *c, int n);
+
+    /* Optional, together: where the time goes. From profile_start() on, which also starts anew, the device measures
+     * itself, a little slower and with the same results. Parts are 0, 1, ...; reading one that is not there gives 0. The last
+     * is what the others leave of the time so far, so that all of them add up to the threads' time. */
+    jf_status (*profile_start)(device *d);
+    int (*profile_read)(const device *d, int part, profile_part *out);
 };
 
 struct device {

@@ -28,6 +28,7 @@ typedef struct call {
     float *kept; /* NULL, or the activations of every chunk */
     const float *params;
     float *packed[2];
+    meter *meters; /* (threads), or NULL */
 } call;
 
 /* Scratch of one worker: blocks of CPU_CHUNK rows. Both networks share their input, h[0]. */
@@ -35,6 +36,7 @@ typedef struct scratch {
     float *h[2][NETWORK_MAX_LAYERS + 1];
     float *g, *g_next;
     float *A, *B, *dA, *dB, *u2, *du2; /* dense rows */
+    meter *m;
 } scratch;
 
 static size_t kept_blocks(const call *c) {
@@ -55,6 +57,7 @@ static scratch carve(const call *c, int worker) {
     scratch s;
     size_t block = (size_t)CPU_CHUNK * (size_t)c->ld;
     float *at = c->work + (size_t)worker * c->work_count;
+    s.m = meter_of(c->meters, worker);
     s.h[0][0] = s.h[1][0] = at;
     place_activations(c, &s, at + block);
     s.g = at + block * (scratch_blocks(c) - 2);
@@ -88,16 +91,20 @@ static int is_backward(pass_kind kind) {
 /* u1 into h[0], u2 into its place, A and B from the networks (or from what the forward pass kept of them). */
 static void run_networks(const call *c, scratch *s, int at, int rows) {
     const dense_coupling *l = c->c;
+    double start = meter_begin(s->m);
     for (int r = 0; r < rows; r++) {
         const float *u = c->state + (size_t)(at + r) * l->dim;
         for (int i = 0; i < l->k; i++) s->h[0][0][(size_t)r * c->ld + i] = u[l->kept[i]];
         for (int i = 0; i < l->m; i++) s->u2[(size_t)r * l->m + i] = u[l->moved[i]];
     }
+    meter_end(s->m, METER_MOVE, start, 0);
     float *outs[2] = {s->A, s->B};
     for (int k = 0; k < 2; k++) {
         if (!c->kept || !is_backward(c->kind))
-            network_forward(&c->nets[k], c->k, rows, s->h[k], c->nets[k].layers);
+            network_forward(&c->nets[k], c->k, s->m, rows, s->h[k], c->nets[k].layers);
+        start = meter_begin(s->m);
         to_dense(outs[k], s->h[k][c->nets[k].layers], rows, c->nets[k].net->out, c->ld);
+        meter_end(s->m, METER_MOVE, start, 0);
     }
 }
 
@@ -109,18 +116,21 @@ static void put_moved(const call *c, float *whole, const float *part, int at, in
 
 static void forward_chunk(const call *c, scratch *s, int at, int rows) {
     int m = c->c->m;
+    double start = meter_begin(s->m);
     num (*apply)(int, const num *, const num *, num, num *) =
         c->kind == PASS_FORWARD ? c->law->forward : c->law->inverse;
     for (int r = 0; r < rows; r++)
         c->logdet[at + r] +=
             apply(m, s->A + (size_t)r * c->na, s->B + (size_t)r * m, c->s, s->u2 + (size_t)r * m);
     put_moved(c, c->state, s->u2, at, rows);
+    meter_end(s->m, METER_LAW, start, 0);
 }
 
 static void backward_chunk(const call *c, scratch *s, int at, int rows, float *partial, int accumulate,
                            float *ds) {
     const dense_coupling *l = c->c;
     int m = l->m;
+    double start = meter_begin(s->m);
     for (int r = 0; r < rows; r++) {
         float *du = s->du2 + (size_t)r * m;
         for (int i = 0; i < m; i++) du[i] = c->dstate[(size_t)(at + r) * l->dim + l->moved[i]];
@@ -130,15 +140,20 @@ static void backward_chunk(const call *c, scratch *s, int at, int rows, float *p
     }
     put_moved(c, c->state, s->u2, at, rows);
     put_moved(c, c->dstate, s->du2, at, rows);
+    meter_end(s->m, METER_LAW_BACK, start, 0);
     const float *douts[2] = {s->dA, s->dB};
     for (int k = 0; k < 2; k++) {
         const network *t = &c->nets[k];
+        start = meter_begin(s->m);
         from_dense(s->g, douts[k], rows, t->net->out, t->out_pad[t->layers - 1], c->ld);
+        meter_end(s->m, METER_MOVE, start, 0);
         float *offset = partial && k ? partial + c->nets[0].partial_count : partial;
-        const float *dx = network_backward(t, c->k, rows, s->h[k], s->g, s->g_next, offset, accumulate);
+        const float *dx = network_backward(t, c->k, s->m, rows, s->h[k], s->g, s->g_next, offset, accumulate);
+        start = meter_begin(s->m);
         for (int r = 0; r < rows; r++)
             for (int i = 0; i < l->k; i++)
                 c->dstate[(size_t)(at + r) * l->dim + l->kept[i]] += dx[(size_t)r * c->ld + i];
+        meter_end(s->m, METER_MOVE, start, 0);
     }
 }
 
@@ -168,11 +183,13 @@ static void run_slice(void *arg, int slice, int worker) {
 }
 
 static void reduce_layer(void *arg, int task, int worker) {
-    (void)worker;
     call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     int second = task >= c->nets[0].layers;
     network_reduce(&c->nets[second], c->k, second ? task - c->nets[0].layers : task,
                    c->partial + (second ? c->nets[0].partial_count : 0), c->stride, c->slices, c->grad);
+    meter_end(m, METER_SUM, start, 0);
 }
 
 static size_t whole_vectors(size_t count) {
@@ -186,9 +203,11 @@ static void plan_networks(call *c, int vector) {
 }
 
 static void pack_network(void *arg, int k, int worker) {
-    (void)worker;
     call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     network_pack(&c->nets[k], c->params, c->packed[k], is_backward(c->kind));
+    meter_end(m, METER_PACK, start, 0);
 }
 
 size_t cpu_dense_coupling_kept(const device *d, const dense_coupling *l, int n) {
@@ -212,6 +231,7 @@ void cpu_dense_coupling(device *d, const dense_coupling *l, const coupling_call 
     c.dlogdet = (const float *)asked->dlogdet;
     c.grad = is_backward(c.kind) ? (float *)asked->grad : NULL;
     c.kept = (float *)asked->kept;
+    c.meters = own->meters;
     plan_networks(&c, c.k->vector);
 
     size_t packed[2] = {whole_vectors(c.nets[0].packed_count), whole_vectors(c.nets[1].packed_count)};

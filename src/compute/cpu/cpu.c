@@ -71,6 +71,7 @@ static void cpu_close(device *d) {
     cpu_device *own = d->own;
     pool_free(own->pool);
     free(own->scratch);
+    free(own->meters);
     free(own);
 }
 
@@ -139,21 +140,29 @@ static void cpu_release_map(device *d, int32_t *map) {
     (void)d;
     free(map);
 }
+/* The meter of work that its caller does alone. */
+static meter *caller(const device *d) {
+    return meter_of(((cpu_device *)d->own)->meters, 0);
+}
 static void cpu_put(device *d, real *to, const double *from, size_t count) {
-    (void)d;
+    double start = meter_begin(caller(d));
     for (size_t i = 0; i < count; i++) N(to)[i] = (float)from[i];
+    meter_end(caller(d), METER_MOVE, start, 0);
 }
 static void cpu_get(device *d, double *to, const real *from, size_t count) {
-    (void)d;
+    double start = meter_begin(caller(d));
     for (size_t i = 0; i < count; i++) to[i] = (double)C(from)[i];
+    meter_end(caller(d), METER_MOVE, start, 0);
 }
 static void cpu_copy(device *d, real *to, const real *from, size_t count) {
-    (void)d;
+    double start = meter_begin(caller(d));
     memcpy(to, from, count * sizeof(float));
+    meter_end(caller(d), METER_MOVE, start, 0);
 }
 static void cpu_add(device *d, real *to, const real *from, size_t count) {
-    (void)d;
+    double start = meter_begin(caller(d));
     for (size_t i = 0; i < count; i++) N(to)[i] += C(from)[i];
+    meter_end(caller(d), METER_MOVE, start, 0);
 }
 
 typedef struct normal_call {
@@ -161,21 +170,25 @@ typedef struct normal_call {
     int n, dim, slices;
     rng_key key;
     uint64_t first;
+    meter *meters;
 } normal_call;
 
 static void normal_slice(void *arg, int slice, int worker) {
-    (void)worker;
     normal_call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     int end = cpu_slice_begin(c->n, c->slices, slice + 1);
     for (int s = cpu_slice_begin(c->n, c->slices, slice); s < end; s++) {
         rng r = rng_stream(c->key, c->first + (uint64_t)s);
         for (int i = 0; i < c->dim; i++) c->to[(size_t)s * c->dim + i] = (float)rng_normal(&r);
     }
+    meter_end(m, METER_RANDOM, start, 0);
 }
 
 static void cpu_normal(device *d, real *to, int n, int dim, rng_key key, uint64_t first) {
-    normal_call c = {N(to), n, dim, cpu_slices(n), key, first};
-    pool_run(((cpu_device *)d->own)->pool, c.slices, normal_slice, &c);
+    cpu_device *own = d->own;
+    normal_call c = {N(to), n, dim, cpu_slices(n), key, first, own->meters};
+    pool_run(own->pool, c.slices, normal_slice, &c);
 }
 
 static void cpu_gather(device *d, real *part, const real *whole, const int32_t *map, int n, int count,
@@ -199,7 +212,7 @@ static void cpu_scatter_add(device *d, real *whole, const real *part, const int3
 
 static void cpu_prior_term(device *d, real *term, real *dstate, const real *state, int n, layout l,
                            double weight) {
-    (void)d;
+    double start = meter_begin(caller(d));
     const float half_log_2pi = 0.918938533f, w = (float)weight;
     size_t dim = (size_t)l.pixels * l.channels;
     for (size_t s = 0; s < (size_t)n; s++) {
@@ -213,11 +226,12 @@ static void cpu_prior_term(device *d, real *term, real *dstate, const real *stat
             }
         N(term)[s] = sum;
     }
+    meter_end(caller(d), METER_LOSS, start, 0);
 }
 
 static void cpu_distance_term(device *d, real *term, real *dstate, const real *state, const real *target,
                               int n, layout l, distance_kind kind, double lambda, double weight) {
-    (void)d;
+    double start = meter_begin(caller(d));
     float w = (float)(weight * lambda);
     size_t dim = (size_t)l.pixels * l.channels;
     for (size_t s = 0; s < (size_t)n; s++) {
@@ -231,6 +245,7 @@ static void cpu_distance_term(device *d, real *term, real *dstate, const real *s
             }
         N(term)[s] = (float)lambda * sum;
     }
+    meter_end(caller(d), METER_LOSS, start, 0);
 }
 
 /* Long arrays are cut into blocks of this many numbers: tasks for the pool, and the order of the sums. */
@@ -244,6 +259,7 @@ typedef struct block_call {
     const adam_step *step;
     double *sums;
     float value;
+    meter *meters;
 } block_call;
 
 static size_t block_end(const block_call *c, int block) {
@@ -251,33 +267,40 @@ static size_t block_end(const block_call *c, int block) {
     return end < c->count ? end : c->count;
 }
 static void adam_block(void *arg, int block, int worker) {
-    (void)worker;
     block_call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     size_t at = (size_t)block * BLOCK;
     c->k->adam(c->p + at, c->g + at, c->m + at, c->v + at, block_end(c, block) - at, c->step);
+    meter_end(m, METER_ADAM, start, 0);
 }
 static void sum_block(void *arg, int block, int worker) {
-    (void)worker;
     block_call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     size_t at = (size_t)block * BLOCK;
     c->sums[block] = c->k->sum_squares(c->g + at, block_end(c, block) - at);
+    meter_end(m, METER_ADAM, start, 0);
 }
 
 static void fill_block(void *arg, int block, int worker) {
-    (void)worker;
     block_call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     for (size_t i = (size_t)block * BLOCK; i < block_end(c, block); i++) c->p[i] = c->value;
+    meter_end(m, METER_MOVE, start, 0);
 }
 
 static void cpu_fill(device *d, real *to, double value, size_t count) {
-    block_call c = {.p = N(to), .count = count, .value = (float)value};
-    pool_run(((cpu_device *)d->own)->pool, (int)((count + BLOCK - 1) / BLOCK), fill_block, &c);
+    cpu_device *own = d->own;
+    block_call c = {.p = N(to), .count = count, .value = (float)value, .meters = own->meters};
+    pool_run(own->pool, (int)((count + BLOCK - 1) / BLOCK), fill_block, &c);
 }
 
 static void cpu_adam(device *d, real *p, const real *g, real *m, real *v, size_t count,
                      const adam_step *step) {
     cpu_device *own = d->own;
-    block_call c = {own->kernels, N(p), N(m), N(v), C(g), count, step, NULL, 0};
+    block_call c = {own->kernels, N(p), N(m), N(v), C(g), count, step, NULL, 0, own->meters};
     pool_run(own->pool, (int)((count + BLOCK - 1) / BLOCK), adam_block, &c);
 }
 
@@ -286,7 +309,7 @@ static double cpu_sum_squares(device *d, const real *x, size_t count) {
     int blocks = (int)((count + BLOCK - 1) / BLOCK);
     double *sums = (double *)cpu_scratch(d, 2 * (size_t)blocks + 2), total = 0;
     if (!sums) return NAN;
-    block_call c = {.k = own->kernels, .g = C(x), .count = count, .sums = sums};
+    block_call c = {.k = own->kernels, .g = C(x), .count = count, .sums = sums, .meters = own->meters};
     pool_run(own->pool, blocks, sum_block, &c);
     for (int i = 0; i < blocks; i++) total += sums[i];
     return total;
@@ -337,4 +360,6 @@ const device_kind device_cpu = {
     .dense_coupling_kept = cpu_dense_coupling_kept,
     .image_coupling = cpu_image_coupling,
     .image_coupling_kept = cpu_image_coupling_kept,
+    .profile_start = cpu_profile_start,
+    .profile_read = cpu_profile_read,
 };

@@ -7,6 +7,7 @@
 
 #include "base/threads.h"
 #include "compute/compute.h"
+#include "compute/cpu/meter.h"
 
 #define CPU_SLICES     8   /* partial sums a batch, at most */
 #define CPU_CHUNK      126 /* samples that go through both networks of a layer together */
@@ -47,6 +48,8 @@ typedef struct cpu_device {
     const cpu_kernels *kernels;
     float *scratch; /* grown between steps, never inside of a parallel region */
     size_t scratch_count;
+    meter *meters; /* (threads); NULL: no profile is wanted */
+    double metered_since;
 } cpu_device;
 
 /* The best instruction set of this machine, or the one that $JOINTFLOW_ISA names. */
@@ -75,6 +78,8 @@ void cpu_norm_forward(device *d, const norm_shape *s, int n, real *y, const real
                       const real *b);
 void cpu_norm_backward(device *d, const norm_shape *s, int n, real *dx, real *dg, real *db, const real *dy,
                        const real *x, const real *g);
+jf_status cpu_profile_start(device *d);
+int cpu_profile_read(const device *d, int part, profile_part *out);
 void cpu_law_forward(device *d, const law_batch *c, real *u, real *logdet);
 void cpu_law_inverse(device *d, const law_batch *c, real *v, real *logdet);
 void cpu_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,

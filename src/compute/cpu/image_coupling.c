@@ -26,6 +26,7 @@ typedef struct call {
     size_t work_count;
     float *kept; /* NULL, or (n, kept_count): acts of both networks, and A and B */
     size_t kept_count;
+    meter *meters; /* (threads), or NULL */
 } call;
 
 /* Scratch of one worker. */
@@ -69,6 +70,8 @@ static size_t scratch_count(const call *c) {
 
 static scratch carve(const call *c, int worker) {
     scratch s;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     float *at = c->work + (size_t)worker * c->work_count;
     s.spare = image_spare_place(&c->nets[0], take(&at, image_spare_count(&c->nets[0])));
     float *edges = at;
@@ -81,6 +84,8 @@ static scratch carve(const call *c, int worker) {
     s.du2 = take(&at, (size_t)c->c->m);
     s.du1 = take(&at, (size_t)c->c->k);
     if (!c->kept) place_acts(c, &s, &at, is_backward(c->kind));
+    s.spare.m = m;
+    meter_end(m, METER_MOVE, start, 0);
     return s;
 }
 
@@ -91,7 +96,9 @@ static void find_acts(const call *c, scratch *s, int sample) {
 }
 
 /* A dense sample [h][w][channels] as a spaced image, through a map or as it is. */
-static void space(const image_net *net, image_view to, int channels, const float *from, const int32_t *map) {
+static void space(const image_net *net, meter *m, image_view to, int channels, const float *from,
+                  const int32_t *map) {
+    double start = meter_begin(m);
     for (int i = 0; i < net->h; i++)
         for (int j = 0; j < net->w; j++) {
             float *pixel = to.at + (size_t)i * to.row + (size_t)j * to.pixel;
@@ -99,11 +106,13 @@ static void space(const image_net *net, image_view to, int channels, const float
             for (int k = 0; k < channels; k++)
                 pixel[k] = from[map ? (size_t)map[at + (size_t)k] : at + (size_t)k];
         }
+    meter_end(m, METER_MOVE, start, 0);
 }
 
 static void space_u1(const call *c, const scratch *s, int sample) {
     const image_net *net = c->c->nets;
-    space(net, s->u1, net->in.shape.in, c->state + (size_t)sample * (size_t)c->c->dim, c->c->kept);
+    space(net, s->spare.m, s->u1, net->in.shape.in, c->state + (size_t)sample * (size_t)c->c->dim,
+          c->c->kept);
 }
 
 static void run_networks(const call *c, const scratch *s, int sample) {
@@ -123,15 +132,18 @@ static void forward_sample(const call *c, scratch *s, int sample) {
     float *u = c->state + (size_t)sample * (size_t)c->c->dim;
     find_acts(c, s, sample);
     run_networks(c, s, sample);
+    double start = meter_begin(s->spare.m);
     get_moved(c, s->u2, u);
     c->logdet[sample] += (c->kind == PASS_FORWARD ? c->law->forward : c->law->inverse)(
         c->c->m, s->out[0], s->out[1], c->s, s->u2);
     put_moved(c, u, s->u2);
+    meter_end(s->spare.m, METER_LAW, start, 0);
 }
 
 /* The law's gradient; that of the networks' outputs takes their place. */
 static void backward_law(const call *c, scratch *s, int sample, float *ds) {
     size_t at = (size_t)sample * (size_t)c->c->dim, m = (size_t)c->c->m;
+    double start = meter_begin(s->spare.m);
     get_moved(c, s->u2, c->state + at);
     get_moved(c, s->du2, c->dstate + at);
     (c->kind == PASS_BACKWARD ? c->law->backward : c->law->inverse_backward)(
@@ -141,6 +153,7 @@ static void backward_law(const call *c, scratch *s, int sample, float *ds) {
     put_moved(c, c->dstate + at, s->du2);
     memcpy(s->out[0], s->dout_dense[0], sizeof(float) * (size_t)c->na);
     memcpy(s->out[1], s->dout_dense[1], sizeof(float) * m);
+    meter_end(s->spare.m, METER_LAW_BACK, start, 0);
 }
 
 /* Network k for `count` samples from `first` on, from the gradient of its outputs. All of them go through a block before the
@@ -156,7 +169,7 @@ static void backward_network(const call *c, scratch *s, int k, int first, int co
             &c->nets[k],        c->k,           s->acts[k],
             &s->spare,          s->spare.dh[i], partial ? partial + (k ? c->nets[0].partial_count : 0) : NULL,
             accumulate || i > 0};
-        space(net, s->dout, net->out.shape.out, s->out[k], NULL);
+        space(net, s->spare.m, s->dout, net->out.shape.out, s->out[k], NULL);
         image_return_out(&way[i], s->dout);
     }
     for (int block = net->depth - 1; block >= 0; block--)
@@ -165,7 +178,9 @@ static void backward_network(const call *c, scratch *s, int k, int first, int co
         float *du = c->dstate + (size_t)(first + i) * (size_t)c->c->dim;
         space_u1(c, s, first + i);
         image_return_in(&way[i], s->u1, s->du1);
+        double start = meter_begin(s->spare.m);
         for (int j = 0; j < c->c->k; j++) du[c->c->kept[j]] += s->du1[j];
+        meter_end(s->spare.m, METER_MOVE, start, 0);
     }
 }
 
@@ -196,17 +211,21 @@ static void run_slice(void *arg, int slice, int worker) {
 }
 
 static void pack_part(void *arg, int task, int worker) {
-    (void)worker;
     call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     image_network_pack(&c->nets[task % 2], task / 2, is_backward(c->kind));
+    meter_end(m, METER_PACK, start, 0);
 }
 
 static void reduce_part(void *arg, int task, int worker) {
-    (void)worker;
     call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
     int second = task >= image_reduce_tasks(&c->nets[0]);
     image_network_reduce(&c->nets[second], c->k, second ? task - image_reduce_tasks(&c->nets[0]) : task,
                          c->partial + (second ? c->nets[0].partial_count : 0), c->stride, c->slices, c->grad);
+    meter_end(m, METER_SUM, start, 0);
 }
 
 static void plan(call *c, const cpu_kernels *k) {
@@ -251,6 +270,7 @@ void cpu_image_coupling(device *d, const image_coupling *l, const coupling_call 
     c.dlogdet = (const float *)asked->dlogdet;
     c.grad = backward ? (float *)asked->grad : NULL;
     c.kept = (float *)asked->kept;
+    c.meters = own->meters;
     c.slices = backward && c.n > CPU_SLICES ? CPU_SLICES : c.n;
     plan(&c, own->kernels);
     if (!find_room(&c, d)) return;

@@ -225,10 +225,6 @@ static void multiply_add(int rows, int cols, int k, const float *x, size_t ldx, 
 INLINE vec act(vec x, float slope) {
     return larger(x, x * slope); /* slope <= 1 */
 }
-INLINE float act_one(float x, float slope) {
-    return x > 0 ? x : slope * x;
-}
-
 INLINE double sum_lanes(vec v) {
     return (double)gather_outputs(v, LANES)[0];
 }
@@ -241,7 +237,7 @@ typedef struct moment_sums { /* of t = act(x) - shift, and of its square */
     double sum, square;
 } moment_sums;
 
-/* Over row i; by lanes, which are then added up, and what is left over of runs apart. */
+/* Over row i; by lanes, which are then added up. */
 INLINE moment_sums row_moments(const norm_job *n, int i, float shift) {
     vec sum[4] = {{0}}, square[4] = {{0}};
     moment_sums m = {0};
@@ -261,14 +257,15 @@ INLINE moment_sums row_moments(const norm_job *n, int i, float shift) {
             sum[0] += t;
             square[0] += t * t;
         }
-        for (; k < n->length; k++) {
-            double t = (double)(act_one(x[k], n->slope) - shift);
-            m.sum += t;
-            m.square += t * t;
+        if (k < n->length) { /* fewer lanes; the others do not count */
+            vec t = act(load_first(x + k, 0, n->length - k), n->slope) - shift;
+            t = choose(lane_numbers < n->length - k, t, (vec){0});
+            sum[1] += t;
+            square[1] += t * t;
         }
     }
-    m.sum += sum_lanes(sum[0] + sum[1] + (sum[2] + sum[3]));
-    m.square += sum_lanes(square[0] + square[1] + (square[2] + square[3]));
+    m.sum = sum_lanes(sum[0] + sum[1] + (sum[2] + sum[3]));
+    m.square = sum_lanes(square[0] + square[1] + (square[2] + square[3]));
     return m;
 }
 
@@ -287,11 +284,17 @@ static void moments(norm_job *n, double epsilon) {
     n->scale = (float)(1 / sqrt(all.square / count - mean * mean + epsilon));
 }
 
+/* Runs are done by vectors, the last one of fewer lanes where the length is not a whole number of them. */
+INLINE void normalise_lanes(const norm_job *n, const float *x, const float *g, const float *b, float *y,
+                            const int whole, int count) {
+    vec e = (act(load_first(x, whole, count), n->slope) - n->mean) * n->scale;
+    store_first(y, e * load_first(g, whole, count) + load_first(b, whole, count), whole, count);
+}
+
 INLINE void normalise_run(const norm_job *n, const float *x, const float *g, const float *b, float *y) {
     int i = 0;
-    for (; i + LANES <= n->length; i += LANES)
-        store(y + i, (act(load(x + i), n->slope) - n->mean) * n->scale * load(g + i) + load(b + i));
-    for (; i < n->length; i++) y[i] = (act_one(x[i], n->slope) - n->mean) * n->scale * g[i] + b[i];
+    for (; i + LANES <= n->length; i += LANES) normalise_lanes(n, x + i, g + i, b + i, y + i, 1, LANES);
+    if (i < n->length) normalise_lanes(n, x + i, g + i, b + i, y + i, 0, n->length - i);
 }
 
 static void normalise(const norm_job *n) {
@@ -302,33 +305,30 @@ static void normalise(const norm_job *n) {
         }
 }
 
-/* The two sums of a run; with `wanted`, also dg, db and y at parameters `at`. */
+/* The two sums of up to a vector of a run; with `wanted`, also dg, db and y. */
+INLINE void sums_lanes(const norm_job *n, size_t at, const float *x, float *dy, float *y, const int wanted,
+                       const int add, const int whole, int count, vec sums[2]) {
+    vec e = (act(load_first(x, whole, count), n->slope) - n->mean) * n->scale,
+        d = load_first(dy, whole, count), g = load_first(n->g + at, whole, count), q = d * g;
+    sums[0] += q;
+    sums[1] += q * e;
+    store_first(dy, q, whole, count);
+    if (!wanted) return;
+    float *dg = n->dg + at, *db = n->db + at;
+    store_first(y, e * g + load_first(n->b + at, whole, count), whole, count);
+    store_first(dg, add ? load_first(dg, whole, count) + d * e : d * e, whole, count);
+    store_first(db, add ? load_first(db, whole, count) + d : d, whole, count);
+}
+
+/* Of a run whose parameters begin at `at`. */
 INLINE void sums_run(const norm_job *n, size_t at, const float *x, float *dy, float *y, const int wanted,
-                     const int add, vec sums[2], double rest[2]) {
-    const float *g = n->g + at, *b = n->b + at;
-    float *dg = n->dg + (wanted ? at : 0), *db = n->db + (wanted ? at : 0);
+                     const int add, vec sums[2]) {
     int i = 0;
-    for (; i + LANES <= n->length; i += LANES) {
-        vec e = (act(load(x + i), n->slope) - n->mean) * n->scale, d = load(dy + i), gi = load(g + i),
-            q = d * gi;
-        sums[0] += q;
-        sums[1] += q * e;
-        store(dy + i, q);
-        if (!wanted) continue;
-        store(y + i, e * gi + load(b + i));
-        store(dg + i, add ? load(dg + i) + d * e : d * e);
-        store(db + i, add ? load(db + i) + d : d);
-    }
-    for (; i < n->length; i++) {
-        float e = (act_one(x[i], n->slope) - n->mean) * n->scale, d = dy[i], q = d * g[i];
-        rest[0] += (double)q;
-        rest[1] += (double)q * (double)e;
-        dy[i] = q;
-        if (!wanted) continue;
-        y[i] = e * g[i] + b[i];
-        dg[i] = add ? dg[i] + d * e : d * e;
-        db[i] = add ? db[i] + d : d;
-    }
+    for (; i + LANES <= n->length; i += LANES)
+        sums_lanes(n, at + (size_t)i, x + i, dy + i, wanted ? y + i : NULL, wanted, add, 1, LANES, sums);
+    if (i < n->length)
+        sums_lanes(n, at + (size_t)i, x + i, dy + i, wanted ? y + i : NULL, wanted, add, 0, n->length - i,
+                   sums);
 }
 
 INLINE void sums_by(norm_job *n, const int wanted) {
@@ -342,9 +342,9 @@ INLINE void sums_by(norm_job *n, const int wanted) {
             float *x = run_at(&n->x, i, r), *dy = run_at(&n->dy, i, r),
                   *y = wanted ? run_at(&n->y, i, r) : NULL;
             if (add)
-                sums_run(n, at, x, dy, y, wanted, 1, sums, total);
+                sums_run(n, at, x, dy, y, wanted, 1, sums);
             else
-                sums_run(n, at, x, dy, y, wanted, 0, sums, total);
+                sums_run(n, at, x, dy, y, wanted, 0, sums);
         }
         for (int k = 0; k < 2; k++) total[k] += sum_lanes(sums[k]);
     }
@@ -360,19 +360,19 @@ static void norm_sums(norm_job *n) {
         sums_by(n, 0);
 }
 
+INLINE void dx_lanes(const norm_job *n, const float *x, const float *q, float *dx, const int add,
+                     const int whole, int count) {
+    const vec one = (vec){0} + 1, slope = (vec){0} + n->slope;
+    vec xi = load_first(x, whole, count), e = (act(xi, n->slope) - n->mean) * n->scale;
+    vec d =
+        (load_first(q, whole, count) - n->mean_q - e * n->mean_qe) * n->scale * choose(xi > 0, one, slope);
+    store_first(dx, add ? load_first(dx, whole, count) + d : d, whole, count);
+}
+
 INLINE void dx_run(const norm_job *n, const float *x, const float *q, float *dx, const int add) {
     int i = 0;
-    const vec one = (vec){0} + 1, slope = (vec){0} + n->slope;
-    for (; i + LANES <= n->length; i += LANES) {
-        vec xi = load(x + i), e = (act(xi, n->slope) - n->mean) * n->scale;
-        vec d = (load(q + i) - n->mean_q - e * n->mean_qe) * n->scale * choose(xi > 0, one, slope);
-        store(dx + i, add ? load(dx + i) + d : d);
-    }
-    for (; i < n->length; i++) {
-        float e = (act_one(x[i], n->slope) - n->mean) * n->scale;
-        float d = (q[i] - n->mean_q - e * n->mean_qe) * n->scale * (x[i] > 0 ? 1 : n->slope);
-        dx[i] = add ? dx[i] + d : d;
-    }
+    for (; i + LANES <= n->length; i += LANES) dx_lanes(n, x + i, q + i, dx + i, add, 1, LANES);
+    if (i < n->length) dx_lanes(n, x + i, q + i, dx + i, add, 0, n->length - i);
 }
 
 static void norm_dx(const norm_job *n) {

@@ -165,7 +165,7 @@ size_t image_spare_count(const image_network *t) {
            spaced_count(t, t->thin) + spaced_count(t, t->wide);
 }
 image_spare image_spare_place(const image_network *t, float *at) {
-    image_spare s;
+    image_spare s = {0};
     s.y_spaced = at;
     s.g_spaced = s.y_spaced + spaced_count(t, t->thin);
     s.y = s.g_spaced + spaced_count(t, t->wide);
@@ -184,8 +184,17 @@ image_view image_edge_view(const image_network *t, float *at) {
 
 /* ---- running it ---- */
 
-static void run_conv(const cpu_kernels *k, const conv_job *sizes, image_view x, image_view y, float *w,
-                     const float *b, int add) {
+/* Multiplications and additions of one convolution of a sample, or of one of its two gradients. */
+static double conv_flops(const conv_job *c) {
+    return 2.0 * 9 * c->h * c->w * c->groups * c->in * c->out;
+}
+static double product_flops(const image_network *t, const product_plan *p) {
+    return 2.0 * t->pixels * p->in * p->out;
+}
+
+static void run_conv(const cpu_kernels *k, meter *m, meter_part part, const conv_job *sizes, image_view x,
+                     image_view y, float *w, const float *b, int add) {
+    double start = meter_begin(m);
     conv_job c = *sizes;
     c.x = x;
     c.y = y;
@@ -193,6 +202,7 @@ static void run_conv(const cpu_kernels *k, const conv_job *sizes, image_view x, 
     c.b = b;
     c.add = add;
     k->image->conv(&c);
+    meter_end(m, part, start, conv_flops(&c));
 }
 
 /* Norm m of x (compact, `pad` channels); a row is one run where nothing lies between its pixels. */
@@ -211,14 +221,24 @@ static norm_job norm_of(const image_network *t, const image_norm *m, float *x, i
 }
 
 /* y = norm(x), where x has just been made; its moments are left for the backward pass. */
-static void run_norm(const image_network *t, const cpu_kernels *k, const image_norm *m, float *x, int pad,
-                     image_view y, float *moments) {
+static void run_norm(const image_network *t, const cpu_kernels *k, meter *worker, const image_norm *m,
+                     float *x, int pad, image_view y, float *moments) {
+    double start = meter_begin(worker);
     norm_job n = norm_of(t, m, x, pad);
     n.y = y;
     k->image->moments(&n, m->shape.epsilon);
     moments[0] = n.mean;
     moments[1] = n.scale;
     k->image->normalise(&n);
+    meter_end(worker, METER_NORM, start, 0);
+}
+
+/* y = x w + b of a 1x1 convolution, and + h where h is not NULL; x has ldx channels, y and h `thin`. */
+static void run_product(const image_network *t, const cpu_kernels *k, meter *m, const product_plan *p,
+                        const float *packed, const float *x, size_t ldx, const float *h, float *y) {
+    double start = meter_begin(m);
+    k->image->product(t->pixels, t->thin, p->in, x, ldx, packed + p->w, packed + p->b, h, y, (size_t)t->thin);
+    meter_end(m, METER_PRODUCT, start, product_flops(t, p));
 }
 
 static void run_block(const image_network *t, const cpu_kernels *k, int i, const image_acts *a,
@@ -226,33 +246,30 @@ static void run_block(const image_network *t, const cpu_kernels *k, int i, const
     const image_residual *b = &t->net->blocks[i];
     float *h = acts_h(t, a, i), *middle = acts_middle(t, a, i), *concat = acts_concat(t, a, i);
     float *next = a->all ? acts_h(t, a, i + 1) : h, *packed = image_packed_block(t, i);
-    size_t thin = (size_t)t->thin, wide = (size_t)t->wide;
-    run_norm(t, k, &b->n0, h, t->thin, compact(t, s->y, t->thin), acts_moments(t, a, i, 0));
-    k->image->product(t->pixels, t->thin, t->c0.in, s->y, thin, packed + t->c0.w, packed + t->c0.b, NULL,
-                      middle, thin);
-    run_norm(t, k, &b->n1, middle, t->thin, spaced(t, s->y_spaced, t->thin), acts_moments(t, a, i, 1));
+    run_norm(t, k, s->m, &b->n0, h, t->thin, compact(t, s->y, t->thin), acts_moments(t, a, i, 0));
+    run_product(t, k, s->m, &t->c0, packed, s->y, (size_t)t->thin, NULL, middle);
+    run_norm(t, k, s->m, &b->n1, middle, t->thin, spaced(t, s->y_spaced, t->thin), acts_moments(t, a, i, 1));
     for (int j = 0; j < t->net->branches; j++) {
         const conv_plan *p = &t->branch[j];
-        run_conv(k, &p->forward, spaced(t, s->y_spaced, t->thin),
+        run_conv(k, s->m, METER_CONV, &p->forward, spaced(t, s->y_spaced, t->thin),
                  compact(t, concat + p->shape.y_offset, t->wide), packed + p->w, t->params + b->branch[j].b,
                  0);
     }
-    run_norm(t, k, &b->n2, concat, t->wide, compact(t, s->y, t->wide), acts_moments(t, a, i, 2));
-    k->image->product(t->pixels, t->thin, t->c1.in, s->y, wide, packed + t->c1.w, packed + t->c1.b, h, next,
-                      thin);
+    run_norm(t, k, s->m, &b->n2, concat, t->wide, compact(t, s->y, t->wide), acts_moments(t, a, i, 2));
+    run_product(t, k, s->m, &t->c1, packed, s->y, (size_t)t->wide, h, next);
 }
 
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
                            const image_spare *s, float *out) {
     const image_net *net = t->net;
-    run_conv(k, &t->in.forward, u1, compact(t, acts_h(t, &acts, 0), t->thin), t->packed + t->in.w,
-             t->params + net->in.b, 0);
+    run_conv(k, s->m, METER_EDGE, &t->in.forward, u1, compact(t, acts_h(t, &acts, 0), t->thin),
+             t->packed + t->in.w, t->params + net->in.b, 0);
     for (int i = 0; i < net->depth; i++) run_block(t, k, i, &acts, s);
     image_view y = spaced(t, s->y_spaced, t->thin);
-    run_norm(t, k, &net->last, acts_h(t, &acts, net->depth), t->thin, y,
+    run_norm(t, k, s->m, &net->last, acts_h(t, &acts, net->depth), t->thin, y,
              acts_moments(t, &acts, net->depth, 0));
-    run_conv(k, &t->out.forward, y, compact(t, out, net->out.shape.out), t->packed + t->out.w,
-             t->params + net->out.b, 0);
+    run_conv(k, s->m, METER_EDGE, &t->out.forward, y, compact(t, out, net->out.shape.out),
+             t->packed + t->out.w, t->params + net->out.b, 0);
 }
 
 /* ---- backward ---- */
@@ -260,6 +277,7 @@ void image_network_forward(const image_network *t, const cpu_kernels *k, image_v
 /* First half of a norm's backward pass: from s->g, its dy; y comes back into `y`. */
 static norm_job back_norm(const image_return *w, const image_norm *m, float *x, int pad, image_view y,
                           const float *moments, float *dg) {
+    double start = meter_begin(w->s->m);
     norm_job n = norm_of(w->t, m, x, pad);
     n.mean = moments[0];
     n.scale = moments[1];
@@ -269,41 +287,52 @@ static norm_job back_norm(const image_return *w, const image_norm *m, float *x, 
     n.db = dg ? dg + image_norm_count(m) : NULL;
     n.add = w->accumulate;
     w->k->image->norm_sums(&n);
+    meter_end(w->s->m, METER_NORM_BACK, start, 0);
     return n;
 }
 
 /* Second half: dx. */
 static void back_norm_dx(const image_return *w, norm_job *n, image_view dx, int add) {
+    double start = meter_begin(w->s->m);
     n->dx = dx;
     n->dx_add = add;
     w->k->image->norm_dx(n);
+    meter_end(w->s->m, METER_NORM_BACK, start, 0);
 }
 
 static void back_product(const image_return *w, const product_plan *p, const float *packed, const float *dy) {
+    double start = meter_begin(w->s->m);
     w->k->dense_dx(w->t->pixels, p->in_pad, p->out, dy, (size_t)p->out_pad, packed + p->wt, (size_t)p->in_pad,
                    NULL, 1, w->s->g, (size_t)p->in_pad);
+    meter_end(w->s->m, METER_PRODUCT_DX, start, product_flops(w->t, p));
 }
 static void back_product_dw(const image_return *w, const product_plan *p, const float *y, const float *dy,
                             float *partial) {
     if (!partial) return;
+    double start = meter_begin(w->s->m);
     w->k->dense_dw(p->in, p->out_pad, w->t->pixels, y, (size_t)p->in_pad, dy, (size_t)p->out_pad,
                    w->accumulate, partial + p->dw, (size_t)p->out_pad);
     w->k->dense_db(p->out_pad, w->t->pixels, dy, (size_t)p->out_pad, w->accumulate, partial + p->db);
+    meter_end(w->s->m, METER_PRODUCT_DW, start, product_flops(w->t, p));
 }
 
-static void back_conv_dw(const image_return *w, const conv_plan *p, image_view x, image_view dy,
-                         float *partial) {
+static void back_conv_dw(const image_return *w, meter_part part, const conv_plan *p, image_view x,
+                         image_view dy, float *partial) {
+    double start = meter_begin(w->s->m);
     conv_job c = p->forward;
     c.x = x;
     c.y = dy;
     c.packed = partial + p->dw;
     c.add = w->accumulate;
     w->k->image->conv_dw(&c);
+    meter_end(w->s->m, part, start, conv_flops(&c));
 }
 /* db of a spaced dy of `pad` channels: the zeros between its rows do not matter. */
-static void back_conv_db(const image_return *w, image_view dy, int pad, float *db) {
+static void back_conv_db(const image_return *w, meter_part part, image_view dy, int pad, float *db) {
     const image_network *t = w->t;
+    double start = meter_begin(w->s->m);
     w->k->dense_db(pad, t->net->h * t->spaced - t->reach, dy.at, (size_t)pad, w->accumulate, db);
+    meter_end(w->s->m, part, start, 0);
 }
 
 static void back_branches(const image_return *w, const image_residual *b, int i, const float *packed,
@@ -315,16 +344,17 @@ static void back_branches(const image_return *w, const image_residual *b, int i,
         const conv_plan *p = &t->branch[j];
         image_view dy = g;
         dy.at += p->shape.y_offset;
-        run_conv(w->k, &p->backward, dy, compact(t, s->g, t->thin), (float *)packed + p->wt, NULL, j > 0);
+        run_conv(w->k, s->m, METER_CONV_DX, &p->backward, dy, compact(t, s->g, t->thin),
+                 (float *)packed + p->wt, NULL, j > 0);
     }
     norm_job n = back_norm(w, &b->n1, acts_middle(t, &w->acts, i), t->thin, y,
                            acts_moments(t, &w->acts, i, 1), partial ? partial + t->n1_dg : NULL);
     for (int j = 0; partial && j < t->net->branches; j++) {
         image_view dy = g;
         dy.at += t->branch[j].shape.y_offset;
-        back_conv_dw(w, &t->branch[j], y, dy, partial);
+        back_conv_dw(w, METER_CONV_DW, &t->branch[j], y, dy, partial);
     }
-    if (partial) back_conv_db(w, g, t->wide, partial + t->branch_db);
+    if (partial) back_conv_db(w, METER_CONV_DW, g, t->wide, partial + t->branch_db);
     back_norm_dx(w, &n, compact(t, s->t, t->thin), 0);
 }
 
@@ -352,13 +382,14 @@ void image_return_out(const image_return *w, image_view dout) {
     const image_network *t = w->t;
     const image_net *net = t->net;
     image_view y = spaced(t, w->s->y_spaced, t->thin);
-    run_conv(w->k, &t->out.backward, dout, compact(t, w->s->g, t->thin), t->packed + t->out.wt, NULL, 0);
+    run_conv(w->k, w->s->m, METER_EDGE_DX, &t->out.backward, dout, compact(t, w->s->g, t->thin),
+             t->packed + t->out.wt, NULL, 0);
     norm_job n =
         back_norm(w, &net->last, acts_h(t, &w->acts, net->depth), t->thin, y,
                   acts_moments(t, &w->acts, net->depth, 0), w->partial ? w->partial + t->last_dg : NULL);
     if (w->partial) {
-        back_conv_dw(w, &t->out, y, dout, w->partial);
-        back_conv_db(w, dout, t->edge, w->partial + t->out_db);
+        back_conv_dw(w, METER_EDGE_DW, &t->out, y, dout, w->partial);
+        back_conv_db(w, METER_EDGE_DW, dout, t->edge, w->partial + t->out_db);
     }
     back_norm_dx(w, &n, compact(t, w->dh, t->thin), 0);
 }
@@ -367,13 +398,16 @@ void image_return_in(const image_return *w, image_view u1, float *du1) {
     const image_network *t = w->t;
     const image_net *net = t->net;
     image_view from = compact(t, w->dh, t->thin), dh = spaced(t, w->s->y_spaced, t->thin);
+    double start = meter_begin(w->s->m);
     for (int i = 0; i < net->h; i++)
         for (int j = 0; j < net->w; j++) /* channels of padding stay zero */
             memcpy(dh.at + (size_t)i * dh.row + (size_t)j * dh.pixel,
                    from.at + (size_t)i * from.row + (size_t)j * from.pixel, sizeof(float) * (size_t)net->K);
+    meter_end(w->s->m, METER_MOVE, start, 0);
     if (w->partial) {
-        back_conv_dw(w, &t->in, u1, dh, w->partial);
-        back_conv_db(w, dh, t->thin, w->partial + t->in_db);
+        back_conv_dw(w, METER_EDGE_DW, &t->in, u1, dh, w->partial);
+        back_conv_db(w, METER_EDGE_DW, dh, t->thin, w->partial + t->in_db);
     }
-    run_conv(w->k, &t->in.backward, dh, compact(t, du1, net->in.shape.in), t->packed + t->in.wt, NULL, 0);
+    run_conv(w->k, w->s->m, METER_EDGE_DX, &t->in.backward, dh, compact(t, du1, net->in.shape.in),
+             t->packed + t->in.wt, NULL, 0);
 }

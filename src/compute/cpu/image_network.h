@@ -48,6 +48,7 @@ typedef struct image_acts {
 #define IMAGE_GROUP 4
 typedef struct image_spare {
     float *y, *y_spaced, *g, *g_spaced, *t, *dh[IMAGE_GROUP];
+    meter *m; /* of the worker, or NULL; set by the caller */
 } image_spare;
 
 void image_network_plan(image_network *t, const image_net *net, const cpu_kernels *k);

@@ -58,15 +58,24 @@ void network_pack(network *t, const float *params, float *packed, int backward) 
     }
 }
 
-void network_forward(const network *t, const cpu_kernels *k, int rows, float *const *h, int layers) {
+/* Of one of a layer's products. */
+static double flops_of(const network *t, int layer, int rows) {
+    return 2.0 * rows * t->in[layer] * t->out[layer];
+}
+
+void network_forward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h,
+                     int layers) {
     size_t ld = (size_t)t->ld;
-    for (int i = 0; i < layers; i++)
+    for (int i = 0; i < layers; i++) {
+        double start = meter_begin(m);
         if (is_narrow(t, i))
             k->dense_dot(rows, t->out[i], t->in_pad[i], h[i], ld, t->wt[i], (size_t)t->in_pad[i], t->b[i],
                          h[i + 1], ld);
         else
             k->dense(rows, t->out_pad[i], t->in[i], h[i], ld, t->w[i], (size_t)t->out_pad[i], t->b[i],
                      i < t->net->depth ? (float)t->net->slope : 1.0f, h[i + 1], ld);
+        meter_end(m, METER_DENSE, start, flops_of(t, i, rows));
+    }
 }
 
 /* Activations that a forward pass kept come back from main memory: ask for those of the next layer while this one is
@@ -75,12 +84,13 @@ static void prefetch(const float *rows, size_t floats) {
     for (size_t i = 0; i < floats; i += CPU_MAX_VECTOR) __builtin_prefetch(rows + i);
 }
 
-float *network_backward(const network *t, const cpu_kernels *k, int rows, float *const *h, float *g,
+float *network_backward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h, float *g,
                         float *g_next, float *partial, int accumulate) {
     size_t ld = (size_t)t->ld;
     for (int i = t->layers - 1; i >= 0; i--) {
         if (i > 1) prefetch(h[i - 1], (size_t)rows * ld);
         if (partial) {
+            double start = meter_begin(m);
             if (is_narrow(t, i))
                 k->dense_dw(t->out[i], t->in_pad[i], rows, g, ld, h[i], ld, accumulate, partial + t->dw[i],
                             (size_t)t->in_pad[i]);
@@ -88,13 +98,16 @@ float *network_backward(const network *t, const cpu_kernels *k, int rows, float 
                 k->dense_dw(t->in[i], t->out_pad[i], rows, h[i], ld, g, ld, accumulate, partial + t->dw[i],
                             (size_t)t->out_pad[i]);
             k->dense_db(t->out_pad[i], rows, g, ld, accumulate, partial + t->db[i]);
+            meter_end(m, METER_DENSE_DW, start, flops_of(t, i, rows));
         }
+        double start = meter_begin(m);
         if (i == 0 && t->in[0] <= CPU_NARROW)
             k->dense_dot(rows, t->in[0], t->out_pad[0], g, ld, t->w[0], (size_t)t->out_pad[0], NULL, g_next,
                          ld);
         else
             k->dense_dx(rows, t->in_pad[i], t->out[i], g, ld, t->wt[i], (size_t)t->in_pad[i], i ? h[i] : NULL,
                         (float)t->net->slope, g_next, ld);
+        meter_end(m, METER_DENSE_DX, start, flops_of(t, i, rows));
         float *swap = g;
         g = g_next;
         g_next = swap;

@@ -27,12 +27,13 @@ typedef struct network {
 void network_plan(network *t, const dense_net *net, int vector, int backward);
 void network_pack(network *t, const float *params, float *packed, int backward);
 
-/* h[0] holds the input (rows, in); h[i + 1] gets the output of layer i, for the first `layers` layers. */
-void network_forward(const network *t, const cpu_kernels *k, int rows, float *const *h, int layers);
+/* h[0] holds the input (rows, in); h[i + 1] gets the output of layer i, for the first `layers` layers. m: this worker's
+ * meter, or NULL. */
+void network_forward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h, int layers);
 /* From h of network_forward (all but the last layer) and g (rows, out), the gradient of the output; g and
  * g_next are overwritten. Returns the one of them that holds the gradient of the input. partial: NULL, or
  * this slice's partial gradient, added to where `accumulate`. */
-float *network_backward(const network *t, const cpu_kernels *k, int rows, float *const *h, float *g,
+float *network_backward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h, float *g,
                         float *g_next, float *partial, int accumulate);
 /* grad (flat, like params) += the partial gradients (slices, stride) of all slices, in their order. */
 void network_reduce(const network *t, const cpu_kernels *k, int layer, const float *partial, size_t stride,

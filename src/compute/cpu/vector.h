@@ -49,6 +49,14 @@ INLINE void store(float *p, vec v) {
 INLINE vec choose(veci mask, vec yes, vec no) {
     return (vec)(((veci)yes & mask) | ((veci)no & ~mask));
 }
+/* 0, 1, 2, ... */
+#if LANES == 16
+static const veci lane_numbers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+#elif LANES == 8
+static const veci lane_numbers = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+static const veci lane_numbers = {0, 1, 2, 3};
+#endif
 INLINE vec larger(vec a, vec b) {
 #if LANES == 16
     return (vec)_mm512_max_ps((__m512)a, (__m512)b);
@@ -117,6 +125,33 @@ INLINE void store_part(float *p, vec v, const int q) {
     if (q == 2) return;
 #endif
     memcpy(p, &v, sizeof v / (size_t)q);
+}
+
+/* The first `count` numbers at p, and 0 in the other lanes; nothing beyond them is touched. `whole`, a constant: all lanes. */
+INLINE vec load_first(const float *p, const int whole, int count) {
+    if (whole) return load(p);
+#if LANES == 16
+    return (vec)_mm512_maskz_loadu_ps((__mmask16)((1u << count) - 1), p);
+#elif LANES == 8
+    return (vec)_mm256_maskload_ps(p, (__m256i)(lane_numbers < count));
+#else
+    vec v = {0};
+    memcpy(&v, p, sizeof *p * (size_t)count);
+    return v;
+#endif
+}
+INLINE void store_first(float *p, vec v, const int whole, int count) {
+    if (whole) {
+        store(p, v);
+        return;
+    }
+#if LANES == 16
+    _mm512_mask_storeu_ps(p, (__mmask16)((1u << count) - 1), (__m512)v);
+#elif LANES == 8
+    _mm256_maskstore_ps(p, (__m256i)(lane_numbers < count), (__m256)v);
+#else
+    memcpy(p, &v, sizeof *p * (size_t)count);
+#endif
 }
 
 /* pick(p, at): lane i is p[at[i]] of the JOIN_VECTORS * LANES numbers at p; 0 where there is no instruction for it. */

@@ -1,0 +1,56 @@
+# Profiles: what jointflow bench tells about the parts of a step.
+. "$(dirname "$0")/lib.sh"
+TINY="$ROOT/tests/cli/tiny.ini"
+GLYPHS="$ROOT/tests/cli/glyphs.ini"
+
+case_begin bench__profile_shows_parts_of_training_and_sampling
+run jointflow bench --recipe "$TINY" --seconds 0.05 --threads 1 --profile
+expect_status 0
+expect_error_line_count 0
+expect_line 'training +[0-9]+ samples/s'
+expect_line 'a training step +calls +ms of thread +share +GFLOP/s'
+expect_line '  dense layers, dw +[1-9][0-9]* +[0-9.]+ +[0-9.]+% +[0-9.]+'
+expect_line '  optimiser +[1-9][0-9]* +[0-9.]+ +[0-9.]+%'
+expect_line '  rest: waiting, host +[0-9.]+ +[0-9.]+%'
+expect_line 'a sampling step +calls +ms of thread +share +GFLOP/s'
+expect test "$(grep -cxE '  whole step +[0-9.]+ +100.0%' "$work/stdout")" -eq 2
+expect test "$(grep -c '^  dense layers, dw ' "$work/stdout")" -eq 1
+
+case_begin bench__profile_of_images_names_their_parts
+run jointflow bench --recipe "$GLYPHS" --seconds 0.05 --threads 1 --profile
+expect_status 0
+for part in '1x1 products, dx' '3x3 convolutions, forward' 'first and last convolutions, dw'; do
+    expect_line "  $part +[1-9][0-9]* +[0-9.]+ +[0-9.]+% +[0-9.]+"
+done
+expect_line '  layer norms, backward +[1-9][0-9]* +[0-9.]+ +[0-9.]+%'
+
+case_begin bench__without_profile_says_nothing_of_parts
+run jointflow bench --recipe "$TINY" --seconds 0.05
+expect_status 0
+expect_line_count 6
+run jointflow bench --recipe "$TINY" --seconds 0.05 --json
+expect_status 0
+expect_no_line '.*"profile".*'
+
+case_begin bench__profile_as_json_is_valid_and_adds_up
+run jointflow bench --recipe "$TINY" --seconds 0.05 --threads 1 --profile --json
+expect_status 0
+expect_line_count 1
+expect_line '.*"device": "cpu .*", "profile": \[\{"of": "training", "part": ".*\}\]\}'
+command -v python3 > /dev/null || skip "python3 is not installed: the JSON was not checked"
+cp "$work/stdout" profile.json
+run python3 -c '
+import json, sys
+profile = json.load(open(sys.argv[1]))["profile"]
+for of in "training", "sampling":
+    print(of, round(sum(part["share"] for part in profile if part["of"] == of), 3))
+' profile.json
+expect_status 0
+expect_line 'training 1.0'
+expect_line 'sampling 1.0'
+
+case_begin bench__profile_of_the_reference_is_refused
+run jointflow bench --recipe "$TINY" --seconds 0.05 --device ref --profile
+expect_status 1
+expect_line_count 0
+expect_error_line 'jointflow: device ref: has no profile'
