@@ -230,7 +230,7 @@ TEST(image_model__inputs_recovered_by_inverting_agree_with_the_batch) {
     flow_run_put_rows(run, N, rows);
     f.m->objective.kind->evaluate(&f.m->objective, run, N, &terms);
     double drift = loss_drift(run, N);
-    CHECK(drift > 0 && drift < 1e-4);
+    CHECK(drift > 0 && drift < 5e-4);
     CHECK(terms.y_error > 1e-6 && isfinite(terms.total));
     free(rows);
     flow_run_free(run);
@@ -259,7 +259,7 @@ TEST(image_model__a_judgement_asks_what_only_images_are_asked) {
     if (judge_run(f.m, &j, 200, 1) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(f.ctx));
     const image_judgement *i = &j->image;
     CHECK(j->points == 200 && j->unseen);
-    CHECK(j->roundtrip_data < 1e-4 && j->roundtrip_latent < 1e-4);
+    CHECK(j->roundtrip_data < 5e-4 && j->roundtrip_latent < 5e-4); /* float, untrained */
     CHECK(i->inputs == 64 && i->samples == 39);
     CHECK(i->psnr < 15); /* untrained: samples are noise of deviation 1 */
     CHECK(i->spread > 0.5 && i->spread < 2);
