@@ -176,8 +176,7 @@ static void add_noise(const model *m, double share, rng_key key, uint64_t first,
         rng r = rng_stream(key, first + (uint64_t)s);
         double *v = host + (size_t)s * dim;
         for (int i = 0; i < dim; i++) {
-            double prior = share < 1 ? rng_normal(&r) : 0,
-                   noise = share > 0 && alpha > 0 ? rng_normal(&r) : 0;
+            double prior = share < 1 ? rng_normal(&r) : 0, noise = share > 0 ? rng_normal(&r) : 0;
             v[i] = share > 0 ? share * ((1 - alpha) * v[i] + alpha * noise) + (1 - share) * prior : prior;
         }
         if (share > 0 && y_noise > 0)
