@@ -47,6 +47,9 @@ typedef struct flow_run {
     real **kept;            /* (layers) activations for the backward pass; NULL where the budget ended */
 } flow_run;
 jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max);
+/* Numbers that layers may keep for a batch of n within `mib` MiB, from the last layer on, those that still fit; counts
+ * (layers) of each, or NULL. */
+size_t flow_kept(const flow *f, int n, double mib, size_t *counts);
 /* Lets layers keep their activations between a pass and its backward pass, as many as fit into `mib` MiB. */
 jf_status flow_run_keep(flow_run *run, double mib);
 void flow_run_free(flow_run *run);

@@ -32,21 +32,34 @@ done:
     return status;
 }
 
+size_t flow_kept(const flow *f, int n, double mib, size_t *counts) {
+    double left = mib * 1048576 / (double)f->d->kind->real_size;
+    size_t total = 0;
+    for (int i = f->layers - 1; i >= 0; i--) {
+        const transform *t = &f->chain[i];
+        size_t count = t->kind->kept ? t->kind->kept(t, f->d, n) : 0;
+        if ((double)count > left) count = 0;
+        if (counts) counts[i] = count;
+        left -= (double)count;
+        total += count;
+    }
+    return total;
+}
+
 jf_status flow_run_keep(flow_run *run, double mib) {
     const flow *f = run->f;
     device *d = f->d;
-    double left = mib * 1048576 / (double)d->kind->real_size;
+    size_t *counts;
     if (run->kept) return jf_fail(f->ctx, JF_ERROR_ARGUMENT, "this run keeps activations already");
     JF_TRY(MEM_NEW(f->ctx, &run->kept, (size_t)f->layers));
-    for (int i = f->layers - 1; i >= 0; i--) {
-        const transform *t = &f->chain[i];
-        size_t count = t->kind->kept ? t->kind->kept(t, d, run->n_max) : 0;
-        if (count == 0 || (double)count > left) continue;
-        JF_TRY(d->kind->alloc(d, &run->kept[i], count));
-        left -= (double)count;
-    }
-    run->pass.kept_by_layer = run->kept;
-    return JF_OK;
+    JF_TRY(MEM_NEW(f->ctx, &counts, (size_t)f->layers));
+    flow_kept(f, run->n_max, mib, counts);
+    jf_status status = JF_OK;
+    for (int i = f->layers - 1; i >= 0 && status == JF_OK; i--)
+        if (counts[i] > 0) status = d->kind->alloc(d, &run->kept[i], counts[i]);
+    free(counts);
+    if (status == JF_OK) run->pass.kept_by_layer = run->kept;
+    return status;
 }
 
 void flow_run_free(flow_run *run) {

@@ -16,7 +16,6 @@
 #include <time.h>
 
 #define MAX_ROLLBACKS 5
-#define KS_POINTS     10000
 
 typedef struct trainer {
     model *m;
@@ -169,18 +168,19 @@ static jf_status measure_ks(trainer *t) {
     pass no_grad = t->run->pass;
     no_grad.grad = NULL;
     no_grad.kept_by_layer = NULL;
-    JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * KS_POINTS));
+    JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * TRAIN_KS_POINTS));
     jf_status status = MEM_NEW(m->ctx, &distances, (size_t)dim_x);
-    for (int b = 0, n; status == JF_OK && points < KS_POINTS && (n = ks_batch(t, b)) > 0; b++) {
+    for (int b = 0, n; status == JF_OK && points < TRAIN_KS_POINTS && (n = ks_batch(t, b)) > 0; b++) {
         flow_run_put_rows(t->run, n, t->host);
         flow_forward(m->flow, &no_grad, n, t->run->state, t->run->logdet);
         flow_run_get_rows(t->run, n, t->host);
-        for (int s = 0; s < n && points < KS_POINTS; s++, points++)
+        for (int s = 0; s < n && points < TRAIN_KS_POINTS; s++, points++)
             for (int i = 0; i < dim_x; i++)
-                latent[(size_t)i * KS_POINTS + points] = t->host[(size_t)s * dim + i];
+                latent[(size_t)i * TRAIN_KS_POINTS + points] = t->host[(size_t)s * dim + i];
     }
     if (status == JF_OK) {
-        for (int i = 0; i < dim_x; i++) distances[i] = ks_to_normal(latent + (size_t)i * KS_POINTS, points);
+        for (int i = 0; i < dim_x; i++)
+            distances[i] = ks_to_normal(latent + (size_t)i * TRAIN_KS_POINTS, points);
         sort_ascending(distances, (size_t)dim_x);
         t->s.ks_median = quantile(distances, (size_t)dim_x, 0.5);
         t->s.ks_max = distances[dim_x - 1];

@@ -5,7 +5,6 @@
 #define FLAT_COPIES     8 /* weights, gradients, two moments, best weights, and the three of an epoch's start */
 #define WRITTEN_COPIES  7 /* that a checkpoint holds in the file's form while it is written */
 #define GRADIENT_PARTS  9 /* partial sums and packed weights of one layer, at most, on the devices there are */
-#define LATENT_POINTS   10000
 #define NAME_OF_A_LAYER 9 /* "layer.000" */
 
 /* Numbers of the layer that has most. */
@@ -19,18 +18,6 @@ static size_t largest_layer(const param_list *list) {
     return most;
 }
 
-/* As flow_run_keep() takes them: from the last layer on, those that still fit. */
-static double kept_bytes(const model *m, int n) {
-    const flow *f = m->flow;
-    double room = recipe_real(m->recipe, "train.keep") * 1048576, left = room;
-    for (int i = f->layers - 1; i >= 0; i--) {
-        const transform *t = &f->chain[i];
-        double bytes = t->kind->kept ? (double)(t->kind->kept(t, m->d, n) * m->d->kind->real_size) : 0;
-        if (bytes <= left) left -= bytes;
-    }
-    return room - left;
-}
-
 train_memory train_memory_of(const model *m, const dataset *data) {
     const flow *f = m->flow;
     int n = recipe_int(m->recipe, "train.batch");
@@ -42,9 +29,9 @@ train_memory train_memory_of(const model *m, const dataset *data) {
     memory.passes = size * ((double)flow_workspace(f, n) + 3 * numbers +
                             GRADIENT_PARTS * (double)largest_layer(&f->params)) +
                     3 * sizeof(double) * numbers;
-    memory.kept = kept_bytes(m, n);
+    memory.kept = size * (double)flow_kept(f, n, recipe_real(m->recipe, "train.keep"), NULL);
     if (recipe_int(m->recipe, "train.ks_every") && m->objective.kind->from_data)
-        memory.histograms = (double)LATENT_POINTS * f->dim_x * sizeof(double);
+        memory.histograms = (double)TRAIN_KS_POINTS * f->dim_x * sizeof(double);
     memory.data = data ? (double)data->bytes : 0;
     memory.total =
         memory.weights + memory.checkpoint + memory.passes + memory.kept + memory.histograms + memory.data;

@@ -28,6 +28,8 @@ typedef struct train_options {
     void *user;
 } train_options;
 
+#define TRAIN_KS_POINTS 10000 /* of the latent histograms that are measured during training */
+
 jf_status train_declare(recipe *r); /* keys of [train] */
 /* All keys that a recipe may have. */
 jf_status recipe_declare_all(recipe *r);

@@ -84,10 +84,6 @@ static void from_dense(float *to, const float *from, int rows, int count, int pa
     }
 }
 
-static int is_backward(pass_kind kind) {
-    return kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
-}
-
 /* u1 into h[0], u2 into its place, A and B from the networks (or from what the forward pass kept of them). */
 static void run_networks(const call *c, scratch *s, int at, int rows) {
     const dense_coupling *l = c->c;
@@ -100,7 +96,7 @@ static void run_networks(const call *c, scratch *s, int at, int rows) {
     meter_end(s->m, METER_MOVE, start, 0);
     float *outs[2] = {s->A, s->B};
     for (int k = 0; k < 2; k++) {
-        if (!c->kept || !is_backward(c->kind))
+        if (!c->kept || !cpu_is_backward(c->kind))
             network_forward(&c->nets[k], c->k, s->m, rows, s->h[k], c->nets[k].layers);
         start = meter_begin(s->m);
         to_dense(outs[k], s->h[k][c->nets[k].layers], rows, c->nets[k].net->out, c->ld);
@@ -175,7 +171,7 @@ static void run_slice(void *arg, int slice, int worker) {
             place_activations(c, &s, c->kept + chunk * kept_blocks(c) * CPU_CHUNK * (size_t)c->ld);
         }
         run_networks(c, &s, at, rows);
-        if (is_backward(c->kind))
+        if (cpu_is_backward(c->kind))
             backward_chunk(c, &s, at, rows, partial, at > begin, &c->ds[slice]);
         else
             forward_chunk(c, &s, at, rows);
@@ -192,12 +188,8 @@ static void reduce_layer(void *arg, int task, int worker) {
     meter_end(m, METER_SUM, start, 0);
 }
 
-static size_t whole_vectors(size_t count) {
-    return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;
-}
-
 static void plan_networks(call *c, int vector) {
-    for (int k = 0; k < 2; k++) network_plan(&c->nets[k], &c->c->nets[k], vector, is_backward(c->kind));
+    for (int k = 0; k < 2; k++) network_plan(&c->nets[k], &c->c->nets[k], vector, cpu_is_backward(c->kind));
     c->ld = c->nets[0].ld > c->nets[1].ld ? c->nets[0].ld : c->nets[1].ld;
     c->nets[0].ld = c->nets[1].ld = c->ld;
 }
@@ -206,7 +198,7 @@ static void pack_network(void *arg, int k, int worker) {
     call *c = arg;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
-    network_pack(&c->nets[k], c->params, c->packed[k], is_backward(c->kind));
+    network_pack(&c->nets[k], c->params, c->packed[k], cpu_is_backward(c->kind));
     meter_end(m, METER_PACK, start, 0);
 }
 
@@ -229,14 +221,14 @@ void cpu_dense_coupling(device *d, const dense_coupling *l, const coupling_call 
     c.dstate = (float *)asked->dstate;
     c.logdet = (float *)asked->logdet;
     c.dlogdet = (const float *)asked->dlogdet;
-    c.grad = is_backward(c.kind) ? (float *)asked->grad : NULL;
+    c.grad = cpu_is_backward(c.kind) ? (float *)asked->grad : NULL;
     c.kept = (float *)asked->kept;
     c.meters = own->meters;
     plan_networks(&c, c.k->vector);
 
-    size_t packed[2] = {whole_vectors(c.nets[0].packed_count), whole_vectors(c.nets[1].packed_count)};
-    c.stride = c.grad ? whole_vectors(c.nets[0].partial_count + c.nets[1].partial_count) : 0;
-    c.work_count = whole_vectors(
+    size_t packed[2] = {cpu_whole_lines(c.nets[0].packed_count), cpu_whole_lines(c.nets[1].packed_count)};
+    c.stride = c.grad ? cpu_whole_lines(c.nets[0].partial_count + c.nets[1].partial_count) : 0;
+    c.work_count = cpu_whole_lines(
         CPU_CHUNK * ((size_t)c.ld * scratch_blocks(&c) + (size_t)(2 * c.na + 4 * l->m)) + CPU_MAX_VECTOR);
     c.packed[0] = cpu_scratch(d, packed[0] + packed[1] + (size_t)c.slices * c.stride +
                                      (size_t)pool_threads(own->pool) * c.work_count);

@@ -55,6 +55,14 @@ typedef struct cpu_device {
 /* The best instruction set of this machine, or the one that $JOINTFLOW_ISA names. */
 jf_status cpu_kernels_choose(jf_context *ctx, const cpu_kernels **out);
 
+/* Numbers rounded up to whole cache lines, which are as long as the widest vector. */
+static inline size_t cpu_whole_lines(size_t count) {
+    return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;
+}
+static inline int cpu_is_backward(pass_kind kind) {
+    return kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
+}
+
 /* How many slices n samples are cut into, and where slice i begins. */
 int cpu_slices(int n);
 int cpu_slice_begin(int n, int slices, int i);

@@ -37,16 +37,9 @@ typedef struct scratch {
     float *out[2], *dout_dense[2], *u2, *du2, *du1;
 } scratch;
 
-static int is_backward(pass_kind kind) {
-    return kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
-}
-
-static size_t whole_lines(size_t count) {
-    return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;
-}
 static float *take(float **at, size_t count) {
     float *p = *at;
-    *at += whole_lines(count);
+    *at += cpu_whole_lines(count);
     return p;
 }
 
@@ -58,14 +51,14 @@ static void place_acts(const call *c, scratch *s, float **at, int all) {
 }
 static size_t acts_count(const call *c, int all) {
     return image_acts_count(&c->nets[0], all) + image_acts_count(&c->nets[1], all) +
-           whole_lines((size_t)c->na) + whole_lines((size_t)c->c->m);
+           cpu_whole_lines((size_t)c->na) + cpu_whole_lines((size_t)c->c->m);
 }
 
 static size_t scratch_count(const call *c) {
-    size_t m = whole_lines((size_t)c->c->m), na = whole_lines((size_t)c->na),
-           k = whole_lines((size_t)c->c->k);
+    size_t m = cpu_whole_lines((size_t)c->c->m), na = cpu_whole_lines((size_t)c->na),
+           k = cpu_whole_lines((size_t)c->c->k);
     return image_spare_count(&c->nets[0]) + image_edge_count(&c->nets[0]) + image_edge_count(&c->nets[1]) +
-           na + 3 * m + k + (c->kept ? 0 : acts_count(c, is_backward(c->kind)));
+           na + 3 * m + k + (c->kept ? 0 : acts_count(c, cpu_is_backward(c->kind)));
 }
 
 static scratch carve(const call *c, int worker) {
@@ -83,7 +76,7 @@ static scratch carve(const call *c, int worker) {
     s.u2 = take(&at, (size_t)c->c->m);
     s.du2 = take(&at, (size_t)c->c->m);
     s.du1 = take(&at, (size_t)c->c->k);
-    if (!c->kept) place_acts(c, &s, &at, is_backward(c->kind));
+    if (!c->kept) place_acts(c, &s, &at, cpu_is_backward(c->kind));
     s.spare.m = m;
     meter_end(m, METER_MOVE, start, 0);
     return s;
@@ -203,7 +196,7 @@ static void run_slice(void *arg, int slice, int worker) {
     scratch s = carve(c, worker);
     int begin = cpu_slice_begin(c->n, c->slices, slice), end = cpu_slice_begin(c->n, c->slices, slice + 1);
     float *partial = c->grad ? c->partial + (size_t)slice * c->stride : NULL, ds = 0;
-    if (is_backward(c->kind)) {
+    if (cpu_is_backward(c->kind)) {
         backward_slice(c, &s, begin, end, partial, &ds);
         c->ds[slice] = ds;
     } else
@@ -214,7 +207,7 @@ static void pack_part(void *arg, int task, int worker) {
     call *c = arg;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
-    image_network_pack(&c->nets[task % 2], task / 2, is_backward(c->kind));
+    image_network_pack(&c->nets[task % 2], task / 2, cpu_is_backward(c->kind));
     meter_end(m, METER_PACK, start, 0);
 }
 
@@ -262,7 +255,7 @@ void cpu_image_coupling(device *d, const image_coupling *l, const coupling_call 
     cpu_device *own = d->own;
     call c = {.c = l, .kind = asked->kind, .n = asked->n};
     const float *params = (const float *)asked->params;
-    int backward = is_backward(c.kind);
+    int backward = cpu_is_backward(c.kind);
     c.s = params[l->s];
     c.state = (float *)asked->state;
     c.dstate = (float *)asked->dstate;

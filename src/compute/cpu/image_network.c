@@ -4,13 +4,10 @@
 static int round_up(int n, int to) {
     return (n + to - 1) / to * to;
 }
-static size_t whole_lines(size_t count) {
-    return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;
-}
 /* A place of `count` numbers in something that grows. */
 static size_t place(size_t *total, size_t count) {
     size_t at = *total;
-    *total += whole_lines(count);
+    *total += cpu_whole_lines(count);
     return at;
 }
 
@@ -121,10 +118,10 @@ void image_network_plan(image_network *t, const image_net *net, const cpu_kernel
 
 /* Products work on whole tiles of rows, and vectors may reach beyond the last pixel. */
 static size_t compact_count(const image_network *t, int pad) {
-    return whole_lines((size_t)(t->pixels + CPU_ROWS) * (size_t)pad + 2 * CPU_MAX_VECTOR);
+    return cpu_whole_lines((size_t)(t->pixels + CPU_ROWS) * (size_t)pad + 2 * CPU_MAX_VECTOR);
 }
 static size_t spaced_count(const image_network *t, int pad) {
-    return whole_lines((size_t)(t->net->h * t->spaced + t->reach) * (size_t)pad + 2 * CPU_MAX_VECTOR);
+    return cpu_whole_lines((size_t)(t->net->h * t->spaced + t->reach) * (size_t)pad + 2 * CPU_MAX_VECTOR);
 }
 static image_view compact(const image_network *t, float *at, int pad) {
     return (image_view){at, (size_t)t->net->w * (size_t)pad, (size_t)pad};
@@ -139,7 +136,7 @@ static size_t block_count(const image_network *t) {
 size_t image_acts_count(const image_network *t, int all) {
     size_t blocks = all ? (size_t)t->net->depth : 1;
     return blocks * block_count(t) + compact_count(t, t->thin) +
-           whole_lines(2 * (3 * (size_t)t->net->depth + 1));
+           cpu_whole_lines(2 * (3 * (size_t)t->net->depth + 1));
 }
 /* Input of residual block i (i = depth: the last h), what its first product gives, and what its branches give. */
 static float *acts_h(const image_network *t, const image_acts *a, int i) {
