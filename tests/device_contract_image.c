@@ -229,9 +229,10 @@ static void run_image_coupling(trial *t, const void *sizes) {
 void check_image_coupling(const bench *b) {
     if (!b->tested->d->kind->image_coupling) return;
     static const layer_case cases[] = {
-        {{18, 18, 1}, {18, 18, 1}, 1, 64, 8, 1, "element", 1, 0}, /* the paper's channelwise layer */
+        {{28, 28, 1}, {28, 28, 1}, 1, 64, 8, 1, "element", 1, 0}, /* the paper's channelwise layer */
         {{14, 14, 4}, {14, 14, 4}, 3, 32, 8, 2, "element", 1, 0}, /* and its checkerboard */
         {{7, 7, 2}, {7, 7, 2}, 9, 32, 4, 1, "element", 1, 30},
+        {{16, 15, 1}, {16, 15, 2}, 5, 32, 4, 1, "channel", 1, 0},
         {{6, 5, 3}, {6, 5, 2}, 8, 16, 2, 2, "channel", 0.3, 0},
         {{11, 13, 2}, {11, 13, 3}, 2, 12, 2, 1, "element", 0.5, 0},
         {{10, 10, 5}, {10, 10, 7}, 3, 18, 6, 1, "channel", 1, 0},

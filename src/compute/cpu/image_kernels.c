@@ -386,10 +386,15 @@ static void norm_dx(const norm_job *n) {
         }
 }
 
+void JOIN(winograd_conv_, CPU_ISA)(const conv_job *c);
+void JOIN(winograd_dw_, CPU_ISA)(const conv_job *c);
+
 const image_kernels JOIN(image_kernels_, CPU_ISA) = {
     .join = JOIN_VECTORS * LANES,
     .conv = conv,
     .conv_dw = conv_dw,
+    .winograd = JOIN(winograd_conv_, CPU_ISA),
+    .winograd_dw = JOIN(winograd_dw_, CPU_ISA),
     .product = multiply_add,
     .moments = moments,
     .normalise = normalise,

@@ -5,7 +5,10 @@
  *  - joined > 0: the outputs of `joined` groups side by side, one of the group's inputs at a time;
  *  - joined = 0: vector/q outputs of one group times q of its inputs: lane l is output l / q and input l % q.
  * A unit is as many outputs as one vector holds. Packed weights are such vectors, w[unit][row of taps][step of
- * inputs][column of taps], with zeros for absent outputs and inputs. Gradients of weights have the same layout. */
+ * inputs][column of taps], with zeros for absent outputs and inputs. Gradients of weights have the same layout.
+ *
+ * Where it saves enough, rows of taps are taken at the points of Winograd's F(4, 3) (winograd.c; strip > 0): weights and their
+ * gradients are then w[unit][point][step of inputs][row of taps], joined is 0 and nothing is absent. */
 #ifndef JF_COMPUTE_CPU_IMAGE_KERNELS_H
 #define JF_COMPUTE_CPU_IMAGE_KERNELS_H
 
@@ -21,6 +24,8 @@ typedef struct conv_job {
     int h, w, dilation;
     int groups, in, out;         /* groups, and channels of one */
     int joined, q, units, steps; /* as above */
+    int strip, strips, chunk;    /* as in winograd.h; strip 0: not by points */
+    float *scratch;              /* winograd_scratch() numbers */
     image_view x, y; /* x (of conv) and y (of conv_dw): zeros for `dilation` pixels left and right of a row */
     float *packed;   /* weights, or their gradient */
     const float *b;  /* (groups, out), NULL: none */
@@ -46,6 +51,9 @@ struct image_kernels {
     void (*conv)(const conv_job *c);
     /* w = gradient from x and y = dL/dy, or += */
     void (*conv_dw)(const conv_job *c);
+    /* the same of jobs with strip > 0 */
+    void (*winograd)(const conv_job *c);
+    void (*winograd_dw)(const conv_job *c);
     /* y (rows, cols) = x (rows, k) w (k, cols) + b (cols), and + h (rows, cols) where h is not NULL, with ldy for h, too */
     void (*product)(int rows, int cols, int k, const float *x, size_t ldx, const float *w, const float *b,
                     const float *h, float *y, size_t ldy);

@@ -1,4 +1,5 @@
 #include "compute/cpu/image_network.h"
+#include "compute/cpu/winograd.h"
 #include <string.h>
 
 static int round_up(int n, int to) {
@@ -31,9 +32,8 @@ static int cost_of_joined(int units, int in) {
 }
 
 /* The cheapest kind of vectors. */
-static void plan_vectors(conv_job *c, int vector, int join, int in, int out) {
-    c->in = in;
-    c->out = out;
+static void plan_vectors(conv_job *c, int vector, int join) {
+    int in = c->in, out = c->out;
     c->q = 1;
     for (int q = 2; q <= vector && q < 2 * in; q *= 2)
         if (cost_of(c, vector, q) < cost_of(c, vector, c->q)) c->q = q;
@@ -50,17 +50,22 @@ static void plan_vectors(conv_job *c, int vector, int join, int in, int out) {
 }
 
 static size_t vectors_count(const conv_job *c, int vector) {
-    return (size_t)c->units * 9 * (size_t)c->steps * (size_t)vector;
+    return (size_t)(c->units * conv_unit_vectors(c)) * (size_t)vector;
 }
 
-static void plan_conv(conv_plan *p, const conv_shape *s, const cpu_kernels *k, size_t *packed,
+/* By points only in branches: these are alike in both networks of a coupling, which share scratch. */
+static void plan_conv(conv_plan *p, const conv_shape *s, const cpu_kernels *k, int is_branch, size_t *packed,
                       size_t *partial) {
     int in = s->in / s->groups, out = s->out / s->groups;
     p->shape = *s;
-    p->forward = (conv_job){.h = s->h, .w = s->w, .dilation = s->dilation, .groups = s->groups};
-    p->backward = p->forward;
-    plan_vectors(&p->forward, k->vector, k->image->join, in, out);
-    plan_vectors(&p->backward, k->vector, k->image->join, out, in);
+    p->forward = p->backward =
+        (conv_job){.h = s->h, .w = s->w, .dilation = s->dilation, .groups = s->groups, .in = in, .out = out};
+    p->backward.in = out;
+    p->backward.out = in;
+    conv_job *both[2] = {&p->forward, &p->backward};
+    for (int i = 0; i < 2; i++)
+        if (!is_branch || !winograd_plan(both[i], k->vector))
+            plan_vectors(both[i], k->vector, k->image->join);
     p->w_count = vectors_count(&p->forward, k->vector);
     p->wt_count = vectors_count(&p->backward, k->vector);
     p->w = place(packed, p->w_count);
@@ -81,6 +86,15 @@ size_t image_norm_count(const image_norm *m) {
     return (size_t)m->shape.channels * (size_t)(m->shape.per_element ? m->shape.pixels : 1);
 }
 
+/* What a branch needs of all images and workers. */
+static void plan_room(image_network *t, const conv_job *c) {
+    size_t scratch = c->strip ? cpu_whole_lines(winograd_scratch(c)) : 0;
+    int reach = c->strip ? winograd_reach(c) : 0;
+    if (reach < c->dilation) reach = c->dilation;
+    if (t->reach < reach) t->reach = reach;
+    if (t->conv_scratch < scratch) t->conv_scratch = scratch;
+}
+
 static void plan_block(image_network *t, const image_residual *b, const cpu_kernels *k) {
     int vector = k->vector;
     size_t *packed = &t->packed_block, *partial = &t->partial_block;
@@ -88,8 +102,9 @@ static void plan_block(image_network *t, const image_residual *b, const cpu_kern
     plan_product(&t->c0, &b->c0.shape, vector, packed, partial);
     t->n1_dg = place(partial, 2 * image_norm_count(&b->n1));
     for (int i = 0; i < t->net->branches; i++) {
-        plan_conv(&t->branch[i], &b->branch[i].shape, k, packed, partial);
-        if (b->branch[i].shape.dilation > t->reach) t->reach = b->branch[i].shape.dilation;
+        plan_conv(&t->branch[i], &b->branch[i].shape, k, 1, packed, partial);
+        plan_room(t, &t->branch[i].forward);
+        plan_room(t, &t->branch[i].backward);
     }
     t->branch_db = place(partial, (size_t)t->wide);
     t->n2_dg = place(partial, 2 * image_norm_count(&b->n2));
@@ -103,10 +118,10 @@ void image_network_plan(image_network *t, const image_net *net, const cpu_kernel
     t->thin = round_up(net->K, vector);
     t->wide = round_up(net->concat, vector);
     t->edge = round_up(in > out ? in : out, vector);
-    plan_conv(&t->in, &net->in.shape, k, &t->packed_head, &t->partial_head);
+    plan_conv(&t->in, &net->in.shape, k, 0, &t->packed_head, &t->partial_head);
     t->in_db = place(&t->partial_head, (size_t)t->thin);
     t->last_dg = place(&t->partial_head, 2 * image_norm_count(&net->last));
-    plan_conv(&t->out, &net->out.shape, k, &t->packed_head, &t->partial_head);
+    plan_conv(&t->out, &net->out.shape, k, 0, &t->packed_head, &t->partial_head);
     t->out_db = place(&t->partial_head, (size_t)t->edge);
     if (net->depth > 0) plan_block(t, net->blocks, k);
     t->spaced = net->w + t->reach;
@@ -159,7 +174,7 @@ static int widest(const image_network *t) {
 }
 size_t image_spare_count(const image_network *t) {
     return 2 * compact_count(t, widest(t)) + (1 + IMAGE_GROUP) * compact_count(t, t->thin) +
-           spaced_count(t, t->thin) + spaced_count(t, t->wide);
+           spaced_count(t, t->thin) + spaced_count(t, t->wide) + t->conv_scratch;
 }
 image_spare image_spare_place(const image_network *t, float *at) {
     image_spare s = {0};
@@ -169,6 +184,7 @@ image_spare image_spare_place(const image_network *t, float *at) {
     s.g = s.y + compact_count(t, widest(t));
     s.t = s.g + compact_count(t, widest(t));
     for (int i = 0; i < IMAGE_GROUP; i++) s.dh[i] = s.t + (size_t)(1 + i) * compact_count(t, t->thin);
+    s.conv = s.dh[IMAGE_GROUP - 1] + compact_count(t, t->thin);
     memset(at, 0, sizeof(float) * (size_t)(s.y - at));
     return s;
 }
@@ -189,17 +205,18 @@ static double product_flops(const image_network *t, const product_plan *p) {
     return 2.0 * t->pixels * p->in * p->out;
 }
 
-static void run_conv(const cpu_kernels *k, meter *m, meter_part part, const conv_job *sizes, image_view x,
-                     image_view y, float *w, const float *b, int add) {
-    double start = meter_begin(m);
+static void run_conv(const cpu_kernels *k, const image_spare *s, meter_part part, const conv_job *sizes,
+                     image_view x, image_view y, float *w, const float *b, int add) {
+    double start = meter_begin(s->m);
     conv_job c = *sizes;
+    c.scratch = s->conv;
     c.x = x;
     c.y = y;
     c.packed = w;
     c.b = b;
     c.add = add;
-    k->image->conv(&c);
-    meter_end(m, part, start, conv_flops(&c));
+    (c.strip ? k->image->winograd : k->image->conv)(&c);
+    meter_end(s->m, part, start, conv_flops(&c));
 }
 
 /* Norm m of x (compact, `pad` channels); a row is one run where nothing lies between its pixels. */
@@ -248,7 +265,7 @@ static void run_block(const image_network *t, const cpu_kernels *k, int i, const
     run_norm(t, k, s->m, &b->n1, middle, t->thin, spaced(t, s->y_spaced, t->thin), acts_moments(t, a, i, 1));
     for (int j = 0; j < t->net->branches; j++) {
         const conv_plan *p = &t->branch[j];
-        run_conv(k, s->m, METER_CONV, &p->forward, spaced(t, s->y_spaced, t->thin),
+        run_conv(k, s, METER_CONV, &p->forward, spaced(t, s->y_spaced, t->thin),
                  compact(t, concat + p->shape.y_offset, t->wide), packed + p->w, t->params + b->branch[j].b,
                  0);
     }
@@ -259,14 +276,14 @@ static void run_block(const image_network *t, const cpu_kernels *k, int i, const
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
                            const image_spare *s, float *out) {
     const image_net *net = t->net;
-    run_conv(k, s->m, METER_EDGE, &t->in.forward, u1, compact(t, acts_h(t, &acts, 0), t->thin),
+    run_conv(k, s, METER_EDGE, &t->in.forward, u1, compact(t, acts_h(t, &acts, 0), t->thin),
              t->packed + t->in.w, t->params + net->in.b, 0);
     for (int i = 0; i < net->depth; i++) run_block(t, k, i, &acts, s);
     image_view y = spaced(t, s->y_spaced, t->thin);
     run_norm(t, k, s->m, &net->last, acts_h(t, &acts, net->depth), t->thin, y,
              acts_moments(t, &acts, net->depth, 0));
-    run_conv(k, s->m, METER_EDGE, &t->out.forward, y, compact(t, out, net->out.shape.out),
-             t->packed + t->out.w, t->params + net->out.b, 0);
+    run_conv(k, s, METER_EDGE, &t->out.forward, y, compact(t, out, net->out.shape.out), t->packed + t->out.w,
+             t->params + net->out.b, 0);
 }
 
 /* ---- backward ---- */
@@ -321,7 +338,8 @@ static void back_conv_dw(const image_return *w, meter_part part, const conv_plan
     c.y = dy;
     c.packed = partial + p->dw;
     c.add = w->accumulate;
-    w->k->image->conv_dw(&c);
+    c.scratch = w->s->conv;
+    (c.strip ? w->k->image->winograd_dw : w->k->image->conv_dw)(&c);
     meter_end(w->s->m, part, start, conv_flops(&c));
 }
 /* db of a spaced dy of `pad` channels: the zeros between its rows do not matter. */
@@ -341,8 +359,8 @@ static void back_branches(const image_return *w, const image_residual *b, int i,
         const conv_plan *p = &t->branch[j];
         image_view dy = g;
         dy.at += p->shape.y_offset;
-        run_conv(w->k, s->m, METER_CONV_DX, &p->backward, dy, compact(t, s->g, t->thin),
-                 (float *)packed + p->wt, NULL, j > 0);
+        run_conv(w->k, s, METER_CONV_DX, &p->backward, dy, compact(t, s->g, t->thin), (float *)packed + p->wt,
+                 NULL, j > 0);
     }
     norm_job n = back_norm(w, &b->n1, acts_middle(t, &w->acts, i), t->thin, y,
                            acts_moments(t, &w->acts, i, 1), partial ? partial + t->n1_dg : NULL);
@@ -379,7 +397,7 @@ void image_return_out(const image_return *w, image_view dout) {
     const image_network *t = w->t;
     const image_net *net = t->net;
     image_view y = spaced(t, w->s->y_spaced, t->thin);
-    run_conv(w->k, w->s->m, METER_EDGE_DX, &t->out.backward, dout, compact(t, w->s->g, t->thin),
+    run_conv(w->k, w->s, METER_EDGE_DX, &t->out.backward, dout, compact(t, w->s->g, t->thin),
              t->packed + t->out.wt, NULL, 0);
     norm_job n =
         back_norm(w, &net->last, acts_h(t, &w->acts, net->depth), t->thin, y,
@@ -405,6 +423,6 @@ void image_return_in(const image_return *w, image_view u1, float *du1) {
         back_conv_dw(w, METER_EDGE_DW, &t->in, u1, dh, w->partial);
         back_conv_db(w, METER_EDGE_DW, dh, t->thin, w->partial + t->in_db);
     }
-    run_conv(w->k, w->s->m, METER_EDGE_DX, &t->in.backward, dh, compact(t, du1, net->in.shape.in),
+    run_conv(w->k, w->s, METER_EDGE_DX, &t->in.backward, dh, compact(t, du1, net->in.shape.in),
              t->packed + t->in.wt, NULL, 0);
 }

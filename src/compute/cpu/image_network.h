@@ -33,6 +33,7 @@ typedef struct image_network {
     conv_plan in, out, branch[IMAGE_MAX_BRANCHES];
     product_plan c0, c1;
     size_t packed_head, packed_block, packed_count;
+    size_t conv_scratch;
     /* partial gradients of the head: in.dw, in_db, last_dg ..; of a block: n0, c0, n1, branches, n2, c1 */
     size_t in_db, out_db, last_dg, n0_dg, n1_dg, n2_dg, branch_db;
     size_t partial_head, partial_block, partial_count;
@@ -47,7 +48,7 @@ typedef struct image_acts {
 /* What a worker needs besides, for any number of blocks; dh of each of a group of samples. */
 #define IMAGE_GROUP 4
 typedef struct image_spare {
-    float *y, *y_spaced, *g, *g_spaced, *t, *dh[IMAGE_GROUP];
+    float *y, *y_spaced, *g, *g_spaced, *t, *dh[IMAGE_GROUP], *conv;
     meter *m; /* of the worker, or NULL; set by the caller */
 } image_spare;
 

@@ -1,5 +1,6 @@
 /* Image networks: weights as the kernels want them, and gradients back from there. */
 #include "compute/cpu/image_network.h"
+#include "compute/cpu/winograd.h"
 #include <string.h>
 
 /* ---- packed weights ---- */
@@ -38,10 +39,11 @@ static weight_lanes lanes_of(const weight_walk *k, int unit) {
     return lanes;
 }
 
-/* places[l]: where lane l of vector `index` of a unit is, or -1. */
-static void places_of(const weight_walk *k, const weight_lanes *lanes, int index, ptrdiff_t *places) {
+/* places[l]: where lane l of a tap and step of a unit is, or -1. */
+static void places_of(const weight_walk *k, const weight_lanes *lanes, int row, int column, int step,
+                      ptrdiff_t *places) {
     const conv_job *c = k->c;
-    int column = index % 3, step = index / 3 % c->steps, row = index / 3 / c->steps, tap = row * 3 + column;
+    int tap = row * 3 + column;
     size_t start = (size_t)(k->transposed ? 8 - tap : tap) * k->in * k->row +
                    (size_t)(step * c->q) * (k->transposed ? 1 : k->row);
     for (int l = 0; l < k->vector; l++)
@@ -49,17 +51,54 @@ static void places_of(const weight_walk *k, const weight_lanes *lanes, int index
             lanes->at[l] < 0 || step * c->q + lanes->in[l] >= c->in ? -1 : (ptrdiff_t)start + lanes->at[l];
 }
 
+/* Where three taps of a row are in packed weights: as they are, or the first of their points. */
+static size_t taps_at(const weight_walk *k, int row, int step) {
+    const conv_job *c = k->c;
+    return (size_t)(c->strip ? step * 3 + row : (row * c->steps + step) * 3) * (size_t)k->vector;
+}
+static size_t unit_count(const weight_walk *k) {
+    return (size_t)conv_unit_vectors(k->c) * (size_t)k->vector;
+}
+/* From one point to the next. */
+static size_t point_count(const weight_walk *k) {
+    return (size_t)(3 * k->c->steps) * (size_t)k->vector;
+}
+
+static void put_taps(const weight_walk *k, float taps[3][CPU_MAX_VECTOR], float *to) {
+    if (!k->c->strip) {
+        for (int i = 0; i < 3; i++) memcpy(to + i * k->vector, taps[i], sizeof(float) * (size_t)k->vector);
+        return;
+    }
+    for (int p = 0; p < WINOGRAD_POINTS; p++, to += point_count(k)) {
+        const float *g = winograd_weights[p];
+        for (int l = 0; l < k->vector; l++) to[l] = g[0] * taps[0][l] + g[1] * taps[1][l] + g[2] * taps[2][l];
+    }
+}
+static void get_taps(const weight_walk *k, const float *from, float taps[3][CPU_MAX_VECTOR]) {
+    for (int i = 0; i < 3; i++)
+        for (int l = 0; l < k->vector; l++) {
+            taps[i][l] = k->c->strip ? 0 : from[i * k->vector + l];
+            for (int p = 0; k->c->strip && p < WINOGRAD_POINTS; p++)
+                taps[i][l] += winograd_weights[p][i] * from[(size_t)p * point_count(k) + (size_t)l];
+        }
+}
+
 static void pack_conv(const image_network *t, const conv_plan *p, const image_conv *c, float *packed,
                       int transposed) {
     weight_walk walk = walk_of(p, t->vector, transposed);
     const float *w = t->params + c->w;
     float *to = packed + (transposed ? p->wt : p->w);
-    for (int unit = 0; unit < walk.c->units; unit++) {
+    for (int unit = 0; unit < walk.c->units; unit++, to += unit_count(&walk)) {
         weight_lanes lanes = lanes_of(&walk, unit);
-        for (int i = 0; i < 9 * walk.c->steps; i++, to += t->vector) {
-            ptrdiff_t places[CPU_MAX_VECTOR];
-            places_of(&walk, &lanes, i, places);
-            for (int l = 0; l < t->vector; l++) to[l] = places[l] < 0 ? 0 : w[places[l]];
+        for (int i = 0; i < 3 * walk.c->steps; i++) {
+            int row = i / walk.c->steps, step = i % walk.c->steps;
+            float taps[3][CPU_MAX_VECTOR];
+            for (int column = 0; column < 3; column++) {
+                ptrdiff_t places[CPU_MAX_VECTOR];
+                places_of(&walk, &lanes, row, column, step, places);
+                for (int l = 0; l < t->vector; l++) taps[column][l] = places[l] < 0 ? 0 : w[places[l]];
+            }
+            put_taps(&walk, taps, to + taps_at(&walk, row, step));
         }
     }
 }
@@ -67,13 +106,18 @@ static void pack_conv(const image_network *t, const conv_plan *p, const image_co
 /* grad += packed gradients of weights. */
 static void unpack_conv(const image_network *t, const conv_plan *p, const float *packed, float *grad) {
     weight_walk walk = walk_of(p, t->vector, 0);
-    for (int unit = 0; unit < walk.c->units; unit++) {
+    for (int unit = 0; unit < walk.c->units; unit++, packed += unit_count(&walk)) {
         weight_lanes lanes = lanes_of(&walk, unit);
-        for (int i = 0; i < 9 * walk.c->steps; i++, packed += t->vector) {
-            ptrdiff_t places[CPU_MAX_VECTOR];
-            places_of(&walk, &lanes, i, places);
-            for (int l = 0; l < t->vector; l++)
-                if (places[l] >= 0) grad[places[l]] += packed[l];
+        for (int i = 0; i < 3 * walk.c->steps; i++) {
+            int row = i / walk.c->steps, step = i % walk.c->steps;
+            float taps[3][CPU_MAX_VECTOR];
+            get_taps(&walk, packed + taps_at(&walk, row, step), taps);
+            for (int column = 0; column < 3; column++) {
+                ptrdiff_t places[CPU_MAX_VECTOR];
+                places_of(&walk, &lanes, row, column, step, places);
+                for (int l = 0; l < t->vector; l++)
+                    if (places[l] >= 0) grad[places[l]] += taps[column][l];
+            }
         }
     }
 }
