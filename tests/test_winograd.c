@@ -38,14 +38,12 @@ static float *spaced_image(trial *t, int slot, int channels, const double *pixel
     return at;
 }
 
-/* One number of packed weights: where its three taps are, or none where it is padding. */
-static int lane_of(const trial *t, int unit, int step, int lane, int *group, int *in, int *out) {
+/* Group and output of a lane of packed weights. */
+static void lane_of(const trial *t, int unit, int lane, int *group, int *out) {
     const conv_job *c = &t->c;
-    int width = t->k->vector / c->q, blocks = c->out / width;
-    *group = unit / blocks;
-    *out = unit % blocks * width + lane / c->q;
-    *in = step * c->q + lane % c->q;
-    return *in < c->in;
+    int first = unit * t->k->vector;
+    *group = first / c->out + lane % c->gang;
+    *out = first % c->out + lane / c->gang;
 }
 static float *packed_at(const trial *t, float *packed, int unit, int point, int step, int row) {
     return packed +
@@ -60,13 +58,13 @@ static float *packed_at(const trial *t, float *packed, int unit, int point, int 
 static void pack(trial *t, int slot) {
     t->packed = poisoned(t, slot, (size_t)(t->c.units * t->c.steps * 3 * WINOGRAD_POINTS * t->k->vector));
     EACH_WEIGHT(t, unit, step, row, lane) {
-        int group, in, out;
-        CHECK(lane_of(t, unit, step, lane, &group, &in, &out));
+        int group, out;
+        lane_of(t, unit, lane, &group, &out);
         for (int p = 0; p < WINOGRAD_POINTS; p++) {
             double sum = 0;
             for (int tap = 0; tap < 3; tap++)
-                sum +=
-                    (double)winograd_weights[p][tap] * *weight_of(t->w, &t->c, row * 3 + tap, group, in, out);
+                sum += (double)winograd_weights[p][tap] *
+                       *weight_of(t->w, &t->c, row * 3 + tap, group, step, out);
             packed_at(t, t->packed, unit, p, step, row)[lane] = (float)sum;
         }
     }
@@ -147,11 +145,11 @@ static void check_dw(trial *t) {
         t->k->image->winograd_dw(c);
     }
     EACH_WEIGHT(t, unit, step, row, lane) {
-        int group, in, out;
-        lane_of(t, unit, step, lane, &group, &in, &out);
+        int group, out;
+        lane_of(t, unit, lane, &group, &out);
         for (int tap = 0; tap < 3; tap++)
             for (int p = 0; p < WINOGRAD_POINTS; p++)
-                *weight_of(found, c, row * 3 + tap, group, in, out) +=
+                *weight_of(found, c, row * 3 + tap, group, step, out) +=
                     (double)winograd_weights[p][tap] *
                     (double)packed_at(t, c->packed, unit, p, step, row)[lane];
     }
@@ -160,8 +158,8 @@ static void check_dw(trial *t) {
 }
 
 static void check_shapes(const char *isa) {
-    /* strips of 7 and of 8 rows, and more than fill the image; tiles of 4, of 3 and both; remainders with unequal shares; one
-     * and two inputs a vector, one and several units a group */
+    /* strips of 7 and of 8 rows, and more than fill the image; tiles of 4, of 3 and both; remainders with unequal shares; groups
+     * in gangs and such that fill vectors */
     static const conv_job shapes[] = {
         {.h = 28, .w = 28, .dilation = 1, .groups = 4, .in = 8, .out = 8},
         {.h = 28, .w = 28, .dilation = 2, .groups = 2, .in = 16, .out = 8},
@@ -171,6 +169,9 @@ static void check_shapes(const char *isa) {
         {.h = 16, .w = 9, .dilation = 1, .groups = 1, .in = 16, .out = 16},
         {.h = 13, .w = 15, .dilation = 1, .groups = 2, .in = 8, .out = 8},
         {.h = 27, .w = 22, .dilation = 2, .groups = 1, .in = 48, .out = 16},
+        {.h = 14, .w = 14, .dilation = 1, .groups = 8, .in = 4, .out = 4},
+        {.h = 14, .w = 14, .dilation = 2, .groups = 4, .in = 8, .out = 4},
+        {.h = 14, .w = 14, .dilation = 2, .groups = 4, .in = 4, .out = 8},
         {.h = 31, .w = 35, .dilation = 4, .groups = 2, .in = 24, .out = 8},
     };
     jf_context *ctx = NULL;
@@ -206,14 +207,9 @@ TEST(winograd__is_the_sum_over_taps_with_avx512) {
 
 TEST(winograd__is_left_alone_where_it_does_not_fit_or_pay) {
     static const conv_job shapes[] = {
-        {.h = 28, .w = 28, .dilation = 1, .groups = 8, .in = 3, .out = 3}, /* no whole vectors */
-        {.h = 28, .w = 28, .dilation = 1, .groups = 3, .in = 8, .out = 8}, /* nor of whole chunks */
-        {.h = 28,
-         .w = 28,
-         .dilation = 1,
-         .groups = 8,
-         .in = 4,
-         .out = 4}, /* too narrow for two inputs a vector */
+        {.h = 28, .w = 28, .dilation = 1, .groups = 8, .in = 3, .out = 3},  /* no whole vectors */
+        {.h = 28, .w = 28, .dilation = 1, .groups = 3, .in = 8, .out = 8},  /* nor of whole chunks */
+        {.h = 28, .w = 28, .dilation = 1, .groups = 8, .in = 8, .out = 2},  /* gangs of 8 are too many */
         {.h = 4, .w = 4, .dilation = 1, .groups = 2, .in = 16, .out = 16},  /* strips mostly empty */
         {.h = 28, .w = 2, .dilation = 1, .groups = 2, .in = 16, .out = 16}, /* tiles, too */
         {.h = 1, .w = 1, .dilation = 4, .groups = 2, .in = 16, .out = 16},

@@ -154,6 +154,19 @@ INLINE void store_first(float *p, vec v, const int whole, int count) {
 #endif
 }
 
+/* Lane i of the result is lane at[i] of v. */
+INLINE vec reorder(vec v, veci at) {
+#if LANES == 16
+    return (vec)_mm512_permutexvar_ps((__m512i)at, (__m512)v);
+#elif LANES == 8
+    return (vec)_mm256_permutevar8x32_ps((__m256)v, (__m256i)at);
+#else
+    vec w;
+    for (int l = 0; l < LANES; l++) w[l] = v[at[l]];
+    return w;
+#endif
+}
+
 /* pick(p, at): lane i is p[at[i]] of the JOIN_VECTORS * LANES numbers at p; 0 where there is no instruction for it. */
 #if LANES == 16
 #define JOIN_VECTORS 2

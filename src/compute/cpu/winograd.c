@@ -62,43 +62,67 @@ INLINE void gradient_to_points(const vec y[4], vec v[WINOGRAD_POINTS], const int
     }
 }
 
-/* Vectors of two groups with each output for two inputs: sums as one vector of outputs; and the outputs of one of the groups,
- * each twice. */
-#if LANES == 16
-#define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30
-#define ODD_LANES  1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31
-#elif LANES == 8
-#define EVEN_LANES 0, 2, 4, 6, 8, 10, 12, 14
-#define ODD_LANES  1, 3, 5, 7, 9, 11, 13, 15
-#else
-#define EVEN_LANES 0, 2, 4, 6
-#define ODD_LANES  1, 3, 5, 7
-#endif
-#define LOWER(i) ((i) / 2)
-#define UPPER(i) (LANES / 2 + (i) / 2)
+/* ---- gangs ---- */
 
-INLINE vec sum_pairs(vec a, vec b) {
-    return __builtin_shufflevector(a, b, EVEN_LANES) + __builtin_shufflevector(a, b, ODD_LANES);
+/* Groups with fewer outputs than a vector holds work in gangs: at the points their inputs lie side by side, (input, group), so
+ * that one of each is loaded at once, again and again, and so do their outputs, (output, group). In images they lie one group
+ * after the other. A vector holds `size` numbers of each group, and may hold several gangs. */
+
+INLINE veci interleaved(int gang, int size) {
+    veci at;
+    for (int l = 0; l < LANES; l++)
+        at[l] = l / (gang * size) * gang * size + l % gang * size + l % (gang * size) / gang;
+    return at;
 }
-INLINE vec load_twice(const float *p, const int q, const int group) {
-    vec v = load(p);
-    return q == 1 ? v : group ? SHUFFLE(v, UPPER) : SHUFFLE(v, LOWER);
+INLINE veci one_after_the_other(int gang, int size) {
+    veci at, back = interleaved(gang, size);
+    for (int l = 0; l < LANES; l++) at[back[l]] = l;
+    return at;
 }
+/* LANES / gang numbers of each group, which are `distance` apart, one after the other. */
+INLINE vec load_groups(const float *p, size_t distance, const int gang) {
+    if (gang == 1) return load(p);
+#if LANES == 16
+    __m256 first = _mm256_loadu_ps(p), last = _mm256_loadu_ps(p + distance);
+    if (gang == 4) {
+        first = _mm256_insertf128_ps(first, _mm_loadu_ps(p + distance), 1);
+        last = _mm256_castps128_ps256(_mm_loadu_ps(p + 2 * distance));
+        last = _mm256_insertf128_ps(last, _mm_loadu_ps(p + 3 * distance), 1);
+    }
+    return (vec)_mm512_insertf32x8(_mm512_castps256_ps512(first), last, 1);
+#else
+    vec v;
+    for (int l = 0; l < LANES; l++)
+        v[l] = p[(size_t)(l / (LANES / gang)) * distance + (size_t)(l % (LANES / gang))];
+    return v;
+#endif
+}
+
+/* Two vectors, one lane of each after the other. */
+#if LANES == 16
+#define FIRST_PAIRS 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define LAST_PAIRS  8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif LANES == 8
+#define FIRST_PAIRS 0, 8, 1, 9, 2, 10, 3, 11
+#define LAST_PAIRS  4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define FIRST_PAIRS 0, 4, 1, 5
+#define LAST_PAIRS  2, 6, 3, 7
+#endif
 
 /* ---- columns ---- */
 
 /* A job on one chunk of groups. */
 typedef struct work {
     const conv_job *c;
-    int classes, lines;       /* remainders of rows; lines of all of them */
-    int span, units, vectors; /* of a chunk: inputs, units, vectors of outputs */
+    int classes, lines; /* remainders of rows; lines of all of them */
+    int span, units;    /* inputs of a chunk, and vectors of outputs */
     const float *x;
     float *y;
     const float *b;
     float *packed;
     float *v; /* inputs at the points (points, lines, span) */
-    float *
-        m; /* sums (vectors, points, lines without zeros, LANES), or gradients (vectors, points, lines, LANES) */
+    float *m; /* (units, points, lines, LANES): sums, without lines of zeros, or gradients */
 } work;
 
 typedef struct column {
@@ -106,11 +130,9 @@ typedef struct column {
     int inside;         /* of which so many are in the image */
 } column;
 
-INLINE int blocks_of(const conv_job *c) { /* units of a group */
-    return c->out * c->q / LANES;
-}
+/* First input of a unit in its chunk. */
 INLINE int inputs_of(const conv_job *c, int unit) {
-    return unit / blocks_of(c) * c->in;
+    return unit * LANES / c->out * c->in;
 }
 INLINE size_t point_weights(const conv_job *c) {
     return (size_t)(c->steps * 3) * LANES;
@@ -126,8 +148,7 @@ INLINE int uses(int outputs, int p) {
 static work work_of(const conv_job *c) {
     work w = {.c = c, .classes = winograd_classes(c), .span = c->chunk * c->in};
     w.lines = w.classes * winograd_class_lines(c);
-    w.units = c->chunk * blocks_of(c);
-    w.vectors = w.units / c->q;
+    w.units = c->chunk * c->out / LANES;
     w.v = c->scratch;
     w.m = w.v + (size_t)(WINOGRAD_POINTS * w.lines * w.span);
     memset(c->scratch, 0, sizeof(float) * winograd_scratch(c)); /* lines of zeros stay so */
@@ -143,7 +164,7 @@ INLINE void each_column(const conv_job *c, column_pass *pass) {
         w.x = c->x.at + group * c->in;
         w.y = c->y.at + group * c->out;
         w.b = c->b ? c->b + group * c->out : NULL;
-        w.packed = c->packed + (size_t)(group * blocks_of(c)) * unit_weights(c);
+        w.packed = c->packed + (size_t)(group * c->out / LANES) * unit_weights(c);
         for (int remainder = 0; remainder < c->dilation && remainder < c->w; remainder++) {
             int left = winograd_share(c->w, remainder, c->dilation), tiles = winograd_tiles(left),
                 full = tiles - winograd_short(left);
@@ -174,99 +195,129 @@ INLINE rows rows_of(const conv_job *c, const image_view *image, column at, int c
                   .down = (size_t)c->dilation * image->row};
 }
 
-/* Inputs of a column at the points. */
-INLINE void transform_inputs(const work *w, column at, const int outputs) {
-    const size_t span = (size_t)w->span, point = (size_t)w->lines * span;
-    for (int class = 0; class < w->classes; class ++) {
-        const rows r = rows_of(w->c, &w->c->x, at, class);
-        const float *from = w->x + r.start - r.across;
-        float *to = w->v + r.line * span;
-        for (int row = 0; row < r.count; row++, to += span, from += r.down)
-            for (size_t i = 0; i < span; i += LANES) {
-                vec d[WINOGRAD_POINTS], v[WINOGRAD_POINTS];
-                UNROLL
-                for (int p = 0; p < outputs + 2; p++) d[p] = load(from + (size_t)p * r.across + i);
-                to_points(d, v, outputs);
-                UNROLL
-                for (int p = 0; p < WINOGRAD_POINTS; p++)
-                    if (uses(outputs, p)) store(to + (size_t)p * point + i, v[p]);
+/* One vector of inputs of a column at the points; the groups of its gang are `distance` apart. */
+INLINE void transform_vector(const work *w, const rows *r, const float *from, size_t distance, veci order,
+                             float *to, const int outputs, const int gang) {
+    const size_t span = (size_t)w->span, point = (size_t)w->lines * span, across = r->across, down = r->down;
+    const int count = r->count;
+    from -= across;
+    for (int row = 0; row < count; row++, to += span, from += down) {
+        vec d[WINOGRAD_POINTS], v[WINOGRAD_POINTS];
+        UNROLL
+        for (int p = 0; p < outputs + 2; p++) d[p] = load_groups(from + (size_t)p * across, distance, gang);
+        to_points(d, v, outputs);
+        UNROLL
+        for (int p = 0; p < WINOGRAD_POINTS; p++)
+            if (uses(outputs, p)) store(to + (size_t)p * point, gang == 1 ? v[p] : reorder(v[p], order));
+    }
+}
+/* The same of a whole vector of each of two groups. */
+INLINE void transform_pair(const work *w, const rows *r, const float *from, size_t distance, float *to,
+                           const int outputs) {
+    const size_t span = (size_t)w->span, point = (size_t)w->lines * span, across = r->across, down = r->down;
+    const int count = r->count;
+    from -= across;
+    for (int row = 0; row < count; row++, to += span, from += down) {
+        vec d[2][WINOGRAD_POINTS], v[2][WINOGRAD_POINTS];
+        UNROLL
+        for (int p = 0; p < outputs + 2; p++) {
+            d[0][p] = load(from + (size_t)p * across);
+            d[1][p] = load(from + (size_t)p * across + distance);
+        }
+        to_points(d[0], v[0], outputs);
+        to_points(d[1], v[1], outputs);
+        UNROLL
+        for (int p = 0; p < WINOGRAD_POINTS; p++)
+            if (uses(outputs, p)) {
+                store(to + (size_t)p * point, __builtin_shufflevector(v[0][p], v[1][p], FIRST_PAIRS));
+                store(to + (size_t)p * point + LANES, __builtin_shufflevector(v[0][p], v[1][p], LAST_PAIRS));
             }
+    }
+}
+
+/* Inputs of a column at the points. */
+INLINE void transform_inputs(const work *w, column at, const int outputs, const int gang) {
+    const conv_job *c = w->c;
+    const int size = c->in < LANES / gang ? c->in : LANES / gang; /* numbers of a group in a vector */
+    const int narrow = gang * c->in <= LANES;                     /* vectors of whole gangs */
+    const int wide = narrow ? LANES : gang * c->in, distance = narrow ? LANES / gang : c->in;
+    const int pairs = gang == 2 && c->in % LANES == 0;
+    const veci order = interleaved(gang, size);
+    for (int class = 0; class < w->classes; class ++) {
+        const rows r = rows_of(c, &c->x, at, class);
+        const float *x = w->x + r.start;
+        float *v = w->v + r.line * (size_t)w->span;
+        for (int first = 0; first < w->span; first += wide)
+            for (int i = 0; i < wide; i += pairs ? 2 * LANES : LANES)
+                if (pairs)
+                    transform_pair(w, &r, x + first + i / 2, (size_t)distance, v + first + i, outputs);
+                else
+                    transform_vector(w, &r, x + first + i / gang, (size_t)distance, order, v + first + i,
+                                     outputs, gang);
     }
 }
 
 /* ---- y = conv(x) ---- */
 
-/* A strip of the sums of `units` units at one point. v: their inputs in the line before; the first and the last line of a
- * remainder are zeros. */
-INLINE void sum_strip(const conv_job *c, const float *const v[2], size_t line, const float *const u[2],
-                      float *const m[2], const int units, const int strip, const int q, const int first,
-                      const int last) {
-    vec sum[2][8];
-    for (int k = 0; k < units; k++)
-        for (int i = 0; i < strip; i++) sum[k][i] = (vec){0};
-    for (int s = 0; s < c->steps; s++)
-        for (int k = 0; k < units; k++) {
-            const float *w = u[k] + (size_t)s * 3 * LANES, *at = v[k] + s * q;
-            vec above = load(w), same = load(w + LANES), below = load(w + 2 * LANES);
-            UNROLL
-            for (int i = 0; i < strip + 2; i++, at += line) {
-                if ((first && i == 0) || (last && i == strip + 1)) continue;
-                vec x = repeat(at, q);
-                if (i < strip) sum[k][i] += x * above;
-                if (i >= 1 && i <= strip) sum[k][i - 1] += x * same;
-                if (i >= 2) sum[k][i - 2] += x * below;
-            }
+/* A strip of the sums of a unit at one point. v: its inputs in the line before; the first and the last line of a remainder are
+ * zeros. */
+INLINE void sum_strip(int steps, const float *v, size_t line, const float *u, float *m, const int strip,
+                      const int gang, const int first, const int last) {
+    vec sum[8];
+    for (int i = 0; i < strip; i++) sum[i] = (vec){0};
+    for (int s = 0; s < steps; s++, v += gang, u += 3 * LANES) {
+        vec above = load(u), same = load(u + LANES), below = load(u + 2 * LANES);
+        const float *at = v;
+        UNROLL
+        for (int i = 0; i < strip + 2; i++, at += line) {
+            if ((first && i == 0) || (last && i == strip + 1)) continue;
+            vec x = repeat(at, gang);
+            if (i < strip) sum[i] += x * above;
+            if (i >= 1 && i <= strip) sum[i - 1] += x * same;
+            if (i >= 2) sum[i - 2] += x * below;
         }
-    for (int i = 0; i < strip; i++)
-        if (q == 2)
-            store(m[0] + i * LANES, sum_pairs(sum[0][i], sum[1][i]));
-        else
-            for (int k = 0; k < units; k++) store(m[k] + i * LANES, sum[k][i]);
+    }
+    for (int i = 0; i < strip; i++) store(m + i * LANES, sum[i]);
 }
 
 INLINE size_t sum_lines(const work *w) {
     return (size_t)(w->classes * w->c->strips * w->c->strip) * LANES;
 }
 
-/* Sums of `units` units from `unit` on, at one point. */
-INLINE void sum_point(const work *w, int unit, int point, const int units, const int strip, const int q) {
+/* Sums of a unit at one point. */
+INLINE void sum_point(const work *w, int unit, int point, const int strip, const int gang) {
     const conv_job *c = w->c;
-    size_t span = (size_t)w->span;
-    const float *v[2], *u[2];
-    float *m[2];
-    for (int k = 0; k < units; k++) {
-        v[k] = w->v + (size_t)(point * w->lines) * span + inputs_of(c, unit + k);
-        u[k] = w->packed + (size_t)(unit + k) * unit_weights(c) + (size_t)point * point_weights(c);
-        m[k] = w->m + (size_t)((unit + k) / q * WINOGRAD_POINTS + point) * sum_lines(w);
-    }
-    for (int class = 0; class < w->classes; class ++) {
-        for (int s = 0; s < c->strips; s++) {
-            int first = s == 0, last = s == c->strips - 1;
+    const size_t span = (size_t)w->span;
+    const int steps = c->steps, strips = c->strips;
+    const float *v = w->v + (size_t)(point * w->lines) * span + inputs_of(c, unit);
+    const float *u = w->packed + (size_t)unit * unit_weights(c) + (size_t)point * point_weights(c);
+    float *m = w->m + (size_t)(unit * WINOGRAD_POINTS + point) * sum_lines(w);
+    for (int class = 0; class < w->classes; class ++, v += 2 * span) /* lines of zeros between remainders */
+        for (int s = 0; s < strips; s++, v += (size_t)strip * span, m += strip * LANES) {
+            int first = s == 0, last = s == strips - 1;
             if (first && last)
-                sum_strip(c, v, span, u, m, units, strip, q, 1, 1);
+                sum_strip(steps, v, span, u, m, strip, gang, 1, 1);
             else if (first)
-                sum_strip(c, v, span, u, m, units, strip, q, 1, 0);
+                sum_strip(steps, v, span, u, m, strip, gang, 1, 0);
             else if (last)
-                sum_strip(c, v, span, u, m, units, strip, q, 0, 1);
+                sum_strip(steps, v, span, u, m, strip, gang, 0, 1);
             else
-                sum_strip(c, v, span, u, m, units, strip, q, 0, 0);
-            for (int k = 0; k < units; k++) v[k] += (size_t)strip * span, m[k] += strip * LANES;
+                sum_strip(steps, v, span, u, m, strip, gang, 0, 0);
         }
-        for (int k = 0; k < units; k++) v[k] += 2 * span; /* lines of zeros between remainders */
-    }
 }
 
-/* From the sums at the points to a vector of outputs. */
-INLINE void put_outputs(const work *w, column at, int vector, const int outputs, const int inside,
-                        const int add) {
+/* From the sums of a unit at the points to its outputs. */
+INLINE void put_outputs(const work *w, column at, int unit, const int outputs, const int inside,
+                        const int add, const int gang) {
     const conv_job *c = w->c;
     const size_t point = sum_lines(w);
-    const vec b = w->b ? load(w->b + vector * LANES) : (vec){0};
-    const float *m = w->m + (size_t)(vector * WINOGRAD_POINTS) * point;
+    const vec b = w->b ? load(w->b + unit * LANES) : (vec){0};
+    const veci order = one_after_the_other(gang, LANES / gang);
+    const float *m = w->m + (size_t)(unit * WINOGRAD_POINTS) * point;
     for (int class = 0; class < w->classes; class ++, m += c->strips * c->strip * LANES) {
         const rows r = rows_of(c, &c->y, at, class);
         const float *from = m;
-        float *y = w->y + r.start + vector * LANES;
+        float *y = w->y + r.start + unit * LANES;
         for (int row = 0; row < r.count; row++, from += LANES, y += r.down) {
             vec sums[WINOGRAD_POINTS], out[4];
             UNROLL
@@ -277,66 +328,56 @@ INLINE void put_outputs(const work *w, column at, int vector, const int outputs,
             for (int i = 0; i < outputs; i++)
                 if (i < inside) {
                     float *to = y + (size_t)i * r.across;
-                    store(to, add ? load(to) + out[i] : out[i] + b);
+                    vec v = gang == 1 ? out[i] : reorder(out[i], order);
+                    store(to, add ? load(to) + v : v + b);
                 }
         }
     }
 }
-INLINE void put_column(const work *w, column at, int vector, const int outputs, const int add) {
+INLINE void put_column(const work *w, column at, int unit, const int outputs, const int add, const int gang) {
     if (at.inside == outputs)
-        put_outputs(w, at, vector, outputs, outputs, add);
+        put_outputs(w, at, unit, outputs, outputs, add, gang);
     else
-        put_outputs(w, at, vector, outputs, at.inside, add);
+        put_outputs(w, at, unit, outputs, at.inside, add, gang);
 }
 
-INLINE void conv_tile(const work *w, column at, const int outputs, const int strip, const int q) {
-    transform_inputs(w, at, outputs);
-    for (int p = 0; p < WINOGRAD_POINTS; p++) {
-        int unit = 0;
-        if (!uses(outputs, p)) continue;
-#if LANES == 16
-        for (; unit + 2 <= w->units; unit += 2) sum_point(w, unit, p, 2, strip, q);
-#endif
-        for (; q == 1 && unit < w->units; unit++) sum_point(w, unit, p, 1, strip, 1);
-    }
-    for (int vector = 0; vector < w->vectors; vector++)
+INLINE void conv_tile(const work *w, column at, const int outputs, const int strip, const int gang) {
+    transform_inputs(w, at, outputs, gang);
+    for (int unit = 0; unit < w->units; unit++) {
+        for (int p = 0; p < WINOGRAD_POINTS; p++)
+            if (uses(outputs, p)) sum_point(w, unit, p, strip, gang);
         if (w->c->add)
-            put_column(w, at, vector, outputs, 1);
+            put_column(w, at, unit, outputs, 1, gang);
         else
-            put_column(w, at, vector, outputs, 0);
+            put_column(w, at, unit, outputs, 0, gang);
+    }
 }
 
-#define CONV_COLUMN(strip, q)                                                                                \
-    static void conv_column_##strip##_##q(const work *w, column at) {                                        \
-        if (at.outputs == 4)                                                                                 \
-            conv_tile(w, at, 4, strip, q);                                                                   \
-        else                                                                                                 \
-            conv_tile(w, at, 3, strip, q);                                                                   \
-    }
-CONV_COLUMN(7, 1)
-CONV_COLUMN(8, 1)
-CONV_COLUMN(7, 2)
-CONV_COLUMN(8, 2)
-
-void JOIN(winograd_conv_, CPU_ISA)(const conv_job *c) {
-    each_column(c, c->q == 1 ? (c->strip == 7 ? conv_column_7_1 : conv_column_8_1)
-                             : (c->strip == 7 ? conv_column_7_2 : conv_column_8_2));
+INLINE void conv_column(const work *w, column at, const int strip, const int gang) {
+    if (at.outputs == 4)
+        conv_tile(w, at, 4, strip, gang);
+    else
+        conv_tile(w, at, 3, strip, gang);
 }
 
 /* ---- dw ---- */
 
 /* Gradients of the outputs of a column at the points. */
-INLINE void transform_gradients(const work *w, column at, const int outputs) {
+INLINE void transform_gradients(const work *w, column at, const int outputs, const int gang) {
     const size_t point = (size_t)w->lines * LANES;
+    const veci order = interleaved(gang, LANES / gang);
     for (int class = 0; class < w->classes; class ++) {
         const rows r = rows_of(w->c, &w->c->y, at, class);
-        for (int o = 0; o < w->vectors; o++) {
-            const float *from = w->y + r.start + o * LANES;
-            float *to = w->m + r.line * LANES + (size_t)(o * WINOGRAD_POINTS) * point;
+        for (int unit = 0; unit < w->units; unit++) {
+            const float *from = w->y + r.start + unit * LANES;
+            float *to = w->m + r.line * LANES + (size_t)(unit * WINOGRAD_POINTS) * point;
             for (int row = 0; row < r.count; row++, to += LANES, from += r.down) {
                 vec y[4], v[WINOGRAD_POINTS];
                 UNROLL
-                for (int i = 0; i < outputs; i++) y[i] = load(from + (size_t)i * r.across);
+                for (int i = 0; i < outputs; i++) {
+                    y[i] = load(from + (size_t)i * r.across);
+                    if (gang > 1) y[i] = reorder(y[i], order);
+                }
                 gradient_to_points(y, v, outputs);
                 UNROLL
                 for (int p = 0; p < WINOGRAD_POINTS; p++)
@@ -348,8 +389,8 @@ INLINE void transform_gradients(const work *w, column at, const int outputs) {
 
 /* `steps` vectors of weights for each of the three rows of taps: inputs of a line with the gradients of the line after it, the
  * same and the line before. */
-INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, const int steps, const int q,
-                    const int group) {
+INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, const int steps,
+                    const int gang) {
     const size_t span = (size_t)w->span;
     vec sum[8][3];
     for (int s = 0; s < steps; s++)
@@ -357,11 +398,11 @@ INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, co
     for (int class = 0; class < w->classes; class ++) {
         const rows r = rows_of(w->c, &w->c->x, (column){0}, class);
         const float *at = v + r.line * span, *gl = g + r.line * LANES;
-        vec same = load_twice(gl, q, group), before = {0};
+        vec same = load(gl), before = {0};
         for (int row = 0; row < r.count; row++, at += span) {
-            vec after = load_twice(gl += LANES, q, group);
+            vec after = load(gl += LANES);
             for (int s = 0; s < steps; s++) {
-                vec x = repeat(at + s * q, q);
+                vec x = repeat(at + s * gang, gang);
                 sum[s][0] += x * after;
                 sum[s][1] += x * same;
                 sum[s][2] += x * before;
@@ -374,43 +415,70 @@ INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, co
         for (int t = 0; t < 3; t++) store(dw + (s * 3 + t) * LANES, sum[s][t]);
 }
 
-INLINE void dw_unit(const work *w, int unit, int p, const int q, const int group) {
+INLINE void dw_unit(const work *w, int unit, int p, const int gang) {
     const conv_job *c = w->c;
     const float *v = w->v + (size_t)(p * w->lines * w->span) + inputs_of(c, unit);
-    const float *g = w->m + (size_t)(unit / q * WINOGRAD_POINTS + p) * (size_t)w->lines * LANES;
+    const float *g = w->m + (size_t)(unit * WINOGRAD_POINTS + p) * (size_t)w->lines * LANES;
     float *dw = w->packed + (size_t)unit * unit_weights(c) + (size_t)p * point_weights(c);
     int s = 0;
 #if LANES == 16
-    for (; s + 8 <= c->steps; s += 8, v += 8 * q, dw += 24 * LANES) dw_tile(w, v, g, dw, 8, q, group);
+    for (; s + 8 <= c->steps; s += 8, v += 8 * gang, dw += 24 * LANES) dw_tile(w, v, g, dw, 8, gang);
 #endif
-    for (; s + 4 <= c->steps; s += 4, v += 4 * q, dw += 12 * LANES) dw_tile(w, v, g, dw, 4, q, group);
-    for (; s < c->steps; s++, v += q, dw += 3 * LANES) dw_tile(w, v, g, dw, 1, q, group);
+    for (; s + 4 <= c->steps; s += 4, v += 4 * gang, dw += 12 * LANES) dw_tile(w, v, g, dw, 4, gang);
+    for (; s < c->steps; s++, v += gang, dw += 3 * LANES) dw_tile(w, v, g, dw, 1, gang);
 }
 
-INLINE void dw_column(const work *w, column at, const int q) {
+INLINE void dw_column(const work *w, column at, const int gang) {
     if (at.outputs == 4) {
-        transform_inputs(w, at, 4);
-        transform_gradients(w, at, 4);
+        transform_inputs(w, at, 4, gang);
+        transform_gradients(w, at, 4, gang);
     } else {
-        transform_inputs(w, at, 3);
-        transform_gradients(w, at, 3);
+        transform_inputs(w, at, 3, gang);
+        transform_gradients(w, at, 3, gang);
     }
-    for (int p = 0; p < WINOGRAD_POINTS; p++) {
-        if (!uses(at.outputs, p)) continue;
-        for (int unit = 0; unit < w->units; unit += q) {
-            dw_unit(w, unit, p, q, 0);
-            if (q == 2) dw_unit(w, unit + 1, p, q, 1);
-        }
-    }
-}
-static void dw_column_1(const work *w, column at) {
-    dw_column(w, at, 1);
-}
-static void dw_column_2(const work *w, column at) {
-    dw_column(w, at, 2);
+    for (int unit = 0; unit < w->units; unit++)
+        for (int p = 0; p < WINOGRAD_POINTS; p++)
+            if (uses(at.outputs, p)) dw_unit(w, unit, p, gang);
 }
 
+/* ---- one function for each size of gangs and strips ---- */
+
+#define GANG(gang)                                                                                           \
+    static void conv_column_7_##gang(const work *w, column at) {                                             \
+        conv_column(w, at, 7, gang);                                                                         \
+    }                                                                                                        \
+    static void conv_column_8_##gang(const work *w, column at) {                                             \
+        conv_column(w, at, 8, gang);                                                                         \
+    }                                                                                                        \
+    static void dw_column_##gang(const work *w, column at) {                                                 \
+        dw_column(w, at, gang);                                                                              \
+    }
+#define PASSES(gang) {gang, {conv_column_7_##gang, conv_column_8_##gang}, dw_column_##gang},
+
+#if LANES == 16
+#define EACH_GANG(f) f(1) f(2) f(4)
+#elif LANES == 8
+#define EACH_GANG(f) f(1) f(2)
+#else
+#define EACH_GANG(f) f(1)
+#endif
+EACH_GANG(GANG)
+
+static const struct passes {
+    int gang;
+    column_pass *conv[2], *dw; /* conv: of strips of 7 and of 8 lines */
+} each_gang[] = {EACH_GANG(PASSES)};
+
+static const struct passes *passes_of(const conv_job *c) {
+    const struct passes *p = each_gang;
+    while (p->gang != c->gang) p++;
+    return p;
+}
+
+void JOIN(winograd_conv_, CPU_ISA)(const conv_job *c) {
+    each_column(c, passes_of(c)->conv[c->strip == 8]);
+}
 void JOIN(winograd_dw_, CPU_ISA)(const conv_job *c) {
     if (!c->add) memset(c->packed, 0, sizeof(float) * (size_t)c->units * unit_weights(c));
-    each_column(c, c->q == 1 ? dw_column_1 : dw_column_2);
+    each_column(c, passes_of(c)->dw);
 }

@@ -29,22 +29,23 @@ static int products_of(const conv_job *c, int strip) {
 
 int winograd_plan(conv_job *c, int vector) {
     static const int strips[] = WINOGRAD_STRIPS;
-    int q = c->out < vector ? 2 : 1, chunk = chunk_of(c, vector);
-    /* two inputs a vector: two units are added up in the registers, of which only the largest vectors have enough */
-    if (chunk == 0 || c->out * q % vector != 0 || c->in % q != 0 || (q == 2 && vector < CPU_MAX_VECTOR))
-        return 0;
+    int gang = c->out < vector ? vector / c->out : 1, chunk = chunk_of(c, vector);
+    if (chunk == 0 || c->out * gang % vector != 0 || gang > vector / 4 || chunk % gang != 0) return 0;
+    if (gang * c->in % vector != 0 && vector % (gang * c->in) != 0)
+        return 0; /* a gang would begin within a vector */
     int strip = strips[0];
     for (size_t i = 1; i < sizeof strips / sizeof *strips; i++)
         if (products_of(c, strips[i]) < products_of(c, strip)) strip = strips[i];
     int direct = 3 * winograd_share(c->h, 0, c->dilation) * winograd_share(c->w, 0, c->dilation);
     if (10 * products_of(c, strip) > 7 * direct) return 0; /* the transforms would take up what is left */
     c->joined = 0;
-    c->q = q;
-    c->units = c->groups * c->out * q / vector;
-    c->steps = c->in / q;
+    c->q = 1;
+    c->units = c->groups * c->out / vector;
+    c->steps = c->in;
     c->strip = strip;
     c->strips = strips_of(c, strip);
     c->chunk = chunk;
+    c->gang = gang;
     return 1;
 }
 
@@ -57,8 +58,8 @@ int winograd_reach(const conv_job *c) {
     int reach = 0;
     for (int remainder = 0; remainder < c->dilation && remainder < c->w; remainder++) {
         int outputs = winograd_share(c->w, remainder, c->dilation), tiles = winograd_tiles(outputs);
-        int last = remainder +
-                   (4 * tiles - winograd_short(outputs)) * c->dilation; /* the pixel after the last output */
+        int covered = 4 * tiles - winograd_short(outputs);
+        int last = remainder + covered * c->dilation; /* the pixel after the last output */
         if (last - (c->w - 1) > reach) reach = last - (c->w - 1);
     }
     return reach;
