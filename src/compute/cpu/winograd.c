@@ -81,21 +81,19 @@ INLINE veci one_after_the_other(int gang, int size) {
 }
 /* LANES / gang numbers of each group, which are `distance` apart, one after the other. */
 INLINE vec load_groups(const float *p, size_t distance, const int gang) {
-    if (gang == 1) return load(p);
+    vec v = load(p);
 #if LANES == 16
-    __m256 first = _mm256_loadu_ps(p), last = _mm256_loadu_ps(p + distance);
-    if (gang == 4) {
-        first = _mm256_insertf128_ps(first, _mm_loadu_ps(p + distance), 1);
-        last = _mm256_castps128_ps256(_mm_loadu_ps(p + 2 * distance));
-        last = _mm256_insertf128_ps(last, _mm_loadu_ps(p + 3 * distance), 1);
-    }
-    return (vec)_mm512_insertf32x8(_mm512_castps256_ps512(first), last, 1);
+    if (gang == 2) return (vec)_mm512_insertf32x8((__m512)v, _mm256_loadu_ps(p + distance), 1);
+    if (gang == 4)
+        for (int g = 1; g < 4; g++) /* lanes from 4 g on */
+            v = (vec)_mm512_mask_broadcast_f32x4((__m512)v, (__mmask16)(0xf << 4 * g),
+                                                 _mm_loadu_ps(p + (size_t)g * distance));
+#elif LANES == 8
+    if (gang == 2) return (vec)_mm256_insertf128_ps((__m256)v, _mm_loadu_ps(p + distance), 1);
 #else
-    vec v;
-    for (int l = 0; l < LANES; l++)
-        v[l] = p[(size_t)(l / (LANES / gang)) * distance + (size_t)(l % (LANES / gang))];
-    return v;
+    (void)distance, (void)gang; /* there are no gangs */
 #endif
+    return v;
 }
 
 /* Two vectors, one lane of each after the other. */
@@ -195,7 +193,7 @@ INLINE rows rows_of(const conv_job *c, const image_view *image, column at, int c
                   .down = (size_t)c->dilation * image->row};
 }
 
-/* One vector of inputs of a column at the points; the groups of its gang are `distance` apart. */
+/* One vector of inputs of a column at the points; distance 0: of whole gangs, otherwise that of the groups of one. */
 INLINE void transform_vector(const work *w, const rows *r, const float *from, size_t distance, veci order,
                              float *to, const int outputs, const int gang) {
     const size_t span = (size_t)w->span, point = (size_t)w->lines * span, across = r->across, down = r->down;
@@ -204,7 +202,10 @@ INLINE void transform_vector(const work *w, const rows *r, const float *from, si
     for (int row = 0; row < count; row++, to += span, from += down) {
         vec d[WINOGRAD_POINTS], v[WINOGRAD_POINTS];
         UNROLL
-        for (int p = 0; p < outputs + 2; p++) d[p] = load_groups(from + (size_t)p * across, distance, gang);
+        for (int p = 0; p < outputs + 2; p++) {
+            const float *at = from + (size_t)p * across;
+            d[p] = distance ? load_groups(at, distance, gang) : load(at);
+        }
         to_points(d, v, outputs);
         UNROLL
         for (int p = 0; p < WINOGRAD_POINTS; p++)
@@ -235,25 +236,28 @@ INLINE void transform_pair(const work *w, const rows *r, const float *from, size
     }
 }
 
-/* Inputs of a column at the points. */
+/* Inputs of a column at the points: vectors of whole gangs, or gangs of whole vectors, which come from each group in turn. */
 INLINE void transform_inputs(const work *w, column at, const int outputs, const int gang) {
     const conv_job *c = w->c;
-    const int size = c->in < LANES / gang ? c->in : LANES / gang; /* numbers of a group in a vector */
-    const int narrow = gang * c->in <= LANES;                     /* vectors of whole gangs */
-    const int wide = narrow ? LANES : gang * c->in, distance = narrow ? LANES / gang : c->in;
-    const int pairs = gang == 2 && c->in % LANES == 0;
-    const veci order = interleaved(gang, size);
+    const int wide = gang * c->in, pairs = gang == 2 && c->in % LANES == 0;
     for (int class = 0; class < w->classes; class ++) {
         const rows r = rows_of(c, &c->x, at, class);
         const float *x = w->x + r.start;
         float *v = w->v + r.line * (size_t)w->span;
-        for (int first = 0; first < w->span; first += wide)
-            for (int i = 0; i < wide; i += pairs ? 2 * LANES : LANES)
-                if (pairs)
-                    transform_pair(w, &r, x + first + i / 2, (size_t)distance, v + first + i, outputs);
-                else
-                    transform_vector(w, &r, x + first + i / gang, (size_t)distance, order, v + first + i,
-                                     outputs, gang);
+        if (gang == 1 || wide <= LANES) {
+            veci order = interleaved(gang, gang == 1 ? LANES : c->in);
+            for (int i = 0; i < w->span; i += LANES)
+                transform_vector(w, &r, x + i, 0, order, v + i, outputs, gang);
+            continue;
+        }
+        for (int i = 0; i < w->span; i += pairs ? 2 * LANES : LANES) {
+            const float *from = x + i / wide * wide + i % wide / gang;
+            if (pairs)
+                transform_pair(w, &r, from, (size_t)c->in, v + i, outputs);
+            else
+                transform_vector(w, &r, from, (size_t)c->in, interleaved(gang, LANES / gang), v + i, outputs,
+                                 gang);
+        }
     }
 }
 
