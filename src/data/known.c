@@ -235,7 +235,11 @@ static jf_status list_set(jf_context *ctx, text *out, const known_set *set) {
     int count, wanted = 0;
     char *folder;
     double bytes = 0;
-    JF_TRY(find_files(ctx, &count, &folder, set));
+    jf_status status = find_files(ctx, &count, &folder, set);
+    if (status != JF_OK) {
+        free(folder);
+        return status;
+    }
     for (const known_file *file = set->files; file->name; file++, wanted++) bytes += (double)file->size;
     text_add(out, "%-*s", COLUMN, set->name);
     if (is_generated(set))
