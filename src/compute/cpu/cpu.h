@@ -11,14 +11,14 @@
 
 #define CPU_SLICES     8   /* partial sums a batch, at most */
 #define CPU_CHUNK      126 /* samples that go through both networks of a layer together */
-#define CPU_ROWS       6   /* rows of a register tile: row counts are rounded up to it */
+#define CPU_ROWS       6   /* rows of a register tile */
 #define CPU_MAX_VECTOR 16
 #define CPU_NARROW     4 /* up to so many inputs or outputs of a network take inner products instead of tiles */
 
 typedef struct image_kernels image_kernels; /* image_kernels.h */
 
-/* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`; rows are rounded
- * up to CPU_ROWS by the kernel, so operands must be readable and results writable up to there. */
+/* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`. dense_dot rounds rows up to
+ * CPU_ROWS, so its operands must be readable and its results writable up to there. */
 typedef struct cpu_kernels {
     const char *isa;
     int vector; /* floats in a register */

@@ -21,8 +21,8 @@ void network_plan(network *t, const dense_net *net, int vector, int backward) {
         if (t->out[i] != t->out_pad[i]) t->packed_count += (size_t)(t->in[i] + 1) * (size_t)t->out_pad[i];
         if (backward || is_narrow(t, i)) t->packed_count += (size_t)t->out[i] * (size_t)t->in_pad[i];
         t->dw[i] = t->partial_count;
-        t->partial_count += is_narrow(t, i) ? (size_t)CPU_ROWS * (size_t)t->in_pad[i]
-                                            : (size_t)round_up(t->in[i], CPU_ROWS) * (size_t)t->out_pad[i];
+        t->partial_count += is_narrow(t, i) ? (size_t)t->out[i] * (size_t)t->in_pad[i]
+                                            : (size_t)t->in[i] * (size_t)t->out_pad[i];
         t->db[i] = t->partial_count;
         t->partial_count += (size_t)t->out_pad[i];
     }

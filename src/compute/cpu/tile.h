@@ -20,43 +20,58 @@ typedef struct product { /* c (rows, .) = a (rows, k) b (k, .): a at a[r * a_row
  * cols)); END_BIAS_PLUS: bias + sum + extra. */
 typedef enum ending { END_BIAS_ACT, END_MASK, END_PLAIN, END_ADD, END_BIAS, END_BIAS_PLUS } ending;
 
-/* One tile at row r, column j. `wide` and `end` are constants at every call, so the loops unroll completely.
- */
-INLINE void tile(const product *p, int r, int j, const int wide, const ending end, const float *bias,
-                 const float *extra, float slope) {
+/* s where h > 0, s * slope elsewhere. A product under a mask is all that it takes; what `choose` is compiled to keeps so
+ * many registers busy that the sums of other rows wait in memory. */
+INLINE vec mask_by(vec h, vec s, float slope) {
+#if LANES == 16
+    __mmask16 below = _mm512_cmp_ps_mask((__m512)h, _mm512_setzero_ps(), _CMP_NGT_UQ);
+    return (vec)_mm512_mask_mul_ps((__m512)s, below, (__m512)s, _mm512_set1_ps(slope));
+#else
+    return choose(h > 0, s, s * slope);
+#endif
+}
+
+/* One tile of `high` rows and `wide` vectors at row r, column j. `high`, `wide` and `end` are constants at every call, so the
+ * loops unroll completely. */
+INLINE void tile(const product *p, int r, int j, const int high, const int wide, const ending end,
+                 const float *bias, const float *extra, float slope) {
     vec sum[CPU_ROWS][WIDE];
-    for (int i = 0; i < CPU_ROWS; i++)
-        for (int v = 0; v < wide; v++) {
-            if (end == END_BIAS_ACT || end == END_BIAS || end == END_BIAS_PLUS)
-                sum[i][v] = load(bias + j + v * LANES);
-            else if (end == END_ADD)
-                sum[i][v] = load(p->c + (size_t)(r + i) * p->ldc + j + v * LANES);
-            else
-                sum[i][v] = (vec){0};
-        }
+    UNROLL for (int i = 0; i < high; i++) UNROLL for (int v = 0; v < wide; v++) {
+        if (end == END_BIAS_ACT || end == END_BIAS || end == END_BIAS_PLUS)
+            sum[i][v] = load(bias + j + v * LANES);
+        else if (end == END_ADD)
+            sum[i][v] = load(p->c + (size_t)(r + i) * p->ldc + j + v * LANES);
+        else
+            sum[i][v] = (vec){0};
+    }
     const float *a = p->a + (size_t)r * p->a_row, *b = p->b + j;
     for (int k = 0; k < p->k; k++, a += p->a_k, b += p->ldb) {
         vec bv[WIDE];
-        for (int v = 0; v < wide; v++) bv[v] = load(b + v * LANES);
-        for (int i = 0; i < CPU_ROWS; i++) {
+        UNROLL for (int v = 0; v < wide; v++) bv[v] = load(b + v * LANES);
+        UNROLL for (int i = 0; i < high; i++) {
             float ai = a[(size_t)i * p->a_row];
-            for (int v = 0; v < wide; v++) sum[i][v] += ai * bv[v];
+            UNROLL for (int v = 0; v < wide; v++) sum[i][v] += ai * bv[v];
         }
     }
-    for (int i = 0; i < CPU_ROWS; i++)
-        for (int v = 0; v < wide; v++) {
-            size_t at = (size_t)(r + i) * p->ldc + j + v * LANES;
-            vec s = sum[i][v];
-            if (end == END_BIAS_ACT) s = choose(s > 0, s, s * slope);
-            if (end == END_MASK) s = choose(load(extra + at) > 0, s, s * slope);
-            if (end == END_BIAS_PLUS) s += load(extra + at);
-            store(p->c + at, s);
-        }
+    UNROLL for (int i = 0; i < high; i++) UNROLL for (int v = 0; v < wide; v++) {
+        size_t at = (size_t)(r + i) * p->ldc + j + v * LANES;
+        vec s = sum[i][v];
+        if (end == END_BIAS_ACT) s = larger(s, s * slope); /* slope <= 1 */
+        if (end == END_MASK) s = mask_by(load(extra + at), s, slope);
+        if (end == END_BIAS_PLUS) s += load(extra + at);
+        store(p->c + at, s);
+    }
 }
 
+/* Rows that do not fill a tile get a lower one: of 64 rows the last 4, of a batch of 1000 the last 5 of each slice. */
 INLINE void tiles(const product *p, int rows, int j, const int wide, const ending end, const float *bias,
                   const float *extra, float slope) {
-    for (int r = 0; r < rows; r += CPU_ROWS) tile(p, r, j, wide, end, bias, extra, slope);
+    int r = 0;
+    for (; r + CPU_ROWS <= rows; r += CPU_ROWS) tile(p, r, j, CPU_ROWS, wide, end, bias, extra, slope);
+#define LAST(high)                                                                                           \
+    if (rows - r == high) tile(p, r, j, high, wide, end, bias, extra, slope);
+    LAST(1) LAST(2) LAST(3) LAST(4) LAST(5)
+#undef LAST
 }
 
 INLINE void multiply(const product *p, int rows, int cols, const ending end, const float *bias,
