@@ -122,6 +122,15 @@ static void forward_chunk(const call *c, scratch *s, int at, int rows) {
     meter_end(s->m, METER_LAW, start, 0);
 }
 
+/* Row r of the activations that the way back through network A begins with, while the law is computed; those of B follow
+ * while A is. */
+static void fetch_row(const call *c, const scratch *s, int r) {
+    int last = c->nets[0].layers - 1;
+    for (int i = last; i >= last - 1; i--)
+        for (int j = 0; j < c->ld; j += CPU_MAX_VECTOR)
+            __builtin_prefetch(s->h[0][i] + (size_t)r * c->ld + j, 0, 2);
+}
+
 static void backward_chunk(const call *c, scratch *s, int at, int rows, float *partial, int accumulate,
                            float *ds) {
     const dense_coupling *l = c->c;
@@ -129,6 +138,7 @@ static void backward_chunk(const call *c, scratch *s, int at, int rows, float *p
     double start = meter_begin(s->m);
     for (int r = 0; r < rows; r++) {
         float *du = s->du2 + (size_t)r * m;
+        fetch_row(c, s, r);
         for (int i = 0; i < m; i++) du[i] = c->dstate[(size_t)(at + r) * l->dim + l->moved[i]];
         (c->kind == PASS_BACKWARD ? c->law->backward : c->law->inverse_backward)(
             m, s->A + (size_t)r * c->na, s->B + (size_t)r * m, c->s, s->u2 + (size_t)r * m, du,
@@ -144,7 +154,8 @@ static void backward_chunk(const call *c, scratch *s, int at, int rows, float *p
         from_dense(s->g, douts[k], rows, t->net->out, t->out_pad[t->layers - 1], c->ld);
         meter_end(s->m, METER_MOVE, start, 0);
         float *offset = partial && k ? partial + c->nets[0].partial_count : partial;
-        const float *dx = network_backward(t, c->k, s->m, rows, s->h[k], s->g, s->g_next, offset, accumulate);
+        const float *dx = network_backward(t, c->k, s->m, rows, s->h[k], s->g, s->g_next, offset, accumulate,
+                                           k ? NULL : s->h[1][c->nets[1].layers - 1]);
         start = meter_begin(s->m);
         for (int r = 0; r < rows; r++)
             for (int i = 0; i < l->k; i++)

@@ -18,16 +18,17 @@
 typedef struct image_kernels image_kernels; /* image_kernels.h */
 
 /* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`. dense_dot rounds rows up to
- * CPU_ROWS, so its operands must be readable and its results writable up to there. */
+ * CPU_ROWS, so its operands must be readable and its results writable up to there. ahead: NULL, or rows like those of the
+ * result that will be wanted soon, from far away; the kernel fetches them into the second cache while it computes. */
 typedef struct cpu_kernels {
     const char *isa;
     int vector; /* floats in a register */
     /* y (rows, cols) = act(x (rows, k) w (k, cols) + b (cols)) */
     void (*dense)(int rows, int cols, int k, const float *x, size_t ldx, const float *w, size_t ldw,
-                  const float *b, float slope, float *y, size_t ldy);
+                  const float *b, float slope, float *y, size_t ldy, const float *ahead);
     /* dx (rows, cols) = (dy (rows, k) wt (k, cols)) * act'(h (rows, cols)); h NULL: no activation */
     void (*dense_dx)(int rows, int cols, int k, const float *dy, size_t lddy, const float *wt, size_t ldwt,
-                     const float *h, float slope, float *dx, size_t lddx);
+                     const float *h, float slope, float *dx, size_t lddx, const float *ahead);
     /* dw (rows, cols) (+)= x (k, rows)^t dy (k, cols) */
     void (*dense_dw)(int rows, int cols, int k, const float *x, size_t ldx, const float *dy, size_t lddy,
                      int accumulate, float *dw, size_t lddw);

@@ -317,7 +317,7 @@ static void back_norm_dx(const image_return *w, norm_job *n, image_view dx, int 
 static void back_product(const image_return *w, const product_plan *p, const float *packed, const float *dy) {
     double start = meter_begin(w->s->m);
     w->k->dense_dx(w->t->pixels, p->in_pad, p->out, dy, (size_t)p->out_pad, packed + p->wt, (size_t)p->in_pad,
-                   NULL, 1, w->s->g, (size_t)p->in_pad);
+                   NULL, 1, w->s->g, (size_t)p->in_pad, NULL);
     meter_end(w->s->m, METER_PRODUCT_DX, start, product_flops(w->t, p));
 }
 static void back_product_dw(const image_return *w, const product_plan *p, const float *y, const float *dy,

@@ -4,15 +4,16 @@
 #include <math.h>
 
 static void dense(int rows, int cols, int k, const float *x, size_t ldx, const float *w, size_t ldw,
-                  const float *b, float slope, float *y, size_t ldy) {
-    multiply(&(product){k, x, ldx, 1, w, ldw, y, ldy}, rows, cols, END_BIAS_ACT, b, NULL, slope);
+                  const float *b, float slope, float *y, size_t ldy, const float *ahead) {
+    product p = {k, x, ldx, 1, w, ldw, y, ldy};
+    multiply_and_fetch(&p, rows, cols, END_BIAS_ACT, b, NULL, slope, ahead);
 }
 
 static void dense_dx(int rows, int cols, int k, const float *dy, size_t lddy, const float *wt, size_t ldwt,
-                     const float *h, float slope, float *dx, size_t lddx) {
+                     const float *h, float slope, float *dx, size_t lddx, const float *ahead) {
     product p = {k, dy, lddy, 1, wt, ldwt, dx, lddx};
     if (h)
-        multiply(&p, rows, cols, END_MASK, NULL, h, slope);
+        multiply_and_fetch(&p, rows, cols, END_MASK, NULL, h, slope, ahead);
     else
         multiply(&p, rows, cols, END_PLAIN, NULL, NULL, 1);
 }

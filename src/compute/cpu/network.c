@@ -63,6 +63,8 @@ static double flops_of(const network *t, int layer, int rows) {
     return 2.0 * rows * t->in[layer] * t->out[layer];
 }
 
+/* Activations that are kept for the backward pass lie in main memory: what the next layer will write, or on the way back
+ * read, is fetched while this one is computed. */
 void network_forward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h,
                      int layers) {
     size_t ld = (size_t)t->ld;
@@ -73,22 +75,16 @@ void network_forward(const network *t, const cpu_kernels *k, meter *m, int rows,
                          h[i + 1], ld);
         else
             k->dense(rows, t->out_pad[i], t->in[i], h[i], ld, t->w[i], (size_t)t->out_pad[i], t->b[i],
-                     i < t->net->depth ? (float)t->net->slope : 1.0f, h[i + 1], ld);
+                     i < t->net->depth ? (float)t->net->slope : 1.0f, h[i + 1], ld,
+                     i + 1 < layers ? h[i + 2] : NULL);
         meter_end(m, METER_DENSE, start, flops_of(t, i, rows));
     }
 }
 
-/* Activations that a forward pass kept come back from main memory: ask for those of the next layer while this one is
- * computed. */
-static void prefetch(const float *rows, size_t floats) {
-    for (size_t i = 0; i < floats; i += CPU_MAX_VECTOR) __builtin_prefetch(rows + i);
-}
-
 float *network_backward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h, float *g,
-                        float *g_next, float *partial, int accumulate) {
+                        float *g_next, float *partial, int accumulate, const float *next) {
     size_t ld = (size_t)t->ld;
     for (int i = t->layers - 1; i >= 0; i--) {
-        if (i > 1) prefetch(h[i - 1], (size_t)rows * ld);
         if (partial) {
             double start = meter_begin(m);
             if (is_narrow(t, i))
@@ -106,7 +102,7 @@ float *network_backward(const network *t, const cpu_kernels *k, meter *m, int ro
                          ld);
         else
             k->dense_dx(rows, t->in_pad[i], t->out[i], g, ld, t->wt[i], (size_t)t->in_pad[i], i ? h[i] : NULL,
-                        (float)t->net->slope, g_next, ld);
+                        (float)t->net->slope, g_next, ld, i > 1 ? h[i - 1] : next);
         meter_end(m, METER_DENSE_DX, start, flops_of(t, i, rows));
         float *swap = g;
         g = g_next;

@@ -32,9 +32,10 @@ void network_pack(network *t, const float *params, float *packed, int backward);
 void network_forward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h, int layers);
 /* From h of network_forward (all but the last layer) and g (rows, out), the gradient of the output; g and
  * g_next are overwritten. Returns the one of them that holds the gradient of the input. partial: NULL, or
- * this slice's partial gradient, added to where `accumulate`. */
+ * this slice's partial gradient, added to where `accumulate`. next: NULL, or activations that will be wanted after those of
+ * this network. */
 float *network_backward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h, float *g,
-                        float *g_next, float *partial, int accumulate);
+                        float *g_next, float *partial, int accumulate, const float *next);
 /* grad (flat, like params) += the partial gradients (slices, stride) of all slices, in their order. */
 void network_reduce(const network *t, const cpu_kernels *k, int layer, const float *partial, size_t stride,
                     int slices, float *grad);

@@ -32,9 +32,10 @@ INLINE vec mask_by(vec h, vec s, float slope) {
 }
 
 /* One tile of `high` rows and `wide` vectors at row r, column j. `high`, `wide` and `end` are constants at every call, so the
- * loops unroll completely. */
+ * loops unroll completely. ahead: NULL, or rows like those of the result that will be wanted soon. The tile fetches its share of
+ * them into the second cache, a little at every step: all at once they would hold up its own loads. */
 INLINE void tile(const product *p, int r, int j, const int high, const int wide, const ending end,
-                 const float *bias, const float *extra, float slope) {
+                 const float *bias, const float *extra, float slope, const float *ahead) {
     vec sum[CPU_ROWS][WIDE];
     UNROLL for (int i = 0; i < high; i++) UNROLL for (int v = 0; v < wide; v++) {
         if (end == END_BIAS_ACT || end == END_BIAS || end == END_BIAS_PLUS)
@@ -45,7 +46,10 @@ INLINE void tile(const product *p, int r, int j, const int high, const int wide,
             sum[i][v] = (vec){0};
     }
     const float *a = p->a + (size_t)r * p->a_row, *b = p->b + j;
+    const char *share = (const char *)(ahead ? ahead + (size_t)r * p->ldc + (size_t)j * CPU_ROWS : NULL);
+    const size_t stride = ahead ? sizeof(float) * CPU_ROWS * wide * LANES / (size_t)p->k : 0;
     for (int k = 0; k < p->k; k++, a += p->a_k, b += p->ldb) {
+        if (ahead) __builtin_prefetch(share + (size_t)k * stride, 0, 2);
         vec bv[WIDE];
         UNROLL for (int v = 0; v < wide; v++) bv[v] = load(b + v * LANES);
         UNROLL for (int i = 0; i < high; i++) {
@@ -65,24 +69,30 @@ INLINE void tile(const product *p, int r, int j, const int high, const int wide,
 
 /* Rows that do not fill a tile get a lower one: of 64 rows the last 4, of a batch of 1000 the last 5 of each slice. */
 INLINE void tiles(const product *p, int rows, int j, const int wide, const ending end, const float *bias,
-                  const float *extra, float slope) {
+                  const float *extra, float slope, const float *ahead) {
     int r = 0;
-    for (; r + CPU_ROWS <= rows; r += CPU_ROWS) tile(p, r, j, CPU_ROWS, wide, end, bias, extra, slope);
+    for (; r + CPU_ROWS <= rows; r += CPU_ROWS) tile(p, r, j, CPU_ROWS, wide, end, bias, extra, slope, ahead);
 #define LAST(high)                                                                                           \
-    if (rows - r == high) tile(p, r, j, high, wide, end, bias, extra, slope);
+    if (rows - r == high) tile(p, r, j, high, wide, end, bias, extra, slope, ahead);
     LAST(1) LAST(2) LAST(3) LAST(4) LAST(5)
 #undef LAST
 }
 
+INLINE void multiply_and_fetch(const product *p, int rows, int cols, const ending end, const float *bias,
+                               const float *extra, float slope, const float *ahead) {
+    int j = 0;
+    for (; j + WIDE * LANES <= cols; j += WIDE * LANES)
+        tiles(p, rows, j, WIDE, end, bias, extra, slope, ahead);
+#if WIDE == 4
+    if (j + 3 * LANES <= cols) tiles(p, rows, j, 3, end, bias, extra, slope, ahead), j += 3 * LANES;
+    if (j + 2 * LANES <= cols) tiles(p, rows, j, 2, end, bias, extra, slope, ahead), j += 2 * LANES;
+#endif
+    if (j < cols) tiles(p, rows, j, 1, end, bias, extra, slope, ahead);
+}
+
 INLINE void multiply(const product *p, int rows, int cols, const ending end, const float *bias,
                      const float *extra, float slope) {
-    int j = 0;
-    for (; j + WIDE * LANES <= cols; j += WIDE * LANES) tiles(p, rows, j, WIDE, end, bias, extra, slope);
-#if WIDE == 4
-    if (j + 3 * LANES <= cols) tiles(p, rows, j, 3, end, bias, extra, slope), j += 3 * LANES;
-    if (j + 2 * LANES <= cols) tiles(p, rows, j, 2, end, bias, extra, slope), j += 2 * LANES;
-#endif
-    if (j < cols) tiles(p, rows, j, 1, end, bias, extra, slope);
+    multiply_and_fetch(p, rows, cols, end, bias, extra, slope, NULL);
 }
 
 #endif
