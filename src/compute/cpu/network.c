@@ -37,6 +37,37 @@ static float *pad_rows(float *to, const float *from, int rows, int count, int pa
     return to;
 }
 
+typedef float four __attribute__((vector_size(16)));
+
+static inline four load_four(const float *p) {
+    four v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+static inline void transpose_square(float *wt, size_t ldwt, const float *w, size_t ldw) {
+    four a = load_four(w), b = load_four(w + ldw), c = load_four(w + 2 * ldw), d = load_four(w + 3 * ldw);
+    four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    four AB = __builtin_shufflevector(a, b, 2, 6, 3, 7), CD = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    four columns[4] = {
+        __builtin_shufflevector(ab, cd, 0, 1, 4, 5), __builtin_shufflevector(ab, cd, 2, 3, 6, 7),
+        __builtin_shufflevector(AB, CD, 0, 1, 4, 5), __builtin_shufflevector(AB, CD, 2, 3, 6, 7)};
+    for (size_t i = 0; i < 4; i++) memcpy(wt + i * ldwt, &columns[i], sizeof columns[i]);
+}
+
+/* wt (out, in_pad) = w (in, out)^t, zeros behind: in squares of 4 x 4, the edges one by one. */
+static float *transpose(float *wt, const float *w, int in, int out, int in_pad) {
+    int in_whole = in / 4 * 4, out_whole = out / 4 * 4;
+    for (int r = 0; r < in_whole; r += 4)
+        for (int o = 0; o < out_whole; o += 4)
+            transpose_square(wt + (size_t)o * in_pad + r, (size_t)in_pad, w + (size_t)r * out + o,
+                             (size_t)out);
+    for (int o = 0; o < out; o++)
+        for (int r = o < out_whole ? in_whole : 0; r < in_pad; r++)
+            wt[(size_t)o * in_pad + r] = r < in ? w[(size_t)r * out + o] : 0;
+    return wt + (size_t)out * (size_t)in_pad;
+}
+
 void network_pack(network *t, const float *params, float *packed, int backward) {
     for (int i = 0; i < t->layers; i++) {
         int in = t->in[i], out = t->out[i], in_pad = t->in_pad[i], out_pad = t->out_pad[i];
@@ -51,10 +82,7 @@ void network_pack(network *t, const float *params, float *packed, int backward) 
         }
         if (!backward && !is_narrow(t, i)) continue;
         t->wt[i] = packed;
-        for (int o = 0; o < out; o++, packed += in_pad) {
-            for (int r = 0; r < in; r++) packed[r] = w[(size_t)r * out + o];
-            memset(packed + in, 0, sizeof(float) * (size_t)(in_pad - in));
-        }
+        packed = transpose(packed, w, in, out, in_pad);
     }
 }
 
