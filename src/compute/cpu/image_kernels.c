@@ -1,7 +1,6 @@
 /* Kernels of image networks, written with compiler vector extensions and compiled once per instruction set (CPU_ISA). */
 #include "compute/cpu/image_kernels.h"
 #include "compute/cpu/tile.h"
-#include <math.h>
 
 /* ---- 3x3 convolutions ---- */
 
@@ -220,175 +219,10 @@ static void multiply_add(int rows, int cols, int k, const float *x, size_t ldx, 
         multiply(&p, rows, cols, END_BIAS, b, NULL, 1);
 }
 
-/* ---- layer norms ---- */
-
-INLINE vec act(vec x, float slope) {
-    return larger(x, x * slope); /* slope <= 1 */
-}
-INLINE double sum_lanes(vec v) {
-    return (double)gather_outputs(v, LANES)[0];
-}
-
-INLINE float *run_at(const image_view *v, int i, int r) {
-    return v->at + (size_t)i * v->row + (size_t)r * v->pixel;
-}
-
-typedef struct moment_sums { /* of t = act(x) - shift, and of its square */
-    double sum, square;
-} moment_sums;
-
-/* Over row i; by lanes, which are then added up. */
-INLINE moment_sums row_moments(const norm_job *n, int i, float shift) {
-    vec sum[4] = {{0}}, square[4] = {{0}};
-    moment_sums m = {0};
-    for (int r = 0; r < n->runs; r++) {
-        const float *x = run_at(&n->x, i, r);
-        int k = 0;
-        for (; k + 4 * LANES <= n->length; k += 4 * LANES) {
-            UNROLL
-            for (int v = 0; v < 4; v++) {
-                vec t = act(load(x + k + v * LANES), n->slope) - shift;
-                sum[v] += t;
-                square[v] += t * t;
-            }
-        }
-        for (; k + LANES <= n->length; k += LANES) {
-            vec t = act(load(x + k), n->slope) - shift;
-            sum[0] += t;
-            square[0] += t * t;
-        }
-        if (k < n->length) { /* fewer lanes; the others do not count */
-            vec t = act(load_first(x + k, 0, n->length - k), n->slope) - shift;
-            t = choose(lane_numbers < n->length - k, t, (vec){0});
-            sum[1] += t;
-            square[1] += t * t;
-        }
-    }
-    m.sum = sum_lanes(sum[0] + sum[1] + (sum[2] + sum[3]));
-    m.square = sum_lanes(square[0] + square[1] + (square[2] + square[3]));
-    return m;
-}
-
-/* Distances from the first row's mean, so that little cancels; rows are added up in double. */
-static void moments(norm_job *n, double epsilon) {
-    double row = (double)n->runs * n->length, count = n->rows * row;
-    float shift = (float)(row_moments(n, 0, 0).sum / row);
-    moment_sums all = {0};
-    for (int i = 0; i < n->rows; i++) {
-        moment_sums m = row_moments(n, i, shift);
-        all.sum += m.sum;
-        all.square += m.square;
-    }
-    double mean = all.sum / count;
-    n->mean = (float)(shift + mean);
-    n->scale = (float)(1 / sqrt(all.square / count - mean * mean + epsilon));
-}
-
-/* Runs are done by vectors, the last one of fewer lanes where the length is not a whole number of them. */
-INLINE void normalise_lanes(const norm_job *n, const float *x, const float *g, const float *b, float *y,
-                            const int whole, int count) {
-    vec e = (act(load_first(x, whole, count), n->slope) - n->mean) * n->scale;
-    store_first(y, e * load_first(g, whole, count) + load_first(b, whole, count), whole, count);
-}
-
-INLINE void normalise_run(const norm_job *n, const float *x, const float *g, const float *b, float *y) {
-    int i = 0;
-    for (; i + LANES <= n->length; i += LANES) normalise_lanes(n, x + i, g + i, b + i, y + i, 1, LANES);
-    if (i < n->length) normalise_lanes(n, x + i, g + i, b + i, y + i, 0, n->length - i);
-}
-
-static void normalise(const norm_job *n) {
-    for (int i = 0; i < n->rows; i++)
-        for (int r = 0; r < n->runs; r++) {
-            size_t at = (size_t)i * n->p_row + (size_t)r * n->p_run;
-            normalise_run(n, run_at(&n->x, i, r), n->g + at, n->b + at, run_at(&n->y, i, r));
-        }
-}
-
-/* The two sums of up to a vector of a run; with `wanted`, also dg, db and y. */
-INLINE void sums_lanes(const norm_job *n, size_t at, const float *x, float *dy, float *y, const int wanted,
-                       const int add, const int whole, int count, vec sums[2]) {
-    vec e = (act(load_first(x, whole, count), n->slope) - n->mean) * n->scale,
-        d = load_first(dy, whole, count), g = load_first(n->g + at, whole, count), q = d * g;
-    sums[0] += q;
-    sums[1] += q * e;
-    store_first(dy, q, whole, count);
-    if (!wanted) return;
-    float *dg = n->dg + at, *db = n->db + at;
-    store_first(y, e * g + load_first(n->b + at, whole, count), whole, count);
-    store_first(dg, add ? load_first(dg, whole, count) + d * e : d * e, whole, count);
-    store_first(db, add ? load_first(db, whole, count) + d : d, whole, count);
-}
-
-/* Of a run whose parameters begin at `at`. */
-INLINE void sums_run(const norm_job *n, size_t at, const float *x, float *dy, float *y, const int wanted,
-                     const int add, vec sums[2]) {
-    int i = 0;
-    for (; i + LANES <= n->length; i += LANES)
-        sums_lanes(n, at + (size_t)i, x + i, dy + i, wanted ? y + i : NULL, wanted, add, 1, LANES, sums);
-    if (i < n->length)
-        sums_lanes(n, at + (size_t)i, x + i, dy + i, wanted ? y + i : NULL, wanted, add, 0, n->length - i,
-                   sums);
-}
-
-INLINE void sums_by(norm_job *n, const int wanted) {
-    double total[2] = {0};
-    for (int i = 0; i < n->rows; i++) {
-        vec sums[2] = {{0}};
-        for (int r = 0; r < n->runs; r++) {
-            size_t at = (size_t)i * n->p_row + (size_t)r * n->p_run;
-            /* parameters that runs share are added to after the first */
-            int add = n->add || (n->p_row == 0 && i > 0) || (n->p_run == 0 && r > 0);
-            float *x = run_at(&n->x, i, r), *dy = run_at(&n->dy, i, r),
-                  *y = wanted ? run_at(&n->y, i, r) : NULL;
-            if (add)
-                sums_run(n, at, x, dy, y, wanted, 1, sums);
-            else
-                sums_run(n, at, x, dy, y, wanted, 0, sums);
-        }
-        for (int k = 0; k < 2; k++) total[k] += sum_lanes(sums[k]);
-    }
-    double count = (double)n->rows * n->runs * n->length;
-    n->mean_q = (float)(total[0] / count);
-    n->mean_qe = (float)(total[1] / count);
-}
-
-static void norm_sums(norm_job *n) {
-    if (n->dg)
-        sums_by(n, 1);
-    else
-        sums_by(n, 0);
-}
-
-INLINE void dx_lanes(const norm_job *n, const float *x, const float *q, float *dx, const int add,
-                     const int whole, int count) {
-    const vec one = (vec){0} + 1, slope = (vec){0} + n->slope;
-    vec xi = load_first(x, whole, count), e = (act(xi, n->slope) - n->mean) * n->scale;
-    vec d =
-        (load_first(q, whole, count) - n->mean_q - e * n->mean_qe) * n->scale * choose(xi > 0, one, slope);
-    store_first(dx, add ? load_first(dx, whole, count) + d : d, whole, count);
-}
-
-INLINE void dx_run(const norm_job *n, const float *x, const float *q, float *dx, const int add) {
-    int i = 0;
-    for (; i + LANES <= n->length; i += LANES) dx_lanes(n, x + i, q + i, dx + i, add, 1, LANES);
-    if (i < n->length) dx_lanes(n, x + i, q + i, dx + i, add, 0, n->length - i);
-}
-
-static void norm_dx(const norm_job *n) {
-    for (int i = 0; i < n->rows; i++)
-        for (int r = 0; r < n->runs; r++) {
-            float *x = run_at(&n->x, i, r), *q = run_at(&n->dy, i, r), *dx = run_at(&n->dx, i, r);
-            if (n->dx_add)
-                dx_run(n, x, q, dx, 1);
-            else
-                dx_run(n, x, q, dx, 0);
-        }
-}
-
 void JOIN(winograd_conv_, CPU_ISA)(const conv_job *c);
 void JOIN(winograd_dw_, CPU_ISA)(const conv_job *c);
 
+extern const norm_kernels JOIN(norm_kernels_, CPU_ISA);
 const image_kernels JOIN(image_kernels_, CPU_ISA) = {
     .join = JOIN_VECTORS * LANES,
     .conv = conv,
@@ -396,8 +230,5 @@ const image_kernels JOIN(image_kernels_, CPU_ISA) = {
     .winograd = JOIN(winograd_conv_, CPU_ISA),
     .winograd_dw = JOIN(winograd_dw_, CPU_ISA),
     .product = multiply_add,
-    .moments = moments,
-    .normalise = normalise,
-    .norm_sums = norm_sums,
-    .norm_dx = norm_dx,
+    .norm = &JOIN(norm_kernels_, CPU_ISA),
 };

@@ -14,6 +14,8 @@
 
 #include "compute/cpu/cpu.h"
 
+typedef struct norm_kernels norm_kernels; /* norm_kernels.h */
+
 /* One of the kernels' images: pixel (i, j) at + i row + j pixel. */
 typedef struct image_view {
     float *at;
@@ -32,19 +34,6 @@ typedef struct conv_job {
     int add;         /* to what is there */
 } conv_job;
 
-/* A layer norm after Leaky ReLU: rows of `runs` runs of `length` numbers; parameters advance by p_row and p_run. x, q and dx
- * have `row` and `pixel` for the distances of rows and runs. */
-typedef struct norm_job {
-    int rows, runs, length;
-    size_t p_row, p_run;
-    float slope, mean, scale; /* of act(x): mean and 1/sqrt(var + epsilon) */
-    const float *g, *b;
-    image_view x, y, dy, dx;
-    float *dg, *db;  /* NULL: neither those nor y are wanted */
-    int add, dx_add; /* gradients of parameters, and dx, to what is there */
-    float mean_q, mean_qe;
-} norm_job;
-
 struct image_kernels {
     int join; /* inputs that joined groups may have in all; 0: they cannot be joined */
     /* y = conv(x) + b, or += */
@@ -57,14 +46,7 @@ struct image_kernels {
     /* y (rows, cols) = x (rows, k) w (k, cols) + b (cols), and + h (rows, cols) where h is not NULL, with ldy for h, too */
     void (*product)(int rows, int cols, int k, const float *x, size_t ldx, const float *w, const float *b,
                     const float *h, float *y, size_t ldy);
-    /* mean and scale of act(x) */
-    void (*moments)(norm_job *n, double epsilon);
-    /* y = e g + b, e = (act(x) - mean) scale */
-    void (*normalise)(const norm_job *n);
-    /* With q = dy g: dy becomes q; mean_q, mean_qe; dg (+)= dy e, db (+)= dy and y as above where wanted. */
-    void (*norm_sums)(norm_job *n);
-    /* dx = act'(x) scale (q - mean_q - e mean_qe), or += */
-    void (*norm_dx)(const norm_job *n);
+    const norm_kernels *norm;
 };
 
 #endif

@@ -1,4 +1,5 @@
 #include "compute/cpu/image_network.h"
+#include "compute/cpu/norm_kernels.h"
 #include "compute/cpu/winograd.h"
 #include <string.h>
 
@@ -219,19 +220,16 @@ static void run_conv(const cpu_kernels *k, const image_spare *s, meter_part part
     meter_end(s->m, part, start, conv_flops(&c));
 }
 
-/* Norm m of x (compact, `pad` channels); a row is one run where nothing lies between its pixels. */
-static norm_job norm_of(const image_network *t, const image_norm *m, float *x, int pad) {
-    size_t channels = (size_t)m->shape.channels, width = (size_t)t->net->w;
-    int whole_rows = m->shape.per_element && m->shape.channels == pad;
-    return (norm_job){.rows = t->net->h,
-                      .runs = whole_rows ? 1 : t->net->w,
-                      .length = (int)(whole_rows ? width * channels : channels),
-                      .p_row = m->shape.per_element ? width * channels : 0,
-                      .p_run = m->shape.per_element ? channels : 0,
+/* Norm m of x (compact, `pad` channels). */
+static norm_job norm_of(const image_network *t, const image_norm *m, const float *x, int pad) {
+    return (norm_job){.pixels = t->pixels,
+                      .channels = m->shape.channels,
+                      .pad = (size_t)pad,
+                      .p_pixel = m->shape.per_element ? (size_t)m->shape.channels : 0,
                       .slope = (float)m->shape.slope,
                       .g = t->params + m->g,
                       .b = t->params + m->b,
-                      .x = compact(t, x, pad)};
+                      .x = x};
 }
 
 /* y = norm(x), where x has just been made; its moments are left for the backward pass. */
@@ -239,11 +237,12 @@ static void run_norm(const image_network *t, const cpu_kernels *k, meter *worker
                      float *x, int pad, image_view y, float *moments) {
     double start = meter_begin(worker);
     norm_job n = norm_of(t, m, x, pad);
-    n.y = y;
-    k->image->moments(&n, m->shape.epsilon);
+    int width = t->net->w;
+    k->image->norm->moments(&n, m->shape.epsilon);
     moments[0] = n.mean;
     moments[1] = n.scale;
-    k->image->normalise(&n);
+    for (int i = 0; i < t->net->h; i++)
+        k->image->norm->normalise(&n, i * width, width, y.at + (size_t)i * y.row);
     meter_end(worker, METER_NORM, start, 0);
 }
 
@@ -293,14 +292,15 @@ static norm_job back_norm(const image_return *w, const image_norm *m, float *x, 
                           const float *moments, float *dg) {
     double start = meter_begin(w->s->m);
     norm_job n = norm_of(w->t, m, x, pad);
+    int width = w->t->net->w;
     n.mean = moments[0];
     n.scale = moments[1];
-    n.y = y;
-    n.dy = compact(w->t, w->s->g, pad);
+    n.dy = w->s->g;
     n.dg = dg;
     n.db = dg ? dg + image_norm_count(m) : NULL;
     n.add = w->accumulate;
-    w->k->image->norm_sums(&n);
+    for (int i = 0; i < w->t->net->h; i++)
+        w->k->image->norm->sums(&n, i * width, width, y.at + (size_t)i * y.row);
     meter_end(w->s->m, METER_NORM_BACK, start, 0);
     return n;
 }
@@ -308,9 +308,9 @@ static norm_job back_norm(const image_return *w, const image_norm *m, float *x, 
 /* Second half: dx. */
 static void back_norm_dx(const image_return *w, norm_job *n, image_view dx, int add) {
     double start = meter_begin(w->s->m);
-    n->dx = dx;
-    n->dx_add = add;
-    w->k->image->norm_dx(n);
+    int width = w->t->net->w;
+    for (int i = 0; i < w->t->net->h; i++)
+        w->k->image->norm->dx(n, i * width, width, dx.at + (size_t)i * dx.row, add);
     meter_end(w->s->m, METER_NORM_BACK, start, 0);
 }
 
