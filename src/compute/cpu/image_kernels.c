@@ -211,12 +211,14 @@ static void conv_dw(const conv_job *c) {
 }
 
 static void multiply_add(int rows, int cols, int k, const float *x, size_t ldx, const float *w,
-                         const float *b, const float *h, float *y, size_t ldy) {
-    product p = {k, x, ldx, 1, w, (size_t)cols, y, ldy};
+                         const float *b, const float *h, float *y, size_t ldy, fetch_list *fetch) {
+    product p = {k, x, ldx, 1, w, (size_t)cols, y, ldy, fetch};
     if (h)
         multiply(&p, rows, cols, END_BIAS_PLUS, b, h, 1);
-    else
+    else if (b)
         multiply(&p, rows, cols, END_BIAS, b, NULL, 1);
+    else
+        multiply(&p, rows, cols, END_PLAIN, NULL, NULL, 1);
 }
 
 void JOIN(winograd_conv_, CPU_ISA)(const conv_job *c);

@@ -12,7 +12,7 @@
 #ifndef JF_COMPUTE_CPU_IMAGE_KERNELS_H
 #define JF_COMPUTE_CPU_IMAGE_KERNELS_H
 
-#include "compute/cpu/cpu.h"
+#include "compute/cpu/fetch.h"
 
 typedef struct norm_kernels norm_kernels; /* norm_kernels.h */
 
@@ -43,9 +43,10 @@ struct image_kernels {
     /* the same of jobs with strip > 0 */
     void (*winograd)(const conv_job *c);
     void (*winograd_dw)(const conv_job *c);
-    /* y (rows, cols) = x (rows, k) w (k, cols) + b (cols), and + h (rows, cols) where h is not NULL, with ldy for h, too */
+    /* y (rows, cols) = x (rows, k) w (k, cols) + b (cols) + h (rows, cols), with ldy for h, too; b and h, or h, may be NULL.
+     * Meanwhile memory is fetched. */
     void (*product)(int rows, int cols, int k, const float *x, size_t ldx, const float *w, const float *b,
-                    const float *h, float *y, size_t ldy);
+                    const float *h, float *y, size_t ldy, fetch_list *fetch);
     const norm_kernels *norm;
 };
 

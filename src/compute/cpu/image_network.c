@@ -246,12 +246,69 @@ static void run_norm(const image_network *t, const cpu_kernels *k, meter *worker
     meter_end(worker, METER_NORM, start, 0);
 }
 
-/* y = x w + b of a 1x1 convolution, and + h where h is not NULL; x has ldx channels, y and h `thin`. */
-static void run_product(const image_network *t, const cpu_kernels *k, meter *m, const product_plan *p,
-                        const float *packed, const float *x, size_t ldx, const float *h, float *y) {
-    double start = meter_begin(m);
-    k->image->product(t->pixels, t->thin, p->in, x, ldx, packed + p->w, packed + p->b, h, y, (size_t)t->thin);
-    meter_end(m, METER_PRODUCT, start, product_flops(t, p));
+/* A norm and the product that reads or makes its numbers take turns, BAND pixels each: what one leaves is in the first cache
+ * for the other, and the product fetches what the norm will read next. Whole tiles of rows, so that none is computed twice. */
+enum { BAND = 4 * CPU_ROWS };
+
+static int band_at(const image_network *t, int first) {
+    int left = t->pixels - first;
+    return left < BAND ? left : BAND;
+}
+
+/* The part that belongs to the band from pixel `first` on, if there is one, of two arrays with `step` numbers a pixel. */
+static void fetch_band(const image_network *t, fetch_list *f, const float *a, const float *b, size_t step,
+                       int first) {
+    if (first >= t->pixels || step == 0) return; /* 0: parameters that all pixels share */
+    size_t at = (size_t)first * step, count = (size_t)band_at(t, first) * step;
+    fetch_add(f, a + at, count);
+    if (b) fetch_add(f, b + at, count);
+}
+
+/* Times of the two that take turns, each counted as one call. */
+typedef struct turns {
+    meter *m;
+    double since, norm, product;
+} turns;
+
+static turns turns_begin(meter *m) {
+    return (turns){m, meter_begin(m), 0, 0};
+}
+static void turns_add(turns *t, double *to) {
+    double now = meter_begin(t->m);
+    *to += now - t->since;
+    t->since = now;
+}
+static void turns_end(const turns *t, meter_part norm, meter_part product, double flops) {
+    double now = meter_begin(t->m);
+    meter_end(t->m, norm, now - t->norm, 0);
+    meter_end(t->m, product, now - t->product, flops);
+}
+
+/* y = norm(x) w + b of a 1x1 convolution, and + h where h is not NULL; y and h have `thin` channels. Parameters of norm `soon`,
+ * if there is one, are fetched, too. */
+static void run_norm_product(const image_network *t, const cpu_kernels *k, const image_spare *s,
+                             const image_norm *m, const float *x, int pad, float *moments,
+                             const product_plan *p, const float *packed, const float *h, float *y,
+                             const image_norm *soon) {
+    turns turn = turns_begin(s->m);
+    norm_job n = norm_of(t, m, x, pad), later = norm_of(t, soon ? soon : m, x, pad);
+    k->image->norm->moments(&n, m->shape.epsilon);
+    moments[0] = n.mean;
+    moments[1] = n.scale;
+    for (int first = 0; first < t->pixels; first += BAND) {
+        int count = band_at(t, first);
+        size_t at = (size_t)first * (size_t)t->thin;
+        fetch_list f = {0};
+        k->image->norm->normalise(&n, first, count, s->y);
+        turns_add(&turn, &turn.norm);
+        fetch_band(t, &f, n.g, n.b, n.p_pixel, first + BAND);
+        fetch_band(t, &f, n.x, NULL, n.pad, first + BAND);
+        if (soon) fetch_band(t, &f, later.g, later.b, later.p_pixel, first);
+        k->image->product(count, t->thin, p->in, s->y, n.pad, packed + p->w, packed + p->b, h ? h + at : NULL,
+                          y + at, (size_t)t->thin, &f);
+        turns_add(&turn, &turn.product);
+    }
+    turns_end(&turn, METER_NORM, METER_PRODUCT, product_flops(t, p));
 }
 
 static void run_block(const image_network *t, const cpu_kernels *k, int i, const image_acts *a,
@@ -259,8 +316,8 @@ static void run_block(const image_network *t, const cpu_kernels *k, int i, const
     const image_residual *b = &t->net->blocks[i];
     float *h = acts_h(t, a, i), *middle = acts_middle(t, a, i), *concat = acts_concat(t, a, i);
     float *next = a->all ? acts_h(t, a, i + 1) : h, *packed = image_packed_block(t, i);
-    run_norm(t, k, s->m, &b->n0, h, t->thin, compact(t, s->y, t->thin), acts_moments(t, a, i, 0));
-    run_product(t, k, s->m, &t->c0, packed, s->y, (size_t)t->thin, NULL, middle);
+    run_norm_product(t, k, s, &b->n0, h, t->thin, acts_moments(t, a, i, 0), &t->c0, packed, NULL, middle,
+                     &b->n1);
     run_norm(t, k, s->m, &b->n1, middle, t->thin, spaced(t, s->y_spaced, t->thin), acts_moments(t, a, i, 1));
     for (int j = 0; j < t->net->branches; j++) {
         const conv_plan *p = &t->branch[j];
@@ -268,8 +325,8 @@ static void run_block(const image_network *t, const cpu_kernels *k, int i, const
                  compact(t, concat + p->shape.y_offset, t->wide), packed + p->w, t->params + b->branch[j].b,
                  0);
     }
-    run_norm(t, k, s->m, &b->n2, concat, t->wide, compact(t, s->y, t->wide), acts_moments(t, a, i, 2));
-    run_product(t, k, s->m, &t->c1, packed, s->y, (size_t)t->wide, h, next);
+    run_norm_product(t, k, s, &b->n2, concat, t->wide, acts_moments(t, a, i, 2), &t->c1, packed, h, next,
+                     i + 1 < t->net->depth ? NULL : &t->net->last);
 }
 
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
@@ -287,21 +344,53 @@ void image_network_forward(const image_network *t, const cpu_kernels *k, image_v
 
 /* ---- backward ---- */
 
-/* First half of a norm's backward pass: from s->g, its dy; y comes back into `y`. */
-static norm_job back_norm(const image_return *w, const image_norm *m, float *x, int pad, image_view y,
-                          const float *moments, float *dg) {
-    double start = meter_begin(w->s->m);
+/* Norm m on its way back: from s->g, its dy. */
+static norm_job back_norm_of(const image_return *w, const image_norm *m, float *x, int pad,
+                             const float *moments, float *dg) {
     norm_job n = norm_of(w->t, m, x, pad);
-    int width = w->t->net->w;
     n.mean = moments[0];
     n.scale = moments[1];
     n.dy = w->s->g;
     n.dg = dg;
     n.db = dg ? dg + image_norm_count(m) : NULL;
     n.add = w->accumulate;
+    return n;
+}
+
+/* First half of a norm's backward pass: y comes back into `y`. */
+static norm_job back_norm(const image_return *w, const image_norm *m, float *x, int pad, image_view y,
+                          const float *moments, float *dg) {
+    double start = meter_begin(w->s->m);
+    norm_job n = back_norm_of(w, m, x, pad, moments, dg);
+    int width = w->t->net->w;
     for (int i = 0; i < w->t->net->h; i++)
         w->k->image->norm->sums(&n, i * width, width, y.at + (size_t)i * y.row);
     meter_end(w->s->m, METER_NORM_BACK, start, 0);
+    return n;
+}
+
+/* The same with the product that makes its dy, of a 1x1 convolution's dL/dy = d; y comes back into s->y. */
+static norm_job back_product_norm(const image_return *w, const product_plan *p, const float *packed,
+                                  const float *d, const image_norm *m, float *x, const float *moments,
+                                  float *dg) {
+    const image_network *t = w->t;
+    const image_kernels *k = w->k->image;
+    turns turn = turns_begin(w->s->m);
+    norm_job n = back_norm_of(w, m, x, p->in_pad, moments, dg);
+    size_t in = (size_t)p->in_pad, out = (size_t)p->out_pad;
+    for (int first = 0; first < t->pixels; first += BAND) {
+        int count = band_at(t, first);
+        fetch_list f = {0};
+        fetch_band(t, &f, n.x, NULL, n.pad, first + BAND);
+        fetch_band(t, &f, n.g, n.b, n.p_pixel, first + BAND);
+        if (n.dg) fetch_band(t, &f, n.dg, n.db, n.p_pixel, first + BAND);
+        k->product(count, p->in_pad, p->out, d + (size_t)first * out, out, packed + p->wt, NULL, NULL,
+                   n.dy + (size_t)first * in, in, &f);
+        turns_add(&turn, &turn.product);
+        k->norm->sums(&n, first, count, w->s->y + (size_t)first * in);
+        turns_add(&turn, &turn.norm);
+    }
+    turns_end(&turn, METER_NORM_BACK, METER_PRODUCT_DX, product_flops(t, p));
     return n;
 }
 
@@ -314,12 +403,6 @@ static void back_norm_dx(const image_return *w, norm_job *n, image_view dx, int 
     meter_end(w->s->m, METER_NORM_BACK, start, 0);
 }
 
-static void back_product(const image_return *w, const product_plan *p, const float *packed, const float *dy) {
-    double start = meter_begin(w->s->m);
-    w->k->dense_dx(w->t->pixels, p->in_pad, p->out, dy, (size_t)p->out_pad, packed + p->wt, (size_t)p->in_pad,
-                   NULL, 1, w->s->g, (size_t)p->in_pad, NULL);
-    meter_end(w->s->m, METER_PRODUCT_DX, start, product_flops(w->t, p));
-}
 static void back_product_dw(const image_return *w, const product_plan *p, const float *y, const float *dy,
                             float *partial) {
     if (!partial) return;
@@ -380,15 +463,13 @@ void image_return_block(const image_return *w, int i) {
     const image_residual *b = &t->net->blocks[i];
     const float *packed = image_packed_block(t, i);
     float *partial = w->partial ? w->partial + t->partial_head + (size_t)i * t->partial_block : NULL;
-    back_product(w, &t->c1, packed, w->dh);
-    norm_job n = back_norm(w, &b->n2, acts_concat(t, &w->acts, i), t->wide, compact(t, s->y, t->wide),
-                           acts_moments(t, &w->acts, i, 2), partial ? partial + t->n2_dg : NULL);
+    norm_job n = back_product_norm(w, &t->c1, packed, w->dh, &b->n2, acts_concat(t, &w->acts, i),
+                                   acts_moments(t, &w->acts, i, 2), partial ? partial + t->n2_dg : NULL);
     back_product_dw(w, &t->c1, s->y, w->dh, partial);
     back_norm_dx(w, &n, spaced(t, s->g_spaced, t->wide), 0);
     back_branches(w, b, i, packed, partial);
-    back_product(w, &t->c0, packed, s->t);
-    n = back_norm(w, &b->n0, acts_h(t, &w->acts, i), t->thin, compact(t, s->y, t->thin),
-                  acts_moments(t, &w->acts, i, 0), partial ? partial + t->n0_dg : NULL);
+    n = back_product_norm(w, &t->c0, packed, s->t, &b->n0, acts_h(t, &w->acts, i),
+                          acts_moments(t, &w->acts, i, 0), partial ? partial + t->n0_dg : NULL);
     back_product_dw(w, &t->c0, s->y, s->t, partial);
     back_norm_dx(w, &n, compact(t, w->dh, t->thin), 1);
 }

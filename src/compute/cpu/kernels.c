@@ -5,13 +5,13 @@
 
 static void dense(int rows, int cols, int k, const float *x, size_t ldx, const float *w, size_t ldw,
                   const float *b, float slope, float *y, size_t ldy, const float *ahead) {
-    product p = {k, x, ldx, 1, w, ldw, y, ldy};
+    product p = {k, x, ldx, 1, w, ldw, y, ldy, NULL};
     multiply_and_fetch(&p, rows, cols, END_BIAS_ACT, b, NULL, slope, ahead);
 }
 
 static void dense_dx(int rows, int cols, int k, const float *dy, size_t lddy, const float *wt, size_t ldwt,
                      const float *h, float slope, float *dx, size_t lddx, const float *ahead) {
-    product p = {k, dy, lddy, 1, wt, ldwt, dx, lddx};
+    product p = {k, dy, lddy, 1, wt, ldwt, dx, lddx, NULL};
     if (h)
         multiply_and_fetch(&p, rows, cols, END_MASK, NULL, h, slope, ahead);
     else
@@ -20,7 +20,7 @@ static void dense_dx(int rows, int cols, int k, const float *dy, size_t lddy, co
 
 static void dense_dw(int rows, int cols, int k, const float *x, size_t ldx, const float *dy, size_t lddy,
                      int accumulate, float *dw, size_t lddw) {
-    product p = {k, x, 1, ldx, dy, lddy, dw, lddw};
+    product p = {k, x, 1, ldx, dy, lddy, dw, lddw, NULL};
     if (accumulate)
         multiply(&p, rows, cols, END_ADD, NULL, NULL, 1);
     else

@@ -15,11 +15,20 @@ INLINE runs runs_of(const norm_job *n, int pixels) {
     return whole ? (runs){1, pixels * n->channels} : (runs){pixels, n->channels};
 }
 
-INLINE vec act(vec x, float slope) {
+/* What all vectors of a norm have in common; a copy, since a job in memory might change with every store. */
+typedef struct scales {
+    vec slope, mean, scale;
+} scales;
+
+INLINE scales scales_of(const norm_job *n) {
+    const vec zero = {0};
+    return (scales){n->slope - zero, n->mean - zero, n->scale - zero};
+}
+INLINE vec act(vec x, vec slope) {
     return larger(x, x * slope); /* slope <= 1 */
 }
-INLINE vec normal(const norm_job *n, vec x) {
-    return (act(x, n->slope) - n->mean) * n->scale;
+INLINE vec normal(scales c, vec x) {
+    return (act(x, c.slope) - c.mean) * c.scale;
 }
 
 INLINE double sum_lanes(vec v) {
@@ -39,7 +48,7 @@ typedef struct moment_sums { /* of t = act(x) - shift, and of its square */
 /* Over `count` pixels; by lanes, which are then added up. */
 INLINE moment_sums range_moments(const norm_job *n, int first, int count, float shift) {
     vec sum[4] = {{0}}, square[4] = {{0}};
-    moment_sums m = {0};
+    const vec slope = n->slope - (vec){0};
     runs all = runs_of(n, count);
     for (int r = 0; r < all.count; r++) {
         const float *x = n->x + (size_t)(first + r) * n->pad;
@@ -47,26 +56,25 @@ INLINE moment_sums range_moments(const norm_job *n, int first, int count, float 
         for (; k + 4 * LANES <= all.length; k += 4 * LANES) {
             UNROLL
             for (int v = 0; v < 4; v++) {
-                vec t = act(load(x + k + v * LANES), n->slope) - shift;
+                vec t = act(load(x + k + v * LANES), slope) - shift;
                 sum[v] += t;
                 square[v] += t * t;
             }
         }
         for (; k + LANES <= all.length; k += LANES) {
-            vec t = act(load(x + k), n->slope) - shift;
+            vec t = act(load(x + k), slope) - shift;
             sum[0] += t;
             square[0] += t * t;
         }
         if (k < all.length) { /* fewer lanes; the others do not count */
-            vec t = act(load_first(x + k, 0, all.length - k), n->slope) - shift;
+            vec t = act(load_first(x + k, 0, all.length - k), slope) - shift;
             t = choose(lane_numbers < all.length - k, t, (vec){0});
             sum[1] += t;
             square[1] += t * t;
         }
     }
-    m.sum = sum_lanes(sum[0] + sum[1] + (sum[2] + sum[3]));
-    m.square = sum_lanes(square[0] + square[1] + (square[2] + square[3]));
-    return m;
+    return (moment_sums){sum_lanes(sum[0] + sum[1] + (sum[2] + sum[3])),
+                         sum_lanes(square[0] + square[1] + (square[2] + square[3]))};
 }
 
 #define MOMENT_PIXELS 28 /* whose sums are taken in float */
@@ -87,86 +95,99 @@ static void moments(norm_job *n, double epsilon) {
     n->scale = (float)(1 / sqrt(all.square / count - mean * mean + epsilon));
 }
 
-INLINE void normalise_lanes(const norm_job *n, const float *x, const float *g, const float *b, float *y,
+INLINE void normalise_lanes(scales c, const float *x, const float *g, const float *b, float *y,
                             const int whole, int count) {
-    vec e = normal(n, load_first(x, whole, count));
+    vec e = normal(c, load_first(x, whole, count));
     store_first(y, e * load_first(g, whole, count) + load_first(b, whole, count), whole, count);
 }
 
 static void normalise(const norm_job *n, int first, int count, float *y) {
+    const scales c = scales_of(n);
     runs all = runs_of(n, count);
     for (int r = 0; r < all.count; r++, y += n->pad) {
         size_t at = (size_t)(first + r) * n->p_pixel;
         const float *x = n->x + (size_t)(first + r) * n->pad, *g = n->g + at, *b = n->b + at;
         int i = 0;
-        for (; i + LANES <= all.length; i += LANES) normalise_lanes(n, x + i, g + i, b + i, y + i, 1, LANES);
-        if (i < all.length) normalise_lanes(n, x + i, g + i, b + i, y + i, 0, all.length - i);
+        for (; i + LANES <= all.length; i += LANES) normalise_lanes(c, x + i, g + i, b + i, y + i, 1, LANES);
+        if (i < all.length) normalise_lanes(c, x + i, g + i, b + i, y + i, 0, all.length - i);
     }
 }
 
 /* ---- backward ---- */
 
-/* Up to a vector of a run; with `wanted`, also dg, db and y. */
-INLINE void sums_lanes(const norm_job *n, size_t at, const float *x, float *dy, float *y, const int wanted,
-                       const int add, const int whole, int count, vec sums[2]) {
-    vec e = normal(n, load_first(x, whole, count)), d = load_first(dy, whole, count),
-        g = load_first(n->g + at, whole, count), q = d * g;
+/* A run on its way back. */
+typedef struct back_run {
+    const float *x, *g, *b;
+    float *dy, *y, *dg, *db;
+} back_run;
+
+/* Up to a vector of a run, from i on; with `wanted`, also dg, db and y. */
+INLINE void sums_lanes(scales c, back_run p, int i, const int wanted, const int add, const int whole,
+                       int count, vec sums[2]) {
+    vec e = normal(c, load_first(p.x + i, whole, count)), d = load_first(p.dy + i, whole, count),
+        g = load_first(p.g + i, whole, count), q = d * g;
     sums[0] += q;
     sums[1] += q * e;
-    store_first(dy, q, whole, count);
+    store_first(p.dy + i, q, whole, count);
     if (!wanted) return;
-    float *dg = n->dg + at, *db = n->db + at;
-    store_first(y, e * g + load_first(n->b + at, whole, count), whole, count);
-    store_first(dg, add ? load_first(dg, whole, count) + d * e : d * e, whole, count);
-    store_first(db, add ? load_first(db, whole, count) + d : d, whole, count);
+    store_first(p.y + i, e * g + load_first(p.b + i, whole, count), whole, count);
+    store_first(p.dg + i, add ? load_first(p.dg + i, whole, count) + d * e : d * e, whole, count);
+    store_first(p.db + i, add ? load_first(p.db + i, whole, count) + d : d, whole, count);
 }
 
-/* Of a run whose parameters begin at `at`. */
-INLINE void sums_run(const norm_job *n, int length, size_t at, const float *x, float *dy, float *y,
-                     const int wanted, const int add, vec sums[2]) {
+INLINE void sums_run(scales c, back_run p, int length, const int wanted, const int add, vec sums[2]) {
     int i = 0;
-    for (; i + LANES <= length; i += LANES)
-        sums_lanes(n, at + (size_t)i, x + i, dy + i, y + i, wanted, add, 1, LANES, sums);
-    if (i < length) sums_lanes(n, at + (size_t)i, x + i, dy + i, y + i, wanted, add, 0, length - i, sums);
+    for (; i + LANES <= length; i += LANES) sums_lanes(c, p, i, wanted, add, 1, LANES, sums);
+    if (i < length) sums_lanes(c, p, i, wanted, add, 0, length - i, sums);
 }
 
 static void sums(norm_job *n, int first, int count, float *y) {
+    const scales c = scales_of(n);
     runs all = runs_of(n, count);
     vec both[2] = {{0}};
     for (int r = 0; r < all.count; r++, y += n->pad) {
-        size_t pixel = (size_t)(first + r), at = pixel * n->p_pixel;
-        const float *x = n->x + pixel * n->pad;
-        float *dy = n->dy + pixel * n->pad;
+        size_t pixel = (size_t)(first + r), at = pixel * n->pad, param = pixel * n->p_pixel;
+        back_run p = {n->x + at, n->g + param, n->b + param, n->dy + at, y, n->dg + param, n->db + param};
         if (!n->dg)
-            sums_run(n, all.length, at, x, dy, y, 0, 0, both);
+            sums_run(c, p, all.length, 0, 0, both);
         else if (n->add || (n->p_pixel == 0 && pixel > 0)) /* parameters that pixels share are added to */
-            sums_run(n, all.length, at, x, dy, y, 1, 1, both);
+            sums_run(c, p, all.length, 1, 1, both);
         else
-            sums_run(n, all.length, at, x, dy, y, 1, 0, both);
+            sums_run(c, p, all.length, 1, 0, both);
     }
     n->sum_q += sum_lanes(both[0]);
     n->sum_qe += sum_lanes(both[1]);
 }
 
-INLINE void dx_lanes(const norm_job *n, const float *x, const float *q, float *dx, float mean_q,
-                     float mean_qe, const int add, const int whole, int count) {
-    const vec one = (vec){0} + 1, slope = (vec){0} + n->slope;
+/* d act(x)/dx (scale q - (constant + factor act(x))) */
+typedef struct dx_scales {
+    vec slope, scale, constant, factor;
+} dx_scales;
+
+INLINE dx_scales dx_scales_of(const norm_job *n) {
+    const vec zero = {0};
+    double numbers = (double)n->pixels * n->channels, mean_q = n->sum_q / numbers,
+           mean_qe = n->sum_qe / numbers, factor = mean_qe * n->scale * n->scale;
+    return (dx_scales){n->slope - zero, n->scale - zero, (float)(mean_q * n->scale - factor * n->mean) - zero,
+                       (float)factor - zero};
+}
+
+INLINE void dx_lanes(dx_scales c, const float *x, const float *q, float *dx, const int add, const int whole,
+                     int count) {
     vec xi = load_first(x, whole, count);
-    vec d = (load_first(q, whole, count) - mean_q - normal(n, xi) * mean_qe) * n->scale *
-            choose(xi > 0, one, slope);
+    vec d = load_first(q, whole, count) * c.scale - (act(xi, c.slope) * c.factor + c.constant);
+    d = choose(xi > 0, d, d * c.slope);
     store_first(dx, add ? load_first(dx, whole, count) + d : d, whole, count);
 }
 
 INLINE void dx_by(const norm_job *n, int first, int count, float *dx, const int add) {
+    const dx_scales c = dx_scales_of(n);
     runs all = runs_of(n, count);
-    double numbers = (double)n->pixels * n->channels;
-    float mean_q = (float)(n->sum_q / numbers), mean_qe = (float)(n->sum_qe / numbers);
     for (int r = 0; r < all.count; r++, dx += n->pad) {
         const float *x = n->x + (size_t)(first + r) * n->pad, *q = n->dy + (size_t)(first + r) * n->pad;
         int i = 0;
-        for (; i + LANES <= all.length; i += LANES)
-            dx_lanes(n, x + i, q + i, dx + i, mean_q, mean_qe, add, 1, LANES);
-        if (i < all.length) dx_lanes(n, x + i, q + i, dx + i, mean_q, mean_qe, add, 0, all.length - i);
+        for (; i + LANES <= all.length; i += LANES) dx_lanes(c, x + i, q + i, dx + i, add, 1, LANES);
+        if (i < all.length) dx_lanes(c, x + i, q + i, dx + i, add, 0, all.length - i);
     }
 }
 

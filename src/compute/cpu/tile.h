@@ -3,7 +3,7 @@
 #ifndef JF_COMPUTE_CPU_TILE_H
 #define JF_COMPUTE_CPU_TILE_H
 
-#include "compute/cpu/cpu.h"
+#include "compute/cpu/fetch.h"
 #include "compute/cpu/vector.h"
 
 typedef struct product { /* c (rows, .) = a (rows, k) b (k, .): a at a[r * a_row + i * a_k] */
@@ -14,6 +14,7 @@ typedef struct product { /* c (rows, .) = a (rows, k) b (k, .): a at a[r * a_row
     size_t ldb;
     float *c;
     size_t ldc;
+    fetch_list *fetch; /* NULL, or what to fetch meanwhile */
 } product;
 
 /* What the sums begin with, and what becomes of them. END_BIAS_ACT: act(bias (cols) + sum); END_MASK: sum act'(extra (rows,
@@ -50,6 +51,7 @@ INLINE void tile(const product *p, int r, int j, const int high, const int wide,
     const size_t stride = ahead ? sizeof(float) * CPU_ROWS * wide * LANES / (size_t)p->k : 0;
     for (int k = 0; k < p->k; k++, a += p->a_k, b += p->ldb) {
         if (ahead) __builtin_prefetch(share + (size_t)k * stride, 0, 2);
+        for (int line = 0; p->fetch && line < 2; line++) fetch_line(p->fetch);
         vec bv[WIDE];
         UNROLL for (int v = 0; v < wide; v++) bv[v] = load(b + v * LANES);
         UNROLL for (int i = 0; i < high; i++) {
