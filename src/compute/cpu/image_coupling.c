@@ -165,7 +165,7 @@ static void backward_network(const call *c, scratch *s, int k, int first, int co
         space(net, s->spare.m, s->dout, net->out.shape.out, s->out[k], NULL);
         image_return_out(&way[i], s->dout);
     }
-    for (int block = net->depth - 1; block >= 0; block--)
+    for (int block = net->depth - 1; block > 0; block--)
         for (int i = 0; i < count; i++) image_return_block(&way[i], block);
     for (int i = 0; i < count; i++) {
         float *du = c->dstate + (size_t)(first + i) * (size_t)c->c->dim;

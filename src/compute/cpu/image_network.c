@@ -146,35 +146,38 @@ static image_view spaced(const image_network *t, float *at, int pad) {
     return (image_view){at + (size_t)t->reach * (size_t)pad, (size_t)t->spaced * (size_t)pad, (size_t)pad};
 }
 
+/* Of a block: what its first product gives, what its branches give, and its result, the next one's input h. */
 static size_t block_count(const image_network *t) {
     return 2 * compact_count(t, t->thin) + compact_count(t, t->wide);
 }
-size_t image_acts_count(const image_network *t, int all) {
-    size_t blocks = all ? (size_t)t->net->depth : 1;
-    return blocks * block_count(t) + compact_count(t, t->thin) +
-           cpu_whole_lines(2 * (3 * (size_t)t->net->depth + 1));
+static size_t images_count(const image_network *t, int all) {
+    if (t->net->depth == 0) return compact_count(t, t->thin);
+    return (all ? (size_t)t->net->depth : 1) * block_count(t);
 }
-/* Input of residual block i (i = depth: the last h), what its first product gives, and what its branches give. */
-static float *acts_h(const image_network *t, const image_acts *a, int i) {
-    return a->at + (a->all ? (size_t)i : 0) * block_count(t);
+size_t image_acts_count(const image_network *t, int all) {
+    return images_count(t, all) + cpu_whole_lines(2 * (3 * (size_t)t->net->depth + 1));
 }
 static float *acts_middle(const image_network *t, const image_acts *a, int i) {
-    return acts_h(t, a, i) + compact_count(t, t->thin);
+    return a->at + (a->all ? (size_t)i : 0) * block_count(t);
 }
 static float *acts_concat(const image_network *t, const image_acts *a, int i) {
-    return acts_h(t, a, i) + 2 * compact_count(t, t->thin);
+    return acts_middle(t, a, i) + compact_count(t, t->thin);
+}
+/* Input of residual block i; i = depth: the last h. That of the first one is quickly made again, hence not kept. */
+static float *acts_h(const image_network *t, const image_acts *a, const image_spare *s, int i) {
+    if (i == 0) return t->net->depth == 0 ? a->at : s->h;
+    return acts_concat(t, a, i - 1) + compact_count(t, t->wide);
 }
 /* Mean and scale of norm `index` of block i. */
 static float *acts_moments(const image_network *t, const image_acts *a, int i, int index) {
-    return a->at + (a->all ? (size_t)t->net->depth : 1) * block_count(t) + compact_count(t, t->thin) +
-           2 * (3 * (size_t)i + (size_t)index);
+    return a->at + images_count(t, a->all) + 2 * (3 * (size_t)i + (size_t)index);
 }
 
 static int widest(const image_network *t) {
     return t->wide > t->thin ? t->wide : t->thin;
 }
 size_t image_spare_count(const image_network *t) {
-    return 2 * compact_count(t, widest(t)) + (1 + IMAGE_GROUP) * compact_count(t, t->thin) +
+    return 2 * compact_count(t, widest(t)) + (2 + IMAGE_GROUP) * compact_count(t, t->thin) +
            spaced_count(t, t->thin) + spaced_count(t, t->wide) + t->conv_scratch;
 }
 image_spare image_spare_place(const image_network *t, float *at) {
@@ -185,7 +188,8 @@ image_spare image_spare_place(const image_network *t, float *at) {
     s.g = s.y + compact_count(t, widest(t));
     s.t = s.g + compact_count(t, widest(t));
     for (int i = 0; i < IMAGE_GROUP; i++) s.dh[i] = s.t + (size_t)(1 + i) * compact_count(t, t->thin);
-    s.conv = s.dh[IMAGE_GROUP - 1] + compact_count(t, t->thin);
+    s.h = s.dh[IMAGE_GROUP - 1] + compact_count(t, t->thin);
+    s.conv = s.h + compact_count(t, t->thin);
     memset(at, 0, sizeof(float) * (size_t)(s.y - at));
     return s;
 }
@@ -314,8 +318,8 @@ static void run_norm_product(const image_network *t, const cpu_kernels *k, const
 static void run_block(const image_network *t, const cpu_kernels *k, int i, const image_acts *a,
                       const image_spare *s) {
     const image_residual *b = &t->net->blocks[i];
-    float *h = acts_h(t, a, i), *middle = acts_middle(t, a, i), *concat = acts_concat(t, a, i);
-    float *next = a->all ? acts_h(t, a, i + 1) : h, *packed = image_packed_block(t, i);
+    float *h = acts_h(t, a, s, i), *middle = acts_middle(t, a, i), *concat = acts_concat(t, a, i);
+    float *next = acts_h(t, a, s, i + 1), *packed = image_packed_block(t, i);
     run_norm_product(t, k, s, &b->n0, h, t->thin, acts_moments(t, a, i, 0), &t->c0, packed, NULL, middle,
                      &b->n1);
     run_norm(t, k, s->m, &b->n1, middle, t->thin, spaced(t, s->y_spaced, t->thin), acts_moments(t, a, i, 1));
@@ -329,14 +333,20 @@ static void run_block(const image_network *t, const cpu_kernels *k, int i, const
                      i + 1 < t->net->depth ? NULL : &t->net->last);
 }
 
+/* The first h. */
+static void run_in(const image_network *t, const cpu_kernels *k, image_view u1, const image_acts *a,
+                   const image_spare *s) {
+    run_conv(k, s, METER_EDGE, &t->in.forward, u1, compact(t, acts_h(t, a, s, 0), t->thin),
+             t->packed + t->in.w, t->params + t->net->in.b, 0);
+}
+
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
                            const image_spare *s, float *out) {
     const image_net *net = t->net;
-    run_conv(k, s, METER_EDGE, &t->in.forward, u1, compact(t, acts_h(t, &acts, 0), t->thin),
-             t->packed + t->in.w, t->params + net->in.b, 0);
+    run_in(t, k, u1, &acts, s);
     for (int i = 0; i < net->depth; i++) run_block(t, k, i, &acts, s);
     image_view y = spaced(t, s->y_spaced, t->thin);
-    run_norm(t, k, s->m, &net->last, acts_h(t, &acts, net->depth), t->thin, y,
+    run_norm(t, k, s->m, &net->last, acts_h(t, &acts, s, net->depth), t->thin, y,
              acts_moments(t, &acts, net->depth, 0));
     run_conv(k, s, METER_EDGE, &t->out.forward, y, compact(t, out, net->out.shape.out), t->packed + t->out.w,
              t->params + net->out.b, 0);
@@ -468,7 +478,7 @@ void image_return_block(const image_return *w, int i) {
     back_product_dw(w, &t->c1, s->y, w->dh, partial);
     back_norm_dx(w, &n, spaced(t, s->g_spaced, t->wide), 0);
     back_branches(w, b, i, packed, partial);
-    n = back_product_norm(w, &t->c0, packed, s->t, &b->n0, acts_h(t, &w->acts, i),
+    n = back_product_norm(w, &t->c0, packed, s->t, &b->n0, acts_h(t, &w->acts, s, i),
                           acts_moments(t, &w->acts, i, 0), partial ? partial + t->n0_dg : NULL);
     back_product_dw(w, &t->c0, s->y, s->t, partial);
     back_norm_dx(w, &n, compact(t, w->dh, t->thin), 1);
@@ -481,7 +491,7 @@ void image_return_out(const image_return *w, image_view dout) {
     run_conv(w->k, w->s, METER_EDGE_DX, &t->out.backward, dout, compact(t, w->s->g, t->thin),
              t->packed + t->out.wt, NULL, 0);
     norm_job n =
-        back_norm(w, &net->last, acts_h(t, &w->acts, net->depth), t->thin, y,
+        back_norm(w, &net->last, acts_h(t, &w->acts, w->s, net->depth), t->thin, y,
                   acts_moments(t, &w->acts, net->depth, 0), w->partial ? w->partial + t->last_dg : NULL);
     if (w->partial) {
         back_conv_dw(w, METER_EDGE_DW, &t->out, y, dout, w->partial);
@@ -494,6 +504,10 @@ void image_return_in(const image_return *w, image_view u1, float *du1) {
     const image_network *t = w->t;
     const image_net *net = t->net;
     image_view from = compact(t, w->dh, t->thin), dh = spaced(t, w->s->y_spaced, t->thin);
+    if (net->depth > 0) {
+        run_in(t, w->k, u1, &w->acts, w->s);
+        image_return_block(w, 0);
+    }
     double start = meter_begin(w->s->m);
     for (int i = 0; i < net->h; i++)
         for (int j = 0; j < net->w; j++) /* channels of padding stay zero */

@@ -39,7 +39,7 @@ typedef struct image_network {
     size_t partial_head, partial_block, partial_count;
 } image_network;
 
-/* The inputs of all norms of a network, from which its backward pass starts, and their means and scales. */
+/* The inputs of all norms of a network but the first, from which its backward pass starts, and means and scales of all. */
 typedef struct image_acts {
     float *at;
     int all; /* 0: every block takes the place of the one before; enough for a forward pass */
@@ -48,7 +48,7 @@ typedef struct image_acts {
 /* What a worker needs besides, for any number of blocks; dh of each of a group of samples. */
 #define IMAGE_GROUP 4
 typedef struct image_spare {
-    float *y, *y_spaced, *g, *g_spaced, *t, *dh[IMAGE_GROUP], *conv;
+    float *y, *y_spaced, *g, *g_spaced, *t, *h, *dh[IMAGE_GROUP], *conv;
     meter *m; /* of the worker, or NULL; set by the caller */
 } image_spare;
 
@@ -70,7 +70,8 @@ image_view image_edge_view(const image_network *t, float *at);
 /* out (h, w, .) dense, from a spaced input. */
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
                            const image_spare *s, float *out);
-/* The way back of one sample, from the acts of a forward pass: `out` once, `block` from depth-1 to 0, `in` once. */
+/* The way back of one sample, from the acts of a forward pass: `out` once, `block` from depth-1 to 1, `in` once,
+ * which goes through block 0, too. */
 typedef struct image_return {
     const image_network *t;
     const cpu_kernels *k;
