@@ -23,6 +23,7 @@ static double *weight_of(double *w, const conv_job *c, int tap, int group, int i
 
 /* Not a number beyond what the kernels may read: it would show in every result. */
 static float *poisoned(trial *t, int slot, size_t count) {
+    free(t->memory[slot]);
     t->memory[slot] = aligned_alloc(64, (count + 16) / 16 * 64);
     CHECK(t->memory[slot]);
     for (size_t i = 0; i < count; i++) t->memory[slot][i] = NAN;
