@@ -119,7 +119,7 @@ static void check_conv(trial *t, int add) {
                     pixel_of(t->x, t, t->inputs, a, k)[g * c->in + in] * *weight_of(t->w, c, tap, g, in, o);
     t->c.add = add;
     t->c.b = add ? NULL : b;
-    t->k->image->winograd(c);
+    t->k->image->conv(c);
     for (int i = 0; i < c->h; i++)
         for (int j = 0; j < c->w * t->outputs; j++)
             found[i * c->w * t->outputs + j] = (double)c->y.at[(size_t)i * c->y.row + (size_t)j];
@@ -143,7 +143,7 @@ static void check_dw(trial *t) {
                                                           pixel_of(t->y, t, t->outputs, i, j)[g * c->out + o];
     for (int add = 0; add < 2; add++) { /* once over what is there, once to it */
         t->c.add = add;
-        t->k->image->winograd_dw(c);
+        t->k->image->conv_dw(c);
     }
     EACH_WEIGHT(t, unit, step, row, lane) {
         int group, out;

@@ -56,6 +56,9 @@ typedef struct cpu_device {
 /* The best instruction set of this machine, or the one that $JOINTFLOW_ISA names. */
 jf_status cpu_kernels_choose(jf_context *ctx, const cpu_kernels **out);
 
+static inline int cpu_round_up(int n, int to) {
+    return (n + to - 1) / to * to;
+}
 /* Numbers rounded up to whole cache lines, which are as long as the widest vector. */
 static inline size_t cpu_whole_lines(size_t count) {
     return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;

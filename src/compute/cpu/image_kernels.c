@@ -139,7 +139,15 @@ INLINE void conv_by(const conv_job *c, const int q, const int joined) {
     }
 }
 
+/* By points: winograd.c. */
+void JOIN(winograd_conv_, CPU_ISA)(const conv_job *c);
+void JOIN(winograd_dw_, CPU_ISA)(const conv_job *c);
+
 static void conv(const conv_job *c) {
+    if (c->strip) {
+        JOIN(winograd_conv_, CPU_ISA)(c);
+        return;
+    }
     if (c->joined) {
         conv_by(c, 1, 1);
         return;
@@ -200,6 +208,10 @@ INLINE void conv_dw_by(const conv_job *c, const int q, const int joined) {
 }
 
 static void conv_dw(const conv_job *c) {
+    if (c->strip) {
+        JOIN(winograd_dw_, CPU_ISA)(c);
+        return;
+    }
     if (c->joined) {
         conv_dw_by(c, 1, 1);
         return;
@@ -221,16 +233,11 @@ static void multiply_add(int rows, int cols, int k, const float *x, size_t ldx, 
         multiply(&p, rows, cols, END_PLAIN, NULL, NULL, 1);
 }
 
-void JOIN(winograd_conv_, CPU_ISA)(const conv_job *c);
-void JOIN(winograd_dw_, CPU_ISA)(const conv_job *c);
-
 extern const norm_kernels JOIN(norm_kernels_, CPU_ISA);
 const image_kernels JOIN(image_kernels_, CPU_ISA) = {
     .join = JOIN_VECTORS * LANES,
     .conv = conv,
     .conv_dw = conv_dw,
-    .winograd = JOIN(winograd_conv_, CPU_ISA),
-    .winograd_dw = JOIN(winograd_dw_, CPU_ISA),
     .product = multiply_add,
     .norm = &JOIN(norm_kernels_, CPU_ISA),
 };

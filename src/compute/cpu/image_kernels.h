@@ -40,9 +40,6 @@ struct image_kernels {
     void (*conv)(const conv_job *c);
     /* w = gradient from x and y = dL/dy, or += */
     void (*conv_dw)(const conv_job *c);
-    /* the same of jobs with strip > 0 */
-    void (*winograd)(const conv_job *c);
-    void (*winograd_dw)(const conv_job *c);
     /* y (rows, cols) = x (rows, k) w (k, cols) + b (cols) + h (rows, cols), with ldy for h, too; b and h, or h, may be NULL.
      * Meanwhile memory is fetched. */
     void (*product)(int rows, int cols, int k, const float *x, size_t ldx, const float *w, const float *b,

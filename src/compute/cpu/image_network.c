@@ -1,134 +1,6 @@
 #include "compute/cpu/image_network.h"
 #include "compute/cpu/norm_kernels.h"
-#include "compute/cpu/winograd.h"
 #include <string.h>
-
-static int round_up(int n, int to) {
-    return (n + to - 1) / to * to;
-}
-/* A place of `count` numbers in something that grows. */
-static size_t place(size_t *total, size_t count) {
-    size_t at = *total;
-    *total += cpu_whole_lines(count);
-    return at;
-}
-
-/* ---- plan ---- */
-
-static int units_of(const conv_job *c, int vector, int q) {
-    return c->groups * ((c->out + vector / q - 1) / (vector / q));
-}
-static int steps_of(const conv_job *c, int q) {
-    return (c->in + q - 1) / q;
-}
-/* Time for one pixel, as measured, in thirds of a vector's multiplication: outputs of q > 1 have to be gathered from their
- * lanes; joined groups take a third more, since each input that serves three taps has to be picked. */
-static int cost_of(const conv_job *c, int vector, int q) {
-    int gathering = q > 1 ? 15 : 0;
-    for (int i = q; i > 1; i /= 2) gathering += 9;
-    return units_of(c, vector, q) * (3 * 9 * steps_of(c, q) + gathering);
-}
-static int cost_of_joined(int units, int in) {
-    return units * 4 * 9 * in;
-}
-
-/* The cheapest kind of vectors. */
-static void plan_vectors(conv_job *c, int vector, int join) {
-    int in = c->in, out = c->out;
-    c->q = 1;
-    for (int q = 2; q <= vector && q < 2 * in; q *= 2)
-        if (cost_of(c, vector, q) < cost_of(c, vector, c->q)) c->q = q;
-    c->units = units_of(c, vector, c->q);
-    c->steps = steps_of(c, c->q);
-    int joined = vector / out < join / in ? vector / out : join / in;
-    if (joined < 2) return;
-    int units = (c->groups + joined - 1) / joined;
-    if (cost_of_joined(units, in) >= cost_of(c, vector, c->q)) return;
-    c->joined = joined;
-    c->q = 1;
-    c->units = units;
-    c->steps = in;
-}
-
-static size_t vectors_count(const conv_job *c, int vector) {
-    return (size_t)(c->units * conv_unit_vectors(c)) * (size_t)vector;
-}
-
-/* By points only in branches: these are alike in both networks of a coupling, which share scratch. */
-static void plan_conv(conv_plan *p, const conv_shape *s, const cpu_kernels *k, int is_branch, size_t *packed,
-                      size_t *partial) {
-    int in = s->in / s->groups, out = s->out / s->groups;
-    p->shape = *s;
-    p->forward = p->backward =
-        (conv_job){.h = s->h, .w = s->w, .dilation = s->dilation, .groups = s->groups, .in = in, .out = out};
-    p->backward.in = out;
-    p->backward.out = in;
-    conv_job *both[2] = {&p->forward, &p->backward};
-    for (int i = 0; i < 2; i++)
-        if (!is_branch || !winograd_plan(both[i], k->vector))
-            plan_vectors(both[i], k->vector, k->image->join);
-    p->w_count = vectors_count(&p->forward, k->vector);
-    p->wt_count = vectors_count(&p->backward, k->vector);
-    p->w = place(packed, p->w_count);
-    p->wt = place(packed, p->wt_count);
-    p->dw = place(partial, p->w_count);
-}
-
-static void plan_product(product_plan *p, const conv_shape *s, int vector, size_t *packed, size_t *partial) {
-    *p = (product_plan){s->in, s->out, round_up(s->in, vector), round_up(s->out, vector), 0, 0, 0, 0, 0};
-    p->w = place(packed, (size_t)p->in * (size_t)p->out_pad);
-    p->wt = place(packed, (size_t)p->out * (size_t)p->in_pad);
-    p->b = place(packed, (size_t)p->out_pad);
-    p->dw = place(partial, (size_t)round_up(p->in, CPU_ROWS) * (size_t)p->out_pad);
-    p->db = place(partial, (size_t)p->out_pad);
-}
-
-size_t image_norm_count(const image_norm *m) {
-    return (size_t)m->shape.channels * (size_t)(m->shape.per_element ? m->shape.pixels : 1);
-}
-
-/* What a branch needs of all images and workers. */
-static void plan_room(image_network *t, const conv_job *c) {
-    size_t scratch = c->strip ? cpu_whole_lines(winograd_scratch(c)) : 0;
-    int reach = c->strip ? winograd_reach(c) : 0;
-    if (reach < c->dilation) reach = c->dilation;
-    if (t->reach < reach) t->reach = reach;
-    if (t->conv_scratch < scratch) t->conv_scratch = scratch;
-}
-
-static void plan_block(image_network *t, const image_residual *b, const cpu_kernels *k) {
-    int vector = k->vector;
-    size_t *packed = &t->packed_block, *partial = &t->partial_block;
-    t->n0_dg = place(partial, 2 * image_norm_count(&b->n0));
-    plan_product(&t->c0, &b->c0.shape, vector, packed, partial);
-    t->n1_dg = place(partial, 2 * image_norm_count(&b->n1));
-    for (int i = 0; i < t->net->branches; i++) {
-        plan_conv(&t->branch[i], &b->branch[i].shape, k, 1, packed, partial);
-        plan_room(t, &t->branch[i].forward);
-        plan_room(t, &t->branch[i].backward);
-    }
-    t->branch_db = place(partial, (size_t)t->wide);
-    t->n2_dg = place(partial, 2 * image_norm_count(&b->n2));
-    plan_product(&t->c1, &b->c1.shape, vector, packed, partial);
-}
-
-void image_network_plan(image_network *t, const image_net *net, const cpu_kernels *k) {
-    int vector = k->vector;
-    *t = (image_network){.net = net, .vector = vector, .pixels = net->h * net->w, .reach = 1};
-    int in = net->in.shape.in, out = net->out.shape.out;
-    t->thin = round_up(net->K, vector);
-    t->wide = round_up(net->concat, vector);
-    t->edge = round_up(in > out ? in : out, vector);
-    plan_conv(&t->in, &net->in.shape, k, 0, &t->packed_head, &t->partial_head);
-    t->in_db = place(&t->partial_head, (size_t)t->thin);
-    t->last_dg = place(&t->partial_head, 2 * image_norm_count(&net->last));
-    plan_conv(&t->out, &net->out.shape, k, 0, &t->packed_head, &t->partial_head);
-    t->out_db = place(&t->partial_head, (size_t)t->edge);
-    if (net->depth > 0) plan_block(t, net->blocks, k);
-    t->spaced = net->w + t->reach;
-    t->packed_count = t->packed_head + (size_t)net->depth * t->packed_block;
-    t->partial_count = t->partial_head + (size_t)net->depth * t->partial_block;
-}
 
 /* ---- images ---- */
 
@@ -220,7 +92,7 @@ static void run_conv(const cpu_kernels *k, const image_spare *s, meter_part part
     c.packed = w;
     c.b = b;
     c.add = add;
-    (c.strip ? k->image->winograd : k->image->conv)(&c);
+    k->image->conv(&c);
     meter_end(s->m, part, start, conv_flops(&c));
 }
 
@@ -236,15 +108,22 @@ static norm_job norm_of(const image_network *t, const image_norm *m, const float
                       .x = x};
 }
 
-/* y = norm(x), where x has just been made; its moments are left for the backward pass. */
-static void run_norm(const image_network *t, const cpu_kernels *k, meter *worker, const image_norm *m,
-                     float *x, int pad, image_view y, float *moments) {
-    double start = meter_begin(worker);
+/* The same with its moments, where x has just been made; they are left for the backward pass. */
+static norm_job measured_norm(const image_network *t, const cpu_kernels *k, const image_norm *m,
+                              const float *x, int pad, float *moments) {
     norm_job n = norm_of(t, m, x, pad);
-    int width = t->net->w;
     k->image->norm->moments(&n, m->shape.epsilon);
     moments[0] = n.mean;
     moments[1] = n.scale;
+    return n;
+}
+
+/* y = norm(x) */
+static void run_norm(const image_network *t, const cpu_kernels *k, meter *worker, const image_norm *m,
+                     float *x, int pad, image_view y, float *moments) {
+    double start = meter_begin(worker);
+    norm_job n = measured_norm(t, k, m, x, pad, moments);
+    int width = t->net->w;
     for (int i = 0; i < t->net->h; i++)
         k->image->norm->normalise(&n, i * width, width, y.at + (size_t)i * y.row);
     meter_end(worker, METER_NORM, start, 0);
@@ -295,10 +174,7 @@ static void run_norm_product(const image_network *t, const cpu_kernels *k, const
                              const product_plan *p, const float *packed, const float *h, float *y,
                              const image_norm *soon) {
     turns turn = turns_begin(s->m);
-    norm_job n = norm_of(t, m, x, pad), later = norm_of(t, soon ? soon : m, x, pad);
-    k->image->norm->moments(&n, m->shape.epsilon);
-    moments[0] = n.mean;
-    moments[1] = n.scale;
+    norm_job n = measured_norm(t, k, m, x, pad, moments), later = norm_of(t, soon ? soon : m, x, pad);
     for (int first = 0; first < t->pixels; first += BAND) {
         int count = band_at(t, first);
         size_t at = (size_t)first * (size_t)t->thin;
@@ -432,7 +308,7 @@ static void back_conv_dw(const image_return *w, meter_part part, const conv_plan
     c.packed = partial + p->dw;
     c.add = w->accumulate;
     c.scratch = w->s->conv;
-    (c.strip ? w->k->image->winograd_dw : w->k->image->conv_dw)(&c);
+    w->k->image->conv_dw(&c);
     meter_end(w->s->m, part, start, conv_flops(&c));
 }
 /* db of a spaced dy of `pad` channels: the zeros between its rows do not matter. */

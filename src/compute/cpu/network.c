@@ -1,10 +1,6 @@
 #include "compute/cpu/network.h"
 #include <string.h>
 
-static int round_up(int n, int to) {
-    return (n + to - 1) / to * to;
-}
-
 static int is_narrow(const network *t, int layer) {
     return t->narrow_out && layer == t->layers - 1;
 }
@@ -14,8 +10,8 @@ void network_plan(network *t, const dense_net *net, int vector, int backward) {
     for (int i = 0; i < t->layers; i++) {
         t->in[i] = i ? net->width : net->in;
         t->out[i] = i < net->depth ? net->width : net->out;
-        t->in_pad[i] = round_up(t->in[i], vector);
-        t->out_pad[i] = round_up(t->out[i], vector);
+        t->in_pad[i] = cpu_round_up(t->in[i], vector);
+        t->out_pad[i] = cpu_round_up(t->out[i], vector);
         if (t->in_pad[i] > t->ld) t->ld = t->in_pad[i];
         if (t->out_pad[i] > t->ld) t->ld = t->out_pad[i];
         if (t->out[i] != t->out_pad[i]) t->packed_count += (size_t)(t->in[i] + 1) * (size_t)t->out_pad[i];

@@ -21,8 +21,8 @@ INLINE void to_points(const vec d[WINOGRAD_POINTS], vec v[WINOGRAD_POINTS], cons
         v[4] = even2 - 2 * odd2;
         v[5] = 4 * d[1] + (d[5] - 5 * d[3]);
     } else {
-        vec near = d[3] - d[1], far = d[2] + d[2];
-        v[0] = 4 * d[0] + 2 * (d[3] - d[1]) - 2 * far;
+        vec near = d[3] - d[1];
+        v[0] = 4 * d[0] + 2 * near - 4 * d[2];
         v[1] = 3 * (d[3] - d[2]) - 6 * d[1];
         v[2] = d[3] + 2 * d[1] - 3 * d[2];
         v[3] = 4 * near;
@@ -136,7 +136,7 @@ INLINE size_t point_weights(const conv_job *c) {
     return (size_t)(c->steps * 3) * LANES;
 }
 INLINE size_t unit_weights(const conv_job *c) {
-    return WINOGRAD_POINTS * point_weights(c);
+    return (size_t)conv_unit_vectors(c) * LANES;
 }
 /* Whether tiles of so many outputs use point p. */
 INLINE int uses(int outputs, int p) {
@@ -185,9 +185,12 @@ typedef struct rows {
         down; /* in the image: the first output, from output to output, and from row to row */
 } rows;
 
+INLINE size_t first_line(const conv_job *c, int class) {
+    return (size_t)(class * winograd_class_lines(c) + 1);
+}
 INLINE rows rows_of(const conv_job *c, const image_view *image, column at, int class) {
     return (rows){.count = winograd_share(c->h, class, c->dilation),
-                  .line = (size_t)(class * winograd_class_lines(c) + 1),
+                  .line = first_line(c, class),
                   .start = (size_t) class * image->row + (size_t)at.first * image->pixel,
                   .across = (size_t)c->dilation * image->pixel,
                   .down = (size_t)c->dilation * image->row};
@@ -400,10 +403,11 @@ INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, co
     for (int s = 0; s < steps; s++)
         for (int t = 0; t < 3; t++) sum[s][t] = load(dw + (s * 3 + t) * LANES);
     for (int class = 0; class < w->classes; class ++) {
-        const rows r = rows_of(w->c, &w->c->x, (column){0}, class);
-        const float *at = v + r.line * span, *gl = g + r.line * LANES;
+        const size_t line = first_line(w->c, class);
+        const int count = winograd_share(w->c->h, class, w->c->dilation);
+        const float *at = v + line * span, *gl = g + line * LANES;
         vec same = load(gl), before = {0};
-        for (int row = 0; row < r.count; row++, at += span) {
+        for (int row = 0; row < count; row++, at += span) {
             vec after = load(gl += LANES);
             for (int s = 0; s < steps; s++) {
                 vec x = repeat(at + s * gang, gang);
