@@ -64,7 +64,7 @@ typedef struct coupling_case {
     dense_net nets[2];
     size_t w[2][MAX_LAYER], b[2][MAX_LAYER], total;
     int n;
-    int32_t kept[MAX_WIDTH], moved[MAX_WIDTH];
+    int32_t source[MAX_WIDTH], target[MAX_WIDTH];
     double *params, *state, *dstate, *dlogdet;
 } coupling_case;
 
@@ -108,13 +108,13 @@ static coupling_case *coupling_new(law_id law, int n, int k, int m, int depth_a,
     int order[2 * MAX_WIDTH];
     for (int i = 0; i < k + m; i++) order[i] = i;
     rng_shuffle(&r, order, k + m);
-    for (int i = 0; i < k + m; i++) *(i < k ? &c->kept[i] : &c->moved[i - k]) = order[i];
+    for (int i = 0; i < k + m; i++) *(i < k ? &c->source[i] : &c->target[i - k]) = order[i];
     size_t whole = (size_t)(n * (k + m));
     c->state = draw_normal(whole, 1, 61);
     c->dstate = draw_normal(whole, 1, 62);
     c->dlogdet = draw_normal((size_t)n, 1, 63);
     for (int s = 0; s < n; s++)
-        for (int i = 0; i < k; i++) c->state[s * (k + m) + c->kept[i]] = 0.5 * ((int)rng_below(&r, 9) - 4);
+        for (int i = 0; i < k; i++) c->state[s * (k + m) + c->source[i]] = 0.5 * ((int)rng_below(&r, 9) - 4);
     return c;
 }
 
@@ -162,10 +162,10 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
     int m = c->c.m, na = c->nets[0].out, backward = kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
     double u2[MAX_WIDTH], g[3][MAX_WIDTH], *grads[3] = {g[0], g[1], g[2]}, ds;
     for (int t = 0; t < 2; t++) {
-        for (int i = 0; i < c->c.k; i++) h[t][0][i] = state[c->kept[i]];
+        for (int i = 0; i < c->c.k; i++) h[t][0][i] = state[c->source[i]];
         oracle_forward(&c->nets[t], c->params, h[t]);
     }
-    for (int i = 0; i < m; i++) u2[i] = state[c->moved[i]], g[2][i] = dstate[c->moved[i]];
+    for (int i = 0; i < m; i++) u2[i] = state[c->target[i]], g[2][i] = dstate[c->target[i]];
     law_batch b = {c->c.law,
                    1,
                    m,
@@ -180,7 +180,7 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
     if (kind == PASS_BACKWARD) k->law_backward(l->d, &b, u, du, one, dA, dB, rs);
     if (kind == PASS_INVERSE_BACKWARD) k->law_inverse_backward(l->d, &b, u, du, one, dA, dB, rs);
     k->get(l->d, u2, u, (size_t)m);
-    for (int i = 0; i < m; i++) state[c->moved[i]] = u2[i];
+    for (int i = 0; i < m; i++) state[c->target[i]] = u2[i];
     if (!backward) k->get(l->d, logdet, one, 1);
     const real *results[3] = {dA, dB, du};
     for (int t = 0; backward && t < 3; t++) k->get(l->d, grads[t], results[t], (size_t)(t ? m : na));
@@ -188,10 +188,10 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
     lab_clear(l);
     if (!backward) return;
     grad[c->c.s] += ds;
-    for (int i = 0; i < m; i++) dstate[c->moved[i]] = g[2][i];
+    for (int i = 0; i < m; i++) dstate[c->target[i]] = g[2][i];
     for (int t = 0; t < 2; t++) {
         oracle_backward(&c->nets[t], c->params, h[t], g[t], grad);
-        for (int i = 0; i < c->c.k; i++) dstate[c->kept[i]] += g[t][i];
+        for (int i = 0; i < c->c.k; i++) dstate[c->source[i]] += g[t][i];
     }
 }
 
@@ -247,8 +247,8 @@ static void run_coupling(trial *t, const void *sizes) {
     }
     size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim;
     dense_coupling on_device = c->c;
-    on_device.kept = lab_map(t->l, c->kept, (size_t)c->c.k);
-    on_device.moved = lab_map(t->l, c->moved, (size_t)c->c.m);
+    on_device.source = lab_map(t->l, c->source, (size_t)c->c.k);
+    on_device.target = lab_map(t->l, c->target, (size_t)c->c.m);
     size_t kept_count = d->kind->dense_coupling_kept ? d->kind->dense_coupling_kept(d, &on_device, c->n) : 0;
     coupling_call call = {.n = c->n, .params = lab_put(t->l, c->params, c->total)};
     real *kept[2] = {NULL, NULL};
@@ -272,7 +272,8 @@ static void run_coupling(trial *t, const void *sizes) {
         run_backward(t, &on_device, c, call, &other);
         check_same_bits(t->l, dstate, other, whole);
         if (!kept_count) continue;
-        call.grad = grad_of_kept; /* the kept elements are those of the pass above, so are the activations */
+        call.grad =
+            grad_of_kept; /* the source elements are those of the pass above, so are the activations */
         call.kept = kept[kind - PASS_BACKWARD];
         run_backward(t, &on_device, c, call, &other);
         check_same_bits(t->l, dstate, other, whole);

@@ -89,7 +89,7 @@ void check_norm(const bench *b) {
 
 /* A coupling layer as a recipe makes it: the reference composes it of convolutions and norms. */
 typedef struct layer_case {
-    shape kept, moved;
+    shape source, target;
     int n, kernels, cardinality, residual;
     const char *norm;
     double slope;
@@ -119,10 +119,10 @@ static void draw_layer_params(layer *y) {
     free(noise);
 }
 
-/* Kept and moved elements lie interleaved, in an order of their own. */
+/* Source and target elements lie interleaved, in an order of their own. */
 static void layer_open(layer *y, trial *t, const layer_case *z) {
     *y = (layer){.t = t, .z = z, .list = {.ctx = t->l->ctx}};
-    int k = shape_size(z->kept), m = shape_size(z->moved);
+    int k = shape_size(z->source), m = shape_size(z->target);
     int *order = calloc((size_t)(k + m), sizeof *order);
     int32_t *maps = calloc((size_t)(k + m), sizeof *maps);
     CHECK(order && maps);
@@ -137,10 +137,10 @@ static void layer_open(layer *y, trial *t, const layer_case *z) {
              z->kernels, z->cardinality, z->residual, z->norm, z->slope);
     recipe *recipe_of_layer = recipe_of(t->l->ctx, content);
     coupling_spec spec = {.dim = k + m,
-                          .kept = maps,
-                          .moved = maps + k,
-                          .kept_shape = z->kept,
-                          .moved_shape = z->moved,
+                          .source = maps,
+                          .target = maps + k,
+                          .source_shape = z->source,
+                          .target_shape = z->target,
                           .prefix = "layer"};
     if (coupling_create(t->l->ctx, &y->transform, t->l->d, &spec, recipe_of_layer, &y->list) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s: %s", content, jf_context_error(t->l->ctx));
@@ -217,7 +217,7 @@ static void run_image_coupling(trial *t, const void *sizes) {
         check_bits(t->l, dstate, layer_backward(&y, inverse, NULL, NULL, NULL), y.whole);
         if (!kept_count) continue;
         real *grad_of_kept =
-            begun(t, total); /* the kept elements, hence the activations, are the same both ways */
+            begun(t, total); /* the source elements, hence the activations, are the same both ways */
         check_bits(t->l, dstate, layer_backward(&y, inverse, grad_of_kept, kept, NULL), y.whole);
         check_bits(t->l, grad, grad_of_kept, total);
     }
@@ -246,7 +246,7 @@ void check_image_coupling(const bench *b) {
         const layer_case *z = &cases[i];
         char what[112];
         snprintf(what, sizeof what, "coupling of images %d x %d, %d to %d channels, K %d in %d groups, n %d",
-                 z->kept.h, z->kept.w, z->kept.c, z->moved.c, z->kernels, z->cardinality, z->n);
+                 z->source.h, z->source.w, z->source.c, z->target.c, z->kernels, z->cardinality, z->n);
         compare(b, run_image_coupling, z, what);
     }
 }

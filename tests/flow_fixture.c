@@ -133,7 +133,7 @@ recipe *recipe_of(jf_context *ctx, const char *content) {
 
 /* Scales around 1, biases around 0, weights as they start. */
 static void draw_parameters(flow_rig *r, uint64_t seed) {
-    const param_list *list = &r->flow->params;
+    const param_list *list = r->flow->params;
     CHECK_STATUS(params_initialise(list, seed, r->values), JF_OK);
     double *noise = draw_normal(r->total, 0.2, seed + 1);
     for (int i = 0; i < list->count; i++)
@@ -145,7 +145,7 @@ static void draw_parameters(flow_rig *r, uint64_t seed) {
 
 /* Parameters, gradients and buffers of a flow that is there. */
 static flow_rig *rig_fill(flow_rig *r, int n_max, uint64_t seed) {
-    r->total = r->flow->params.total;
+    r->total = r->flow->params->total;
     r->values = new_numbers(r->total);
     r->params = lab_new(r->l, r->total);
     r->grad = lab_new(r->l, r->total);
@@ -161,7 +161,9 @@ flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text
     CHECK(r);
     r->l = lab_open(device_name, threads);
     r->recipe = recipe_of(r->l->ctx, recipe_text);
-    if (flow_create(r->l->ctx, &r->flow, r->l->d, r->recipe, dim_x, dim_y, masks, layers, seed) != JF_OK)
+    r->params_list.ctx = r->l->ctx;
+    if (flow_create(r->l->ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "", dim_x, dim_y, masks, layers,
+                    seed) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
     return rig_fill(r, n_max, seed);
 }
@@ -172,13 +174,15 @@ flow_rig *rig_open_image(const char *device_name, int threads, const char *recip
     CHECK(r);
     r->l = lab_open(device_name, threads);
     r->recipe = recipe_of(r->l->ctx, recipe_text);
-    if (flow_create_image(r->l->ctx, &r->flow, r->l->d, r->recipe, size) != JF_OK)
+    r->params_list.ctx = r->l->ctx;
+    if (flow_create_image(r->l->ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "", size) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
     return rig_fill(r, n_max, seed);
 }
 void rig_close(flow_rig *r) {
     flow_run_free(r->run);
     flow_free(r->flow);
+    params_free(&r->params_list);
     recipe_free(r->recipe);
     lab_close(r->l);
     free(r->values);

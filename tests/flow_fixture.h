@@ -63,6 +63,7 @@ void check_gradient(const char *what, double *x, size_t count, const double *gra
 typedef struct flow_rig {
     lab *l;
     recipe *recipe;
+    param_list params_list; /* names and shapes */
     flow *flow;
     flow_run *run; /* run->pass.grad = grad */
     real *params, *grad;

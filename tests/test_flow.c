@@ -206,8 +206,8 @@ static void check_parameter_gradients(gradient_case *k, const double *grad) {
     double scale = 1;
     for (size_t i = 0; i < r->total; i++) scale = fmax(scale, fabs(grad[i]));
     rng lot = rng_stream((rng_key){.seed = 9, .purpose = RNG_TEST}, 0);
-    for (int i = 0; i < r->flow->params.count; i++) {
-        const param *p = &r->flow->params.items[i];
+    for (int i = 0; i < r->flow->params->count; i++) {
+        const param *p = &r->flow->params->items[i];
         size_t at = p->offset + rng_below(&lot, (uint32_t)p->count);
         double slope = slope_at(&r->values[at], flow_loss, k);
         if (!(fabs(slope - grad[at]) <= 1e-7 * scale))
@@ -353,8 +353,8 @@ TEST(flow__projection_bounds_the_scales_and_nothing_else) {
         rig_upload(r);
         flow_project(r->flow, r->params);
         double *found = lab_get(r->l, r->params, r->total);
-        for (int i = 0; i < r->flow->params.count; i++) {
-            const param *p = &r->flow->params.items[i];
+        for (int i = 0; i < r->flow->params->count; i++) {
+            const param *p = &r->flow->params->items[i];
             int is_scale = strcmp(p->name + strlen(p->name) - 2, ".s") == 0;
             for (size_t k = p->offset; k < p->offset + p->count; k++)
                 CHECK(found[k] == (is_scale ? LAW_SCALE_LIMIT / 50 : 1) * r->values[k]);
@@ -456,6 +456,7 @@ TEST(masks__impossible_ones_are_refused_with_a_sentence) {
     lab *l = lab_open("ref", 1);
     uint8_t *masks = NULL, given[5000] = {1};
     flow *f = NULL;
+    param_list params = {.ctx = l->ctx};
     int layers = 0;
     CHECK_STATUS(masks_create(l->ctx, &masks, &layers, 1, 0, 0, 4, 1), JF_ERROR_SHAPE);
     CHECK(masks == NULL);
@@ -465,16 +466,17 @@ TEST(masks__impossible_ones_are_refused_with_a_sentence) {
     CHECK_HAS(jf_context_error(l->ctx), "4097");
     recipe *joint = recipe_of(l->ctx, "[model]\n"),
            *fixed = recipe_of(l->ctx, "[model]\ncondition = fixed\n");
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, 4000, 1000, given, 1, 1), JF_ERROR_SHAPE);
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 4000, 1000, given, 1, 1), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "5000");
     static const uint8_t all[3] = {1, 1, 1}, none[3] = {0}, moves_y[3] = {1, 0, 1};
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, 2, 1, all, 1, 1), JF_ERROR_SHAPE);
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1, all, 1, 1), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "keeps 0 and transforms 3");
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, 2, 1, none, 1, 1), JF_ERROR_SHAPE);
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1, none, 1, 1), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "keeps 3 and transforms 0");
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, fixed, 2, 1, moves_y, 1, 1), JF_ERROR_SHAPE);
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, fixed, &params, "", 2, 1, moves_y, 1, 1), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "layer 0 transforms y");
     CHECK(f == NULL);
+    params_free(&params);
     recipe_free(joint);
     recipe_free(fixed);
     lab_close(l);

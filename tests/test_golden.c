@@ -152,7 +152,7 @@ static void image_formula(const param *p, double *offset, double *gain) {
 
 /* Parameters by the formula, checked against the names, the sizes, the first few and the sum in the file. */
 static void fill_parameters(const golden *g, flow_rig *r) {
-    const param_list *list = &r->flow->params;
+    const param_list *list = r->flow->params;
     uint64_t seed = (uint64_t)number(g, "seed_parameters");
     CHECK((size_t)number(g, "parameters") == list->total);
     CHECK(json_count(need(g, "tensor_names")) == (size_t)list->count);
@@ -233,7 +233,7 @@ static void judge_term(verdict *v, const char *key, double found) {
 
 /* Every tensor against its norm and its projection on a vector of signs. */
 static void judge_tensors(verdict *v, const flow_rig *r, const double *grad) {
-    const param_list *list = &r->flow->params;
+    const param_list *list = r->flow->params;
     double *norms = numbers(v->g, "tensor_gradient_norms", (size_t)list->count);
     double *signs = numbers(v->g, "tensor_gradient_signs", (size_t)list->count), worst[2] = {0};
     double whole = number(v->g, "gradient_norm");
@@ -268,12 +268,12 @@ static void judge_gradient(verdict *v, const flow_rig *r, const double *grad) {
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(v->g->ctx));
     CHECK(rank == 1 && extents[0] == r->total);
     double whole = norm_of(expected, r->total);
-    for (int i = 0; i < r->flow->params.count; i++) {
-        const param *p = &r->flow->params.items[i];
+    for (int i = 0; i < r->flow->params->count; i++) {
+        const param *p = &r->flow->params->items[i];
         double error = relative_error(grad + p->offset, expected + p->offset, p->count);
         double size = norm_of(expected + p->offset, p->count);
         /* rounding errors come with the largest tensors: tiny ones count in proportion */
-        worst = worse(worst, error * size / fmax(size, whole / sqrt((double)r->flow->params.count)));
+        worst = worse(worst, error * size / fmax(size, whole / sqrt((double)r->flow->params->count)));
     }
     judge(v, "gradient of each tensor", worst);
     judge(v, "whole gradient", relative_error(grad, expected, r->total));

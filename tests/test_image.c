@@ -131,16 +131,19 @@ TEST(image_masks__checkerboard_and_channels_are_those_of_the_paper) {
     coupling_spec *s = specs_of("[model]\nnet = resnext\nblocks = 1\n", size, 0, &count, &ctx);
     CHECK(s && count == 4);
     for (int layer = 0; layer < 2; layer++) {
-        CHECK(s[layer].kept_shape.h == 2 && s[layer].kept_shape.w == 2 && s[layer].kept_shape.c == 4);
+        CHECK(s[layer].source_shape.h == 2 && s[layer].source_shape.w == 2 && s[layer].source_shape.c == 4);
         for (int k = 0; k < 16; k++) {
-            int pixel = s[layer].kept[k] / 2;
+            int pixel = s[layer].source[k] / 2;
             CHECK((pixel / 4 + pixel % 4) % 2 == layer);
         }
     }
-    CHECK(s[0].kept[0] == 0 && s[0].kept[1] == 1 && s[0].kept[2] == 2 * 5 && s[0].kept[3] == 2 * 5 + 1);
-    CHECK(s[1].kept[0] == 2 && s[1].kept[2] == 2 * 4);
-    for (int k = 0; k < 16; k++) CHECK(s[2].kept[k] == 2 * k && s[2].moved[k] == 2 * k + 1); /* y given x */
-    for (int k = 0; k < 16; k++) CHECK(s[3].kept[k] == 2 * k + 1 && s[3].moved[k] == 2 * k); /* x given y */
+    CHECK(s[0].source[0] == 0 && s[0].source[1] == 1 && s[0].source[2] == 2 * 5 &&
+          s[0].source[3] == 2 * 5 + 1);
+    CHECK(s[1].source[0] == 2 && s[1].source[2] == 2 * 4);
+    for (int k = 0; k < 16; k++)
+        CHECK(s[2].source[k] == 2 * k && s[2].target[k] == 2 * k + 1); /* y given x */
+    for (int k = 0; k < 16; k++)
+        CHECK(s[3].source[k] == 2 * k + 1 && s[3].target[k] == 2 * k); /* x given y */
     image_specs_free(s, count);
     jf_context_free(ctx);
 }
@@ -154,10 +157,10 @@ TEST(image_masks__layers_cut_the_active_image_and_squeezes_halve_it) {
     CHECK(s && count == 12);
     for (int i = 0; i < count; i++) {
         int active = 16 * 16 * 5 >> (i / 4), seen[16 * 16 * 5] = {0}, y = 0;
-        int kept = shape_size(s[i].kept_shape), moved = shape_size(s[i].moved_shape);
+        int kept = shape_size(s[i].source_shape), moved = shape_size(s[i].target_shape);
         CHECK(kept + moved == active);
-        for (int k = 0; k < kept; k++) seen[s[i].kept[k]]++, y += is_y(s[i].kept[k], size);
-        for (int k = 0; k < moved; k++) seen[s[i].moved[k]]++, y += is_y(s[i].moved[k], size);
+        for (int k = 0; k < kept; k++) seen[s[i].source[k]]++, y += is_y(s[i].source[k], size);
+        for (int k = 0; k < moved; k++) seen[s[i].target[k]]++, y += is_y(s[i].target[k], size);
         for (int k = 0; k < size.h * size.w * 5; k++) CHECK(seen[k] <= 1);
         CHECK(y * 5 == active * 2);
         CHECK(s[i].halved == (i % 4 < 2) && s[i].block == i / 4);
@@ -174,11 +177,11 @@ TEST(image_masks__a_fixed_condition_is_never_moved_and_always_seen) {
     CHECK(s && count == 8);
     for (int i = 0; i < count; i++) {
         int y = 0;
-        for (int k = 0; k < shape_size(s[i].moved_shape); k++) CHECK(!is_y(s[i].moved[k], size));
-        for (int k = 0; k < shape_size(s[i].kept_shape); k++) y += is_y(s[i].kept[k], size);
+        for (int k = 0; k < shape_size(s[i].target_shape); k++) CHECK(!is_y(s[i].target[k], size));
+        for (int k = 0; k < shape_size(s[i].source_shape); k++) y += is_y(s[i].source[k], size);
         CHECK(y == 64);
     }
-    CHECK(s[0].kept_shape.c == 2 + 4); /* two pixels of x and all four of y in a cell */
+    CHECK(s[0].source_shape.c == 2 + 4); /* two pixels of x and all four of y in a cell */
     image_specs_free(s, count);
     jf_context_free(ctx);
 }
@@ -202,12 +205,14 @@ TEST(image_flow__sizes_beyond_what_can_be_counted_are_refused) {
                                        {8, 8, 0, 1},         {8, 8, 1, -1}};
     lab *l = lab_open("ref", 1);
     recipe *r = recipe_of(l->ctx, "[model]\nnet = resnext\nblocks = 1\n");
+    param_list params = {.ctx = l->ctx};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         flow *f;
-        CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, sizes[i]), JF_ERROR_SHAPE);
+        CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, &params, "", sizes[i]), JF_ERROR_SHAPE);
         CHECK_HAS(jf_context_error(l->ctx), "cannot be learned; expected at least 2 x 2 pixels");
         CHECK(f == NULL);
     }
+    params_free(&params);
     recipe_free(r);
     lab_close(l);
 }
@@ -234,9 +239,12 @@ TEST(loss__drift_sees_every_element_of_large_samples) {
 TEST(resnext__a_cardinality_that_does_not_divide_is_refused) {
     lab *l = lab_open("ref", 1);
     recipe *r = recipe_of(l->ctx, "[model]\nnet = resnext\nblocks = 1\nkernels = 12\ncardinality = 4\n");
+    param_list params = {.ctx = l->ctx};
     flow *f;
-    CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, (image_size){8, 8, 1, 1}), JF_ERROR_RECIPE);
+    CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, &params, "", (image_size){8, 8, 1, 1}),
+                 JF_ERROR_RECIPE);
     CHECK_HAS(jf_context_error(l->ctx), "a divisor of 6 would");
+    params_free(&params);
     recipe_free(r);
     lab_close(l);
 }

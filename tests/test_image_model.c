@@ -201,15 +201,15 @@ static double *trained_weights(const char *content, const char *folder, int afte
         status = train_run(f.m, f.data, &options);
     }
     if (status != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(f.ctx));
-    double *values = calloc(f.m->flow->params.total, sizeof *values);
-    f.m->d->kind->get(f.m->d, values, f.m->params, f.m->flow->params.total);
+    double *values = calloc(f.m->flow->params->total, sizeof *values);
+    f.m->d->kind->get(f.m->d, values, f.m->params, f.m->flow->params->total);
     close_model(&f);
     return values;
 }
 
 TEST(image_model__a_run_stopped_in_an_epoch_and_resumed_ends_with_the_same_weights) {
     fixture f = open_model(superres, "cpu");
-    size_t total = f.m->flow->params.total;
+    size_t total = f.m->flow->params->total;
     close_model(&f);
     double *whole = trained_weights(superres, NULL, 0),
            *parts = trained_weights(superres, test_path("run"), 5);
@@ -244,7 +244,7 @@ TEST(image_model__kept_activations_are_counted_within_their_budget) {
     CHECK_STATUS(recipe_set(f.m->recipe, "train.keep", "0"), JF_OK);
     train_memory tight = train_memory_of(f.m, f.data);
     CHECK(tight.kept == 0 && roomy.kept >= 0 && roomy.kept <= 700.0 * 1048576);
-    CHECK(tight.weights == (double)f.m->flow->params.total * 8 * sizeof(float));
+    CHECK(tight.weights == (double)f.m->flow->params->total * 8 * sizeof(float));
     CHECK(roomy.total - roomy.kept == tight.total);
     CHECK(tight.data >= 120 * 28 * 28); /* bytes of the images */
     close_model(&f);

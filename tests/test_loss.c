@@ -231,8 +231,8 @@ TEST(objective__gradient_is_that_of_finite_differences) {
         for (size_t k = 0; k < r->total; k++) scale = fmax(scale, fabs(grad[k]));
         CHECK(norm_of(grad, r->total) > 0.1);
         rng lot = rng_stream((rng_key){.seed = (uint64_t)i, .purpose = RNG_TEST}, 0);
-        for (int k = 0; k < r->flow->params.count; k++) { /* one number of every tensor */
-            const param *p = &r->flow->params.items[k];
+        for (int k = 0; k < r->flow->params->count; k++) { /* one number of every tensor */
+            const param *p = &r->flow->params->items[k];
             size_t at = p->offset + rng_below(&lot, (uint32_t)p->count);
             double slope = slope_at(&r->values[at], objective_loss, &t);
             if (!(fabs(slope - grad[at]) <= 1e-7 * scale))

@@ -56,7 +56,7 @@ TEST(params__of_a_flow_have_the_names_and_gains_of_the_recipe) {
     flow_rig *r =
         rig_open("ref", 1, "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nhidden_gain = 2\noutput_gain = 0.25\n",
                  2, 1, NULL, 0, 1, 3);
-    const param_list *list = &r->flow->params;
+    const param_list *list = r->flow->params;
     CHECK(list->count == 6 * (1 + 2 * 2 * 3));
     static const char *const names[] = {"layer.000.s",      "layer.000.A.00.w", "layer.000.A.00.b",
                                         "layer.000.A.01.w", "layer.000.A.01.b", "layer.000.A.02.w",
@@ -104,8 +104,8 @@ static model *model_new(jf_context *ctx, const char *device_name, const char *co
 }
 
 static double *weights_of(const model *m) {
-    double *values = new_numbers(m->flow->params.total);
-    m->d->kind->get(m->d, values, m->params, m->flow->params.total);
+    double *values = new_numbers(m->flow->params->total);
+    m->d->kind->get(m->d, values, m->params, m->flow->params->total);
     return values;
 }
 
@@ -143,9 +143,9 @@ static int same_model(const model *a, const model *b, const char **what) {
 }
 
 static int same_weights(const model *a, const model *b) {
-    size_t total = a->flow->params.total;
+    size_t total = a->flow->params->total;
     double *v = weights_of(a), *w = weights_of(b);
-    int same = total == b->flow->params.total && memcmp(v, w, total * sizeof *v) == 0;
+    int same = total == b->flow->params->total && memcmp(v, w, total * sizeof *v) == 0;
     free(v), free(w);
     return same;
 }

@@ -68,15 +68,15 @@ static jf_status run_train(run *r, const char *folder, int resume) {
 }
 
 static double *weights_of(const model *m) {
-    double *values = calloc(m->flow->params.total, sizeof *values);
+    double *values = calloc(m->flow->params->total, sizeof *values);
     CHECK(values != NULL);
-    m->d->kind->get(m->d, values, m->params, m->flow->params.total);
+    m->d->kind->get(m->d, values, m->params, m->flow->params->total);
     return values;
 }
 
 static int same_weights(const model *a, const model *b) {
     double *v = weights_of(a), *w = weights_of(b);
-    int same = memcmp(v, w, a->flow->params.total * sizeof *v) == 0;
+    int same = memcmp(v, w, a->flow->params->total * sizeof *v) == 0;
     free(v), free(w);
     return same;
 }
@@ -229,7 +229,7 @@ TEST(train__stopped_in_the_anneal_phase_leaves_the_latest_weights) {
     r->watch = stop_in_anneal;
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_STOPPED);
     CHECK_STATUS(tensors_read(r->ctx, &file, test_path("run/checkpoint.safetensors")), JF_OK);
-    const param *p = &r->m->flow->params.items[1];
+    const param *p = &r->m->flow->params->items[1];
     const tensor *t = tensors_find(file, p->name), *best;
     char name[64];
     snprintf(name, sizeof name, "best.%s", p->name);

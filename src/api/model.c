@@ -79,7 +79,7 @@ jf_status jf_model_info(const jf_model *m, char **out) {
     if (m->units.classes) text_add(&t, "\n");
     text_add(&t, "flow        %d coupling layers, law %s, networks %s\n", f->layers,
              recipe_get(m->recipe, "model.law"), recipe_get(m->recipe, "model.net"));
-    text_add(&t, "parameters  %zu\n", f->params.total);
+    text_add(&t, "parameters  %zu\n", m->parameters.total);
     text_add(&t, "training    %s, seed %llu\n", m->trained[0] ? m->trained : "none",
              (unsigned long long)m->seed);
     text_add(&t, "device      %s (%s)\n", m->d->kind->name, device_words);

@@ -90,7 +90,7 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
     }
     char words[96];
     m->d->kind->describe(m->d, words, sizeof words);
-    jf_log(ctx, "%d coupling layers, %zu parameters on %s (%s)", m->flow->layers, m->flow->params.total,
+    jf_log(ctx, "%d coupling layers, %zu parameters on %s (%s)", m->flow->layers, m->parameters.total,
            m->d->kind->name, words);
     train_memory memory = train_memory_of(m, data);
     const double mib = 1048576;
@@ -231,7 +231,7 @@ jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_bench_options *
     char words[64];
     m->d->kind->describe(m->d, words, sizeof words);
     snprintf(out->device, sizeof out->device, "%s (%s)", m->d->kind->name, words);
-    out->parameters = m->flow->params.total;
+    out->parameters = m->parameters.total;
     measurement k = {m, run, &opt, out->batch, 1, o.seconds > 0 ? o.seconds : 3, NULL};
     if (o.profile) k.profile = &out->train_profile;
     JF_TRY_DONE(measure(&k, &out->steps, &out->train_samples_per_s));

@@ -79,11 +79,11 @@ typedef struct image_net {
 
 typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD, PASS_INVERSE_BACKWARD } pass_kind;
 
-/* A coupling layer whose networks are dense: u1 = state[kept] (k) -> A, B -> u2 = state[moved] (m). */
+/* A coupling layer whose networks are dense: u1 = state[source] (k) -> A, B -> u2 = state[target] (m). */
 typedef struct dense_coupling {
     const dense_net *nets; /* A, B */
     law_id law;
-    const int32_t *kept, *moved; /* device maps */
+    const int32_t *source, *target; /* device maps */
     int k, m, dim;
     size_t s; /* offset of the scale in params */
 } dense_coupling;
@@ -92,7 +92,7 @@ typedef struct dense_coupling {
 typedef struct image_coupling {
     const image_net *nets; /* A, B */
     law_id law;
-    const int32_t *kept, *moved;
+    const int32_t *source, *target;
     int k, m, dim;
     size_t s;
 } image_coupling;

@@ -7,9 +7,9 @@
 typedef struct coupling {
     law_id law;
     net *net;
-    int32_t *kept, *moved; /* device maps */
-    int k, m, na;          /* sizes of u1, u2 and A */
-    size_t s;              /* offset of the scale */
+    int32_t *source, *target; /* device maps */
+    int k, m, na;             /* sizes of u1, u2 and A */
+    size_t s;                 /* offset of the scale */
     /* where the device runs such a layer as one: */
     int whole_dense, whole_image;
     dense_coupling dense;
@@ -40,8 +40,8 @@ static void coupling_free(transform *t, device *d) {
     coupling *c = t->own;
     if (!c) return;
     net_free(c->net);
-    if (c->kept) d->kind->release_map(d, c->kept);
-    if (c->moved) d->kind->release_map(d, c->moved);
+    if (c->source) d->kind->release_map(d, c->source);
+    if (c->target) d->kind->release_map(d, c->target);
     free(c);
 }
 
@@ -55,8 +55,8 @@ static size_t coupling_workspace(const transform *t, int n) {
 static law_batch prepare(const coupling *c, const pass *p, int n, const real *state, int dim,
                          const buffers *b) {
     const device_kind *k = p->d->kind;
-    k->gather(p->d, b->u1, state, c->kept, n, c->k, dim);
-    k->gather(p->d, b->u2, state, c->moved, n, c->m, dim);
+    k->gather(p->d, b->u1, state, c->source, n, c->k, dim);
+    k->gather(p->d, b->u2, state, c->target, n, c->m, dim);
     c->net->kind->forward(c->net, p->d, p->params, b->net, n, b->u1, b->A, b->B);
     return (law_batch){c->law, n, c->m, b->A, b->B, real_at(p->d, p->params, c->s)};
 }
@@ -84,7 +84,7 @@ static void coupling_forward(const transform *t, const pass *p, int n, real *sta
     buffers b = carve(c, p, n);
     law_batch law = prepare(c, p, n, state, t->dim, &b);
     p->d->kind->law_forward(p->d, &law, b.u2, logdet);
-    p->d->kind->scatter(p->d, state, b.u2, c->moved, n, c->m, t->dim);
+    p->d->kind->scatter(p->d, state, b.u2, c->target, n, c->m, t->dim);
 }
 
 static void coupling_inverse(const transform *t, const pass *p, int n, real *state, real *logdet) {
@@ -93,7 +93,7 @@ static void coupling_inverse(const transform *t, const pass *p, int n, real *sta
     buffers b = carve(c, p, n);
     law_batch law = prepare(c, p, n, state, t->dim, &b);
     p->d->kind->law_inverse(p->d, &law, b.u2, logdet);
-    p->d->kind->scatter(p->d, state, b.u2, c->moved, n, c->m, t->dim);
+    p->d->kind->scatter(p->d, state, b.u2, c->target, n, c->m, t->dim);
 }
 
 typedef void (*law_backward_fn)(device *, const law_batch *, real *, real *, const real *, real *, real *,
@@ -106,12 +106,12 @@ static void backward_by(law_backward_fn law_backward, const transform *t, const 
     const device_kind *k = p->d->kind;
     buffers b = carve(c, p, n);
     law_batch law = prepare(c, p, n, state, t->dim, &b);
-    k->gather(p->d, b.du2, dstate, c->moved, n, c->m, t->dim);
+    k->gather(p->d, b.du2, dstate, c->target, n, c->m, t->dim);
     law_backward(p->d, &law, b.u2, b.du2, dlogdet, b.dA, b.dB, p->grad ? real_at(p->d, p->grad, c->s) : NULL);
-    k->scatter(p->d, state, b.u2, c->moved, n, c->m, t->dim);
-    k->scatter(p->d, dstate, b.du2, c->moved, n, c->m, t->dim);
+    k->scatter(p->d, state, b.u2, c->target, n, c->m, t->dim);
+    k->scatter(p->d, dstate, b.du2, c->target, n, c->m, t->dim);
     c->net->kind->backward(c->net, p->d, p->params, p->grad, b.net, n, b.u1, b.dA, b.dB, b.du1);
-    k->scatter_add(p->d, dstate, b.du1, c->kept, n, c->k, t->dim);
+    k->scatter_add(p->d, dstate, b.du1, c->source, n, c->k, t->dim);
 }
 
 static void coupling_backward(const transform *t, const pass *p, int n, real *state, real *dstate,
@@ -149,30 +149,30 @@ jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coup
     JF_TRY(MEM_NEW(ctx, &c, 1));
     *out = (transform){&coupling_kind, spec->dim, c};
     c->law = spec->law;
-    c->k = shape_size(spec->kept_shape);
-    c->m = shape_size(spec->moved_shape);
+    c->k = shape_size(spec->source_shape);
+    c->m = shape_size(spec->target_shape);
     c->na = law_outputs(spec->law, c->m);
-    shape out_a = spec->moved_shape;
+    shape out_a = spec->target_shape;
     if (c->na != c->m) out_a = (shape){1, 1, c->na};
     char name[48];
     snprintf(name, sizeof name, "%s.s", spec->prefix);
     JF_TRY(params_add(params, &c->s, name, 1, (size_t[]){1}, INIT_CONSTANT, 1));
-    net place = {.in = spec->kept_shape,
+    net place = {.in = spec->source_shape,
                  .out_a = out_a,
-                 .out_b = spec->moved_shape,
+                 .out_b = spec->target_shape,
                  .block = spec->block,
                  .halved = spec->halved};
     JF_TRY(net_create(ctx, &c->net, r, params, spec->prefix, &place));
-    JF_TRY(d->kind->alloc_map(d, &c->kept, spec->kept, (size_t)c->k));
-    JF_TRY(d->kind->alloc_map(d, &c->moved, spec->moved, (size_t)c->m));
+    JF_TRY(d->kind->alloc_map(d, &c->source, spec->source, (size_t)c->k));
+    JF_TRY(d->kind->alloc_map(d, &c->target, spec->target, (size_t)c->m));
     const net_kind *kind = c->net->kind;
     c->whole_dense = d->kind->dense_coupling && kind->dense;
     c->whole_image = d->kind->image_coupling && kind->image;
     if (c->whole_dense)
         c->dense =
-            (dense_coupling){kind->dense(c->net), c->law, c->kept, c->moved, c->k, c->m, spec->dim, c->s};
+            (dense_coupling){kind->dense(c->net), c->law, c->source, c->target, c->k, c->m, spec->dim, c->s};
     if (c->whole_image)
         c->image =
-            (image_coupling){kind->image(c->net), c->law, c->kept, c->moved, c->k, c->m, spec->dim, c->s};
+            (image_coupling){kind->image(c->net), c->law, c->source, c->target, c->k, c->m, spec->dim, c->s};
     return JF_OK;
 }

@@ -20,34 +20,34 @@ jf_status flow_declare(recipe *r) {
     return image_declare(r);
 }
 
-static jf_status add_coupling(flow *f, const recipe *r, int layer) {
+static jf_status add_coupling(flow *f, const recipe *r, const char *prefix, int layer) {
     int32_t positions[2][4096];
     int count[2] = {0, 0};
     for (int i = 0; i < f->dim; i++) {
-        int moved = f->masks[(size_t)layer * f->dim + i] != 0;
-        positions[moved][count[moved]++] = i;
+        int transformed = f->masks[(size_t)layer * f->dim + i] != 0;
+        positions[transformed][count[transformed]++] = i;
     }
     if (!count[0] || !count[1])
         return jf_fail(f->ctx, JF_ERROR_SHAPE, "mask of layer %d keeps %d and transforms %d of %d elements",
                        layer, count[0], count[1], f->dim);
     coupling_spec spec = {.dim = f->dim,
                           .law = (law_id)law_find(recipe_get(r, "model.law")),
-                          .kept = positions[0],
-                          .moved = positions[1],
-                          .kept_shape = {1, 1, count[0]},
-                          .moved_shape = {1, 1, count[1]}};
-    snprintf(spec.prefix, sizeof spec.prefix, "layer.%03d", layer);
-    return coupling_create(f->ctx, &f->chain[layer], f->d, &spec, r, &f->params);
+                          .source = positions[0],
+                          .target = positions[1],
+                          .source_shape = {1, 1, count[0]},
+                          .target_shape = {1, 1, count[1]}};
+    snprintf(spec.prefix, sizeof spec.prefix, "%slayer.%03d", prefix, layer);
+    return coupling_create(f->ctx, &f->chain[layer], f->d, &spec, r, f->params);
 }
 
-jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, int dim_x, int dim_y,
-                      const uint8_t *masks, int layers, uint64_t seed) {
+jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
+                      const char *prefix, int dim_x, int dim_y, const uint8_t *masks, int layers,
+                      uint64_t seed) {
     *out = NULL;
     flow *f;
     jf_status status;
     JF_TRY(MEM_NEW(ctx, &f, 1));
-    *f = (flow){
-        .ctx = ctx, .d = d, .dim_x = dim_x, .dim_y = dim_y, .dim = dim_x + dim_y, .params = {.ctx = ctx}};
+    *f = (flow){.ctx = ctx, .d = d, .dim_x = dim_x, .dim_y = dim_y, .dim = dim_x + dim_y, .params = params};
     f->layout = (layout){1, f->dim, dim_x};
     f->fixed = recipe_is(r, "model.condition", "fixed");
     if (masks) {
@@ -60,7 +60,7 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, i
                                  recipe_int(r, "model.blocks"), seed));
     }
     JF_TRY_DONE(MEM_NEW(ctx, &f->chain, (size_t)f->layers));
-    for (int i = 0; i < f->layers; i++) JF_TRY_DONE(add_coupling(f, r, i));
+    for (int i = 0; i < f->layers; i++) JF_TRY_DONE(add_coupling(f, r, prefix, i));
     *out = f;
     return JF_OK;
 done:
@@ -68,13 +68,14 @@ done:
     return status;
 }
 
-jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, image_size size) {
+jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
+                            const char *prefix, image_size size) {
     *out = NULL;
     flow *f;
     coupling_spec *specs = NULL;
     jf_status status;
     JF_TRY(MEM_NEW(ctx, &f, 1));
-    *f = (flow){.ctx = ctx, .d = d, .params = {.ctx = ctx}};
+    *f = (flow){.ctx = ctx, .d = d, .params = params};
     f->fixed = recipe_is(r, "model.condition", "fixed");
     JF_TRY_DONE(image_specs(ctx, &specs, &f->layers, r, size, f->fixed)); /* checks the sizes, too */
     int pixels = size.h * size.w, channels = size.x_channels + size.y_channels;
@@ -84,8 +85,9 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
     f->layout = (layout){pixels, channels, size.x_channels};
     JF_TRY_DONE(MEM_NEW(ctx, &f->chain, (size_t)f->layers));
     for (int i = 0; i < f->layers; i++) {
+        snprintf(specs[i].prefix, sizeof specs[i].prefix, "%slayer.%03d", prefix, i);
         specs[i].law = (law_id)law_find(recipe_get(r, "model.law"));
-        JF_TRY_DONE(coupling_create(ctx, &f->chain[i], d, &specs[i], r, &f->params));
+        JF_TRY_DONE(coupling_create(ctx, &f->chain[i], d, &specs[i], r, f->params));
     }
     *out = f;
     f = NULL;
@@ -101,7 +103,6 @@ void flow_free(flow *f) {
         if (f->chain[i].kind) f->chain[i].kind->free(&f->chain[i], f->d);
     free(f->chain);
     free(f->masks);
-    params_free(&f->params);
     free(f);
 }
 

@@ -12,16 +12,19 @@ typedef struct flow {
     int fixed; /* condition = fixed: no transform touches y */
     int layers;
     transform *chain;
-    uint8_t *masks; /* (layers, dim): kept with the model */
-    param_list params;
+    uint8_t *masks;     /* (layers, dim): kept with the model */
+    param_list *params; /* of the whole model, which may hold more than one flow's */
 } flow;
 
 jf_status flow_declare(recipe *r); /* keys of [model] */
-/* masks: (layers, dim) from a model file, or NULL to make them from the recipe and the seed. */
-jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, int dim_x, int dim_y,
-                      const uint8_t *masks, int layers, uint64_t seed);
+/* Adds its parameters to `params`, which must outlive it, under names that begin with `prefix` ("" for the only flow of a
+ * model). masks: (layers, dim) from a model file, or NULL to make them from the recipe and the seed. */
+jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
+                      const char *prefix, int dim_x, int dim_y, const uint8_t *masks, int layers,
+                      uint64_t seed);
 /* The same for images: a state is [h][w][c], x channels first; no masks are kept, they follow from the sizes. */
-jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, image_size size);
+jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
+                            const char *prefix, image_size size);
 void flow_free(flow *f);
 size_t flow_workspace(const flow *f, int n); /* numbers that pass.work needs for batches up to n */
 

@@ -97,52 +97,51 @@ typedef struct builder {
 } builder;
 
 /* Takes over the views' arrays. */
-static void add_spec(builder *b, view *kept, view *moved, int halved) {
+static void add_spec(builder *b, view *source, view *target, int halved) {
     coupling_spec *s = &b->specs[b->count];
     *s = (coupling_spec){.dim = b->dim,
-                         .kept = kept->at,
-                         .moved = moved->at,
-                         .kept_shape = {kept->h, kept->w, kept->c},
-                         .moved_shape = {moved->h, moved->w, moved->c},
+                         .source = source->at,
+                         .target = target->at,
+                         .source_shape = {source->h, source->w, source->c},
+                         .target_shape = {target->h, target->w, target->c},
                          .block = b->block,
                          .halved = halved};
-    snprintf(s->prefix, sizeof s->prefix, "layer.%03d", b->count);
     b->count++;
-    kept->at = moved->at = NULL;
+    source->at = target->at = NULL;
 }
 
 static jf_status add_checkerboard(builder *b, int parity) {
-    view kept = {0}, moved = {0}, all = {0};
+    view source = {0}, target = {0}, all = {0};
     jf_status status;
-    JF_TRY_DONE(half_of_pixels(b->ctx, &kept, &b->flow, parity));
-    JF_TRY_DONE(half_of_pixels(b->ctx, &moved, &b->flow, 1 - parity));
+    JF_TRY_DONE(half_of_pixels(b->ctx, &source, &b->flow, parity));
+    JF_TRY_DONE(half_of_pixels(b->ctx, &target, &b->flow, 1 - parity));
     if (b->condition.c) {
         JF_TRY_DONE(view_create(b->ctx, &all, b->condition.h, b->condition.w, b->condition.c));
         memcpy(all.at, b->condition.at, sizeof(int32_t) * (size_t)(all.h * all.w * all.c));
         JF_TRY_DONE(squeeze(b->ctx, &all, 0));
-        JF_TRY_DONE(join(b->ctx, &kept, &all));
+        JF_TRY_DONE(join(b->ctx, &source, &all));
     }
-    add_spec(b, &kept, &moved, 1);
+    add_spec(b, &source, &target, 1);
 done:
-    free(kept.at);
-    free(moved.at);
+    free(source.at);
+    free(target.at);
     free(all.at);
     return status;
 }
 
 /* One channel and a condition: "x given y" only. One channel and no condition: there is nothing to couple. */
 static jf_status add_channelwise(builder *b, int parity) {
-    view kept = {0}, moved = {0};
+    view source = {0}, target = {0};
     jf_status status;
     if (b->flow.c == 1 && b->condition.c == 0) return JF_OK;
     int alone = b->flow.c == 1;
-    JF_TRY_DONE(half_of_channels(b->ctx, &kept, &b->flow, alone ? 1 : parity));
-    JF_TRY_DONE(half_of_channels(b->ctx, &moved, &b->flow, alone ? 0 : 1 - parity));
-    if (b->condition.c) JF_TRY_DONE(join(b->ctx, &kept, &b->condition));
-    add_spec(b, &kept, &moved, 0);
+    JF_TRY_DONE(half_of_channels(b->ctx, &source, &b->flow, alone ? 1 : parity));
+    JF_TRY_DONE(half_of_channels(b->ctx, &target, &b->flow, alone ? 0 : 1 - parity));
+    if (b->condition.c) JF_TRY_DONE(join(b->ctx, &source, &b->condition));
+    add_spec(b, &source, &target, 0);
 done:
-    free(kept.at);
-    free(moved.at);
+    free(source.at);
+    free(target.at);
     return status;
 }
 
@@ -211,8 +210,8 @@ done:
 
 void image_specs_free(coupling_spec *specs, int count) {
     for (int i = 0; specs && i < count; i++) {
-        free((int32_t *)specs[i].kept);
-        free((int32_t *)specs[i].moved);
+        free((int32_t *)specs[i].source);
+        free((int32_t *)specs[i].target);
     }
     free(specs);
 }

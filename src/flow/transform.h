@@ -50,13 +50,13 @@ struct transform {
     void *own;
 };
 
-/* A coupling layer: the elements `kept` (a sample of shape kept_shape) feed the networks that transform the
- * others. */
+/* A coupling layer: the networks read the source elements (a sample of shape source_shape) and transform the target
+ * elements; the source elements stay as they are. */
 typedef struct coupling_spec {
     int dim;
     law_id law;
-    const int32_t *kept, *moved; /* positions in the state */
-    shape kept_shape, moved_shape;
+    const int32_t *source, *target; /* positions in the state */
+    shape source_shape, target_shape;
     int block, halved; /* for its networks: see net.h */
     char prefix[32];   /* of its parameters' names */
 } coupling_spec;

@@ -29,7 +29,7 @@ static int is_double(const model *m) {
 
 jf_status model_tensors(const model *m, const char *prefix, const real *flat, tensor **tensors,
                         void **storage) {
-    const param_list *list = &m->flow->params;
+    const param_list *list = &m->parameters;
     size_t total = list->total;
     double *values;
     void *stored = NULL;
@@ -72,7 +72,7 @@ done:
 }
 
 void model_tensors_free(const model *m, tensor *tensors, void *storage) {
-    if (tensors && m->flow->params.count) free((char *)tensors[0].name);
+    if (tensors && m->parameters.count) free((char *)tensors[0].name);
     free(tensors);
     free(storage);
 }
@@ -113,7 +113,7 @@ static jf_status fail_shape(jf_context *ctx, const char *path, const tensor *t, 
 
 jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
                              real *flat) {
-    const param_list *list = &m->flow->params;
+    const param_list *list = &m->parameters;
     double *values;
     jf_status status = JF_OK;
     JF_TRY(MEM_NEW(m->ctx, &values, list->total));
@@ -182,7 +182,7 @@ jf_status model_save(const model *m, const char *path) {
     char seed[32], format[8], checksum[CHECKSUM_SIZE];
     jf_status status;
     const flow *f = m->flow;
-    size_t dim = (size_t)f->dim, count = (size_t)f->params.count,
+    size_t dim = (size_t)f->dim, count = (size_t)m->parameters.count,
            mask_count = f->masks ? (size_t)f->layers * dim : 0;
     const image_size *image = &m->units.image;
     int32_t sizes[4] = {image->h, image->w, image->x_channels, image->y_channels};

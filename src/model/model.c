@@ -16,7 +16,7 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
     double *values = NULL;
     jf_status status;
     JF_TRY(MEM_NEW(ctx, &m, 1));
-    *m = (model){.ctx = ctx, .seed = origin->seed};
+    *m = (model){.ctx = ctx, .seed = origin->seed, .parameters = {.ctx = ctx}};
     JF_TRY_DONE(recipe_clone(&m->recipe, r));
     JF_TRY_DONE(units_copy(ctx, &m->units, units));
     JF_TRY_DONE(device_open(ctx, &m->d, device_name, threads));
@@ -30,15 +30,15 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
                             "loss.objective = %s has no condition, found %d elements of y",
                             m->objective.kind->name, units->dim_y));
     if (units->image.h > 0)
-        JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, units->image));
+        JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, &m->parameters, "", units->image));
     else
-        JF_TRY_DONE(flow_create(ctx, &m->flow, m->d, r, units->dim_x, units->dim_y, origin->masks,
-                                origin->layers, origin->seed));
-    JF_TRY_DONE(m->d->kind->alloc(m->d, &m->params, m->flow->params.total));
+        JF_TRY_DONE(flow_create(ctx, &m->flow, m->d, r, &m->parameters, "", units->dim_x, units->dim_y,
+                                origin->masks, origin->layers, origin->seed));
+    JF_TRY_DONE(m->d->kind->alloc(m->d, &m->params, m->parameters.total));
     if (!origin->from_file) {
-        JF_TRY_DONE(MEM_NEW(ctx, &values, m->flow->params.total));
-        JF_TRY_DONE(params_initialise(&m->flow->params, origin->seed, values));
-        m->d->kind->put(m->d, m->params, values, m->flow->params.total);
+        JF_TRY_DONE(MEM_NEW(ctx, &values, m->parameters.total));
+        JF_TRY_DONE(params_initialise(&m->parameters, origin->seed, values));
+        m->d->kind->put(m->d, m->params, values, m->parameters.total);
     }
     JF_TRY_DONE(model_set_trained(m, ""));
     free(values);
@@ -54,6 +54,7 @@ void model_free(model *m) {
     if (!m) return;
     if (m->params) m->d->kind->release(m->d, m->params);
     flow_free(m->flow);
+    params_free(&m->parameters);
     device_close(m->d);
     recipe_free(m->recipe);
     units_free(&m->units);

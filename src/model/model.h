@@ -30,8 +30,9 @@ struct jf_model {
     model_units units;
     flow *flow;
     objective objective;
-    real *params;  /* flat */
-    char *trained; /* a sentence about the training so far, "" before it */
+    param_list parameters; /* names and shapes of the views into params */
+    real *params;          /* flat */
+    char *trained;         /* a sentence about the training so far, "" before it */
 };
 
 jf_status model_declare(recipe *r); /* keys of [model] and [loss] */

@@ -38,7 +38,7 @@ jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, 
     text recipe_text = {0};
     jf_status status;
     int section_count = list_sections(sections, m, o, best, start, s);
-    size_t count = (size_t)m->flow->params.count, total = (size_t)section_count * count;
+    size_t count = (size_t)m->parameters.count, total = (size_t)section_count * count;
     JF_TRY_DONE(MEM_NEW(m->ctx, &all, total + 2));
     for (int i = 0; i < section_count; i++) {
         JF_TRY_DONE(model_tensors(m, sections[i].prefix, sections[i].flat, &parts[i], &storage[i]));

@@ -43,7 +43,7 @@ static double elapsed(const trainer *t) {
 }
 
 static void copy_flat(const trainer *t, real *to, const real *from) {
-    t->m->d->kind->copy(t->m->d, to, from, t->m->flow->params.total);
+    t->m->d->kind->copy(t->m->d, to, from, t->m->parameters.total);
 }
 
 static void remember_epoch(trainer *t) {
@@ -343,9 +343,9 @@ static jf_status prepare(trainer *t) {
     JF_TRY(flow_run_keep(t->run, recipe_real(m->recipe, "train.keep")));
     JF_TRY(MEM_NEW(m->ctx, &t->host, (size_t)t->batch * dim));
     JF_TRY(MEM_NEW(m->ctx, &t->scratch, (size_t)t->batch * (data_dim ? data_dim : 1)));
-    JF_TRY(m->d->kind->alloc(m->d, &t->best, m->flow->params.total));
+    JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));
     real **start[] = {&t->start.params, &t->start.first, &t->start.second};
-    for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, start[i], m->flow->params.total));
+    for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, start[i], m->parameters.total));
     copy_flat(t, t->best, m->params);
     t->s = (train_state){.epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN};
     if (t->options->folder) {

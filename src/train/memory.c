@@ -21,13 +21,13 @@ static size_t largest_layer(const param_list *list) {
 train_memory train_memory_of(const model *m, const dataset *data) {
     const flow *f = m->flow;
     int n = recipe_int(m->recipe, "train.batch");
-    double size = (double)m->d->kind->real_size, total = (double)f->params.total,
+    double size = (double)m->d->kind->real_size, total = (double)m->parameters.total,
            numbers = (double)n * f->dim;
     train_memory memory = {0};
     memory.weights = total * size * FLAT_COPIES;
     memory.checkpoint = total * (size * WRITTEN_COPIES + sizeof(double));
     memory.passes = size * ((double)flow_workspace(f, n) + 3 * numbers +
-                            GRADIENT_PARTS * (double)largest_layer(&f->params)) +
+                            GRADIENT_PARTS * (double)largest_layer(&m->parameters)) +
                     3 * sizeof(double) * numbers;
     memory.kept = size * (double)flow_kept(f, n, recipe_real(m->recipe, "train.keep"), NULL);
     if (recipe_int(m->recipe, "train.ks_every") && m->objective.kind->from_data)

@@ -9,7 +9,7 @@
 jf_status optimiser_create(optimiser *o, const model *m) {
     *o = (optimiser){0};
     real **buffers[] = {&o->grad, &o->first, &o->second};
-    for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, buffers[i], m->flow->params.total));
+    for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, buffers[i], m->parameters.total));
     return JF_OK;
 }
 
@@ -22,7 +22,7 @@ void optimiser_free(optimiser *o, const model *m) {
 
 double optimiser_step(optimiser *o, model *m, double rate, double clip) {
     device *d = m->d;
-    size_t total = m->flow->params.total;
+    size_t total = m->parameters.total;
     double norm = sqrt(d->kind->sum_squares(d, o->grad, total));
     if (isfinite(norm)) {
         adam_step step = {.rate = rate,

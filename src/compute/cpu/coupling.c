@@ -90,8 +90,8 @@ static void run_networks(const call *c, scratch *s, int at, int rows) {
     double start = meter_begin(s->m);
     for (int r = 0; r < rows; r++) {
         const float *u = c->state + (size_t)(at + r) * l->dim;
-        for (int i = 0; i < l->k; i++) s->h[0][0][(size_t)r * c->ld + i] = u[l->kept[i]];
-        for (int i = 0; i < l->m; i++) s->u2[(size_t)r * l->m + i] = u[l->moved[i]];
+        for (int i = 0; i < l->k; i++) s->h[0][0][(size_t)r * c->ld + i] = u[l->source[i]];
+        for (int i = 0; i < l->m; i++) s->u2[(size_t)r * l->m + i] = u[l->target[i]];
     }
     meter_end(s->m, METER_MOVE, start, 0);
     float *outs[2] = {s->A, s->B};
@@ -104,10 +104,10 @@ static void run_networks(const call *c, scratch *s, int at, int rows) {
     }
 }
 
-static void put_moved(const call *c, float *whole, const float *part, int at, int rows) {
+static void put_target(const call *c, float *whole, const float *part, int at, int rows) {
     for (int r = 0; r < rows; r++)
         for (int i = 0; i < c->c->m; i++)
-            whole[(size_t)(at + r) * c->c->dim + c->c->moved[i]] = part[(size_t)r * c->c->m + i];
+            whole[(size_t)(at + r) * c->c->dim + c->c->target[i]] = part[(size_t)r * c->c->m + i];
 }
 
 static void forward_chunk(const call *c, scratch *s, int at, int rows) {
@@ -118,7 +118,7 @@ static void forward_chunk(const call *c, scratch *s, int at, int rows) {
     for (int r = 0; r < rows; r++)
         c->logdet[at + r] +=
             apply(m, s->A + (size_t)r * c->na, s->B + (size_t)r * m, c->s, s->u2 + (size_t)r * m);
-    put_moved(c, c->state, s->u2, at, rows);
+    put_target(c, c->state, s->u2, at, rows);
     meter_end(s->m, METER_LAW, start, 0);
 }
 
@@ -139,13 +139,13 @@ static void backward_chunk(const call *c, scratch *s, int at, int rows, float *p
     for (int r = 0; r < rows; r++) {
         float *du = s->du2 + (size_t)r * m;
         fetch_row(c, s, r);
-        for (int i = 0; i < m; i++) du[i] = c->dstate[(size_t)(at + r) * l->dim + l->moved[i]];
+        for (int i = 0; i < m; i++) du[i] = c->dstate[(size_t)(at + r) * l->dim + l->target[i]];
         (c->kind == PASS_BACKWARD ? c->law->backward : c->law->inverse_backward)(
             m, s->A + (size_t)r * c->na, s->B + (size_t)r * m, c->s, s->u2 + (size_t)r * m, du,
             c->dlogdet[at + r], s->dA + (size_t)r * c->na, s->dB + (size_t)r * m, ds);
     }
-    put_moved(c, c->state, s->u2, at, rows);
-    put_moved(c, c->dstate, s->du2, at, rows);
+    put_target(c, c->state, s->u2, at, rows);
+    put_target(c, c->dstate, s->du2, at, rows);
     meter_end(s->m, METER_LAW_BACK, start, 0);
     const float *douts[2] = {s->dA, s->dB};
     for (int k = 0; k < 2; k++) {
@@ -159,7 +159,7 @@ static void backward_chunk(const call *c, scratch *s, int at, int rows, float *p
         start = meter_begin(s->m);
         for (int r = 0; r < rows; r++)
             for (int i = 0; i < l->k; i++)
-                c->dstate[(size_t)(at + r) * l->dim + l->kept[i]] += dx[(size_t)r * c->ld + i];
+                c->dstate[(size_t)(at + r) * l->dim + l->source[i]] += dx[(size_t)r * c->ld + i];
         meter_end(s->m, METER_MOVE, start, 0);
     }
 }

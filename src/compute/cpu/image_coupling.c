@@ -105,7 +105,7 @@ static void space(const image_net *net, meter *m, image_view to, int channels, c
 static void space_u1(const call *c, const scratch *s, int sample) {
     const image_net *net = c->c->nets;
     space(net, s->spare.m, s->u1, net->in.shape.in, c->state + (size_t)sample * (size_t)c->c->dim,
-          c->c->kept);
+          c->c->source);
 }
 
 static void run_networks(const call *c, const scratch *s, int sample) {
@@ -114,11 +114,11 @@ static void run_networks(const call *c, const scratch *s, int sample) {
         image_network_forward(&c->nets[k], c->k, s->u1, s->acts[k], &s->spare, s->out[k]);
 }
 
-static void get_moved(const call *c, float *part, const float *whole) {
-    for (int i = 0; i < c->c->m; i++) part[i] = whole[c->c->moved[i]];
+static void get_target(const call *c, float *part, const float *whole) {
+    for (int i = 0; i < c->c->m; i++) part[i] = whole[c->c->target[i]];
 }
-static void put_moved(const call *c, float *whole, const float *part) {
-    for (int i = 0; i < c->c->m; i++) whole[c->c->moved[i]] = part[i];
+static void put_target(const call *c, float *whole, const float *part) {
+    for (int i = 0; i < c->c->m; i++) whole[c->c->target[i]] = part[i];
 }
 
 static void forward_sample(const call *c, scratch *s, int sample) {
@@ -126,10 +126,10 @@ static void forward_sample(const call *c, scratch *s, int sample) {
     find_acts(c, s, sample);
     run_networks(c, s, sample);
     double start = meter_begin(s->spare.m);
-    get_moved(c, s->u2, u);
+    get_target(c, s->u2, u);
     c->logdet[sample] += (c->kind == PASS_FORWARD ? c->law->forward : c->law->inverse)(
         c->c->m, s->out[0], s->out[1], c->s, s->u2);
-    put_moved(c, u, s->u2);
+    put_target(c, u, s->u2);
     meter_end(s->spare.m, METER_LAW, start, 0);
 }
 
@@ -137,13 +137,13 @@ static void forward_sample(const call *c, scratch *s, int sample) {
 static void backward_law(const call *c, scratch *s, int sample, float *ds) {
     size_t at = (size_t)sample * (size_t)c->c->dim, m = (size_t)c->c->m;
     double start = meter_begin(s->spare.m);
-    get_moved(c, s->u2, c->state + at);
-    get_moved(c, s->du2, c->dstate + at);
+    get_target(c, s->u2, c->state + at);
+    get_target(c, s->du2, c->dstate + at);
     (c->kind == PASS_BACKWARD ? c->law->backward : c->law->inverse_backward)(
         c->c->m, s->out[0], s->out[1], c->s, s->u2, s->du2, c->dlogdet[sample], s->dout_dense[0],
         s->dout_dense[1], ds);
-    put_moved(c, c->state + at, s->u2);
-    put_moved(c, c->dstate + at, s->du2);
+    put_target(c, c->state + at, s->u2);
+    put_target(c, c->dstate + at, s->du2);
     memcpy(s->out[0], s->dout_dense[0], sizeof(float) * (size_t)c->na);
     memcpy(s->out[1], s->dout_dense[1], sizeof(float) * m);
     meter_end(s->spare.m, METER_LAW_BACK, start, 0);
@@ -172,7 +172,7 @@ static void backward_network(const call *c, scratch *s, int k, int first, int co
         space_u1(c, s, first + i);
         image_return_in(&way[i], s->u1, s->du1);
         double start = meter_begin(s->spare.m);
-        for (int j = 0; j < c->c->k; j++) du[c->c->kept[j]] += s->du1[j];
+        for (int j = 0; j < c->c->k; j++) du[c->c->source[j]] += s->du1[j];
         meter_end(s->spare.m, METER_MOVE, start, 0);
     }
 }
