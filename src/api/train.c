@@ -1,12 +1,10 @@
 /* Public: training, judging, reports, speed. */
 #include "api/api.h"
 #include "judge/pictures.h"
+#include "train/bench.h"
 #include "train/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <sys/resource.h>
-#include <time.h>
 
 static void relay_progress(void *user, const train_progress *p) {
     const jf_train_options *o = user;
@@ -132,78 +130,20 @@ jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const doubl
     return picture_samples(m, n, x, y, NULL, NULL, path);
 }
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_time(const void *a, const void *b) {
-    double x = ((const jf_profile_part *)a)->ms, y = ((const jf_profile_part *)b)->ms;
-    return (x < y) - (x > y);
-}
-
-/* What the device has measured since profile_start(), of one of `steps` steps. */
-static jf_status read_profile(device *d, jf_profile *out, int steps) {
-    profile_part part;
-    int count = 0;
-    while (d->kind->profile_read(d, count, &part)) count++;
-    JF_TRY(MEM_NEW(d->ctx, &out->parts, (size_t)count));
-    for (int i = 0; i < count; i++) {
-        d->kind->profile_read(d, i, &part);
-        if (part.calls == 0 && i < count - 1) continue;
-        out->ms += 1e3 * part.seconds / steps;
-        out->parts[out->count++] =
-            (jf_profile_part){.name = part.name,
-                              .calls = part.calls / steps,
-                              .ms = 1e3 * part.seconds / steps,
-                              .gflops = part.flops > 0 ? 1e-9 * part.flops / part.seconds : 0};
+static jf_status give_profile(jf_context *ctx, jf_profile *out, const bench_profile *p) {
+    if (p->count == 0) return JF_OK;
+    JF_TRY(MEM_NEW(ctx, &out->parts, (size_t)p->count));
+    for (int i = 0; i < p->count; i++) {
+        const bench_part *part = &p->parts[i];
+        out->parts[i] = (jf_profile_part){.name = part->name,
+                                          .calls = part->calls,
+                                          .ms = part->ms,
+                                          .share = part->share,
+                                          .gflops = part->gflops};
     }
-    for (int i = 0; i < out->count; i++) out->parts[i].share = out->parts[i].ms / out->ms;
-    qsort(out->parts, (size_t)(out->count - 1), sizeof *out->parts, by_time); /* what is left stays last */
+    out->count = p->count;
+    out->ms = p->ms;
     return JF_OK;
-}
-
-/* One of the two measurements: steps are repeated until the time is up; the first two warm the caches. */
-typedef struct measurement {
-    model *m;
-    flow_run *run;
-    optimiser *opt;
-    int n, training;
-    double seconds;
-    jf_profile *profile; /* NULL: not wanted */
-} measurement;
-
-static void bench_step(const measurement *k, int i) {
-    device *d = k->m->d;
-    d->kind->normal(d, k->run->state, k->n, k->m->flow->dim, (rng_key){k->m->seed, RNG_TEST, 0},
-                    (uint64_t)i * (uint64_t)k->n);
-    if (k->training) {
-        loss_terms terms;
-        k->m->objective.kind->evaluate(&k->m->objective, k->run, k->n, &terms);
-        optimiser_step(k->opt, k->m, 1e-6, 0);
-    } else {
-        pass sampling = k->run->pass;
-        sampling.kept_by_layer = NULL;
-        flow_inverse(k->m->flow, &sampling, k->n, k->run->state, k->run->logdet);
-    }
-    d->kind->status(d);
-}
-
-static jf_status measure(const measurement *k, int *steps, double *samples_per_s) {
-    device *d = k->m->d;
-    const int warm_up = 2;
-    double start = 0, end = 0;
-    *steps = 0;
-    for (int i = 0; i <= warm_up || end - start < k->seconds; i++) {
-        if (i == warm_up && k->profile) JF_TRY(d->kind->profile_start(d));
-        if (i == warm_up) start = now();
-        bench_step(k, i);
-        end = now();
-        if (i >= warm_up) ++*steps;
-    }
-    *samples_per_s = (double)*steps * k->n / (end - start);
-    return k->profile ? read_profile(d, k->profile, *steps) : JF_OK;
 }
 
 void jf_bench_result_free(jf_bench_result *r) {
@@ -217,35 +157,27 @@ jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_bench_options *
     jf_bench_options o = options ? *options : (jf_bench_options){0};
     dataset *data = NULL;
     model *m = NULL;
-    optimiser opt = {0};
-    flow_run *run = NULL;
+    bench_result result = {0};
     jf_status status;
-    int steps;
     *out = (jf_bench_result){.batch = o.batch > 0 ? o.batch : recipe_int(r, "train.batch")};
     JF_TRY_DONE(open_run(ctx, r, &o.device, 1, &data, &m));
-    if (o.profile && !m->d->kind->profile_start)
-        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_DEVICE, "device %s: has no profile", m->d->kind->name));
-    JF_TRY_DONE(optimiser_create(&opt, m));
-    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, out->batch));
-    JF_TRY_DONE(flow_run_keep(run, recipe_real(r, "train.keep")));
+    JF_TRY_DONE(bench_run(
+        m,
+        &(bench_options){.batch = out->batch, .seconds = o.seconds > 0 ? o.seconds : 3, .profile = o.profile},
+        &result));
     char words[64];
     m->d->kind->describe(m->d, words, sizeof words);
     snprintf(out->device, sizeof out->device, "%s (%s)", m->d->kind->name, words);
     out->parameters = m->parameters.total;
-    measurement k = {m, run, &opt, out->batch, 1, o.seconds > 0 ? o.seconds : 3, NULL};
-    if (o.profile) k.profile = &out->train_profile;
-    JF_TRY_DONE(measure(&k, &out->steps, &out->train_samples_per_s));
-    k.training = 0;
-    if (o.profile) k.profile = &out->sample_profile;
-    JF_TRY_DONE(measure(&k, &steps, &out->sample_samples_per_s));
-    JF_TRY_DONE(m->d->kind->status(m->d));
-    struct rusage usage;
-    getrusage(RUSAGE_SELF, &usage);
-    out->peak_memory_mib = (double)usage.ru_maxrss / 1024;
+    out->steps = result.steps;
+    out->train_samples_per_s = result.train_samples_per_s;
+    out->sample_samples_per_s = result.sample_samples_per_s;
+    out->peak_memory_mib = result.peak_memory_mib;
+    JF_TRY_DONE(give_profile(ctx, &out->train_profile, &result.train));
+    JF_TRY_DONE(give_profile(ctx, &out->sample_profile, &result.sample));
 done:
     if (status != JF_OK) jf_bench_result_free(out);
-    flow_run_free(run);
-    if (m) optimiser_free(&opt, m);
+    bench_result_free(&result);
     model_free(m);
     dataset_free(data);
     return status;

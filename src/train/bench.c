@@ -1,0 +1,122 @@
+#include "train/bench.h"
+#include "base/memory.h"
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <time.h>
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* ---- the profile ---- */
+
+static int by_falling_time(const void *a, const void *b) {
+    double x = ((const bench_part *)a)->ms, y = ((const bench_part *)b)->ms;
+    return (x < y) - (x > y);
+}
+
+/* What the device has measured since profile_start(), of one of `steps` steps. */
+static jf_status read_profile(device *d, bench_profile *out, int steps) {
+    profile_part part;
+    int count = 0;
+    while (d->kind->profile_read(d, count, &part)) count++;
+    JF_TRY(MEM_NEW(d->ctx, &out->parts, (size_t)count));
+    for (int i = 0; i < count; i++) {
+        d->kind->profile_read(d, i, &part);
+        if (part.calls == 0 && i < count - 1) continue;
+        out->ms += 1e3 * part.seconds / steps;
+        out->parts[out->count++] =
+            (bench_part){.name = part.name,
+                         .calls = part.calls / steps,
+                         .ms = 1e3 * part.seconds / steps,
+                         .gflops = part.flops > 0 ? 1e-9 * part.flops / part.seconds : 0};
+    }
+    for (int i = 0; i < out->count; i++) out->parts[i].share = out->parts[i].ms / out->ms;
+    qsort(out->parts, (size_t)(out->count - 1), sizeof *out->parts,
+          by_falling_time); /* the last stays last */
+    return JF_OK;
+}
+
+/* ---- the two measurements ---- */
+
+/* Steps are repeated until the time is up; the first two warm the caches. */
+typedef struct measurement {
+    model *m;
+    flow_run *run;
+    optimiser *opt;
+    int n, training;
+    double seconds;
+    bench_profile *profile; /* NULL: not wanted */
+} measurement;
+
+static void take_step(const measurement *k, int i) {
+    device *d = k->m->d;
+    d->kind->normal(d, k->run->state, k->n, k->m->flow->dim, (rng_key){k->m->seed, RNG_TEST, 0},
+                    (uint64_t)i * (uint64_t)k->n);
+    if (k->training) {
+        loss_terms terms;
+        k->m->objective.kind->evaluate(&k->m->objective, k->run, k->n, &terms);
+        optimiser_step(k->opt, k->m, 1e-6, 0);
+    } else {
+        pass sampling = k->run->pass;
+        sampling.kept_by_layer = NULL;
+        flow_inverse(k->m->flow, &sampling, k->n, k->run->state, k->run->logdet);
+    }
+    d->kind->status(d);
+}
+
+static jf_status measure(const measurement *k, int *steps, double *samples_per_s) {
+    device *d = k->m->d;
+    const int warm_up = 2;
+    double start = 0, end = 0;
+    *steps = 0;
+    for (int i = 0; i <= warm_up || end - start < k->seconds; i++) {
+        if (i == warm_up && k->profile) JF_TRY(d->kind->profile_start(d));
+        if (i == warm_up) start = now();
+        take_step(k, i);
+        end = now();
+        if (i >= warm_up) ++*steps;
+    }
+    *samples_per_s = (double)*steps * k->n / (end - start);
+    return k->profile ? read_profile(d, k->profile, *steps) : JF_OK;
+}
+
+static double peak_memory_mib(void) {
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return (double)usage.ru_maxrss / 1024;
+}
+
+void bench_result_free(bench_result *r) {
+    free(r->train.parts);
+    free(r->sample.parts);
+    r->train = r->sample = (bench_profile){0};
+}
+
+jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
+    optimiser opt = {0};
+    flow_run *run = NULL;
+    jf_status status;
+    int steps;
+    *out = (bench_result){0};
+    if (options->profile && !m->d->kind->profile_start)
+        return jf_fail(m->ctx, JF_ERROR_DEVICE, "device %s: has no profile", m->d->kind->name);
+    JF_TRY_DONE(optimiser_create(&opt, m));
+    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch));
+    JF_TRY_DONE(flow_run_keep(run, recipe_real(m->recipe, "train.keep")));
+    measurement k = {m, run, &opt, options->batch, 1, options->seconds, NULL};
+    if (options->profile) k.profile = &out->train;
+    JF_TRY_DONE(measure(&k, &out->steps, &out->train_samples_per_s));
+    k.training = 0;
+    if (options->profile) k.profile = &out->sample;
+    JF_TRY_DONE(measure(&k, &steps, &out->sample_samples_per_s));
+    JF_TRY_DONE(m->d->kind->status(m->d));
+    out->peak_memory_mib = peak_memory_mib();
+done:
+    if (status != JF_OK) bench_result_free(out);
+    flow_run_free(run);
+    optimiser_free(&opt, m);
+    return status;
+}
