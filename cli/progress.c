@@ -28,16 +28,31 @@ static const char *clock_text(double seconds, char *out, size_t size) {
     return out;
 }
 
+/* "  loss 1.2 = z 2.8 + y 0.1 + logdet -1.7, y error 0.001": the loss, its parts, what is watched beside them. */
+static void describe_terms(const jf_progress *now, char *out, size_t size) {
+    size_t used = 0;
+    int parts = 0;
+    for (int pass = 0; pass < 3; pass++)
+        for (int i = 0; i < now->term_count && used < size; i++) {
+            const jf_term *t = &now->terms[i];
+            if ((i == 0 ? 0 : t->part ? 1 : 2) != pass) continue;
+            const char *before = pass == 0 ? "  " : pass == 2 ? ", " : parts++ ? " + " : " = ";
+            used += (size_t)snprintf(out + used, size - used, "%s%s %.4f", before, t->name, t->value);
+        }
+    for (; *out; out++)
+        if (*out == '_') *out = ' ';
+}
+
 /* What matters most comes first: a narrow terminal cuts the end off. */
 static void describe(const progress *p, const jf_progress *now, char *out, size_t size) {
-    char spent[32], left[32], ks[32] = "", speed[32] = "";
+    char spent[32], left[32], terms[160] = "", ks[32] = "", speed[32] = "";
     if (!isnan(now->ks_max)) snprintf(ks, sizeof ks, ", latent KS %.4f", now->ks_max);
     if (p->batch && now->seconds > 0)
         snprintf(speed, sizeof speed, ", %.0f samples/s", (double)now->step * p->batch / now->seconds);
-    snprintf(out, size, "%s %d/%d  %s, %s left  loss %.4f = z %.4f + y %.4f + logdet %.4f, y error %.4f%s%s",
-             now->phase, now->epoch, now->epochs, clock_text(now->seconds, spent, sizeof spent),
-             clock_text(now->seconds_left, left, sizeof left), now->loss, now->z, now->y, now->logdet,
-             now->y_error, ks, speed);
+    describe_terms(now, terms, sizeof terms);
+    snprintf(out, size, "%s %d/%d  %s, %s left%s%s%s", now->phase, now->epoch, now->epochs,
+             clock_text(now->seconds, spent, sizeof spent), clock_text(now->seconds_left, left, sizeof left),
+             terms, ks, speed);
 }
 
 void progress_begin(progress *p, int quiet, int batch, const volatile int *stop) {

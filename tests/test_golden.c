@@ -311,10 +311,10 @@ static void check_case(golden *g, const char *device_name) {
     CHECK_STATUS(loss_create(r->l->ctx, &o, r->recipe), JF_OK);
     flow_run_put(r->run, g->n, points);
     o.kind->evaluate(&o, r->run, g->n, &terms);
-    judge_term(&v, "loss", terms.total);
-    judge_term(&v, "term_logdet", terms.logdet);
-    if (!g->by_rule) judge_term(&v, "term_z", terms.z);
-    judge_term(&v, g->by_rule ? "term_rule" : "term_y", terms.y);
+    judge_term(&v, "loss", terms.value[TERM_TOTAL]);
+    judge_term(&v, "term_logdet", terms.value[TERM_LOGDET]);
+    if (!g->by_rule) judge_term(&v, "term_z", terms.value[TERM_Z]);
+    judge_term(&v, g->by_rule ? "term_rule" : "term_y", terms.value[TERM_Y]);
     double *dpoints = lab_get(r->l, r->run->dstate, whole), *grad = rig_grad(r);
     if (g->is_image)
         judge_summary(&v, "points_gradient", dpoints);

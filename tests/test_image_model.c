@@ -231,7 +231,7 @@ TEST(image_model__inputs_recovered_by_inverting_agree_with_the_batch) {
     f.m->objective.kind->evaluate(&f.m->objective, run, N, &terms);
     double drift = loss_drift(run, N);
     CHECK(drift > 0 && drift < 5e-4);
-    CHECK(terms.y_error > 1e-6 && isfinite(terms.total));
+    CHECK(terms.value[TERM_Y_ERROR] > 1e-6 && isfinite(terms.value[TERM_TOTAL]));
     free(rows);
     flow_run_free(run);
     optimiser_free(&opt, f.m);

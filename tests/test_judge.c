@@ -152,3 +152,37 @@ TEST(report__shows_no_picture_that_another_run_left) {
     model_free(m);
     jf_context_free(ctx);
 }
+
+/* ---- training curves ---- */
+
+static void save_text(jf_context *ctx, const char *path, const char *content) {
+    CHECK_STATUS(file_write(ctx, path, content, strlen(content)), JF_OK);
+}
+
+/* Draws a history; yours to free. */
+static char *picture_of(jf_context *ctx, const char *content, size_t *size) {
+    char *bytes = NULL;
+    save_text(ctx, test_path("history.csv"), content);
+    CHECK_STATUS(picture_history(ctx, test_path("history.csv"), test_path("history.png")), JF_OK);
+    CHECK_STATUS(file_read(ctx, &bytes, size, test_path("history.png"), 1 << 24), JF_OK);
+    return bytes;
+}
+
+TEST(history__columns_are_found_by_their_names) {
+    static const char *const same[] = {
+        "phase,epoch,step,loss,z,y,logdet,y_error,validation,rate,ks_median,ks_max,drift,seconds\n"
+        "anneal,1,4,3.5,2,1,0.5,0.01,,1e-3,,,1e-7,1\ntrain,1,8,3,1.5,0.75,0.75,0.02,3.25,1e-4,0.1,0.2,1e-7,"
+        "2\n",
+        "phase,ks_max,validation,logdet,more,y,z,loss,rate,y_error\n"
+        "anneal,,,0.5,7,1,2,3.5,1e-3,0.01\ntrain,0.2,3.25,0.75,7,0.75,1.5,3,1e-4,0.02\n",
+        "phase,loss,z,y,logdet,rate\nanneal,3.5,2,1,0.5,1e-3\ntrain,3,1.5,0.75,0.75,1e-4\n"};
+    jf_context *ctx = NULL;
+    char *bytes[3];
+    size_t size[3];
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int i = 0; i < 3; i++) bytes[i] = picture_of(ctx, same[i], &size[i]);
+    CHECK(size[1] == size[0] && memcmp(bytes[1], bytes[0], size[0]) == 0);
+    CHECK(size[2] != size[0] || memcmp(bytes[2], bytes[0], size[0]) != 0); /* no y_error, nothing held out */
+    for (int i = 0; i < 3; i++) free(bytes[i]);
+    jf_context_free(ctx);
+}

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "train/checkpoint.h"
 #include "train/phases.h"
+#include <stddef.h>
 
 #define TINY_MODEL "[model]\nblocks = 1\ndepth = 1\nwidth = 4\n"
 static const char tiny[] = "[data]\nset = crescents\n" TINY_MODEL
@@ -212,6 +213,37 @@ TEST(checkpoint__with_a_state_that_no_run_has_is_refused_and_named) {
         copy_file(r->ctx, test_path("good"), path);
     }
     CHECK_STATUS(run_train(r, test_path("run"), 1), JF_OK);
+    run_close(r);
+}
+
+/* Runs from before can be resumed as long as the order of these numbers stays. */
+TEST(checkpoint__state_holds_the_sums_of_the_terms_in_the_order_of_their_list) {
+    CHECK(sizeof(train_state) == (15 + TERM_COUNT) * sizeof(double));
+    CHECK(offsetof(train_state, sums) == 13 * sizeof(double));
+    CHECK(TERM_TOTAL == 0 && TERM_Z == 1 && TERM_Y == 2 && TERM_LOGDET == 3 && TERM_Y_ERROR == 4);
+}
+
+/* ---- terms ---- */
+
+static void check_sum(run *r, const train_progress *p) {
+    double sum = 0;
+    for (int i = 0; i < TERM_COUNT; i++)
+        if (loss_term_info[i].role == TERM_IS_PART) sum += p->terms.value[i];
+    CHECK_NEAR(sum, p->terms.value[TERM_TOTAL], 1e-9 * (1 + fabs(sum)));
+    r->done++;
+}
+
+TEST(train__the_loss_is_the_sum_of_its_parts_and_history_names_every_term) {
+    run *r = run_open(tiny);
+    r->watch = check_sum;
+    CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    CHECK(r->done == 9 * 4); /* epochs of four batches */
+    char *history = history_of(r->ctx, test_path("run")), row[200];
+    CHECK_HAS(history, "phase,epoch,step,loss,z,y,logdet,y_error,validation,rate,ks_median,ks_max,drift\n");
+    const double *v = r->last.terms.value; /* of the whole last epoch */
+    snprintf(row, sizeof row, "\ntrain,4,36,%.9g,%.9g,%.9g,%.9g,%.9g,", v[0], v[1], v[2], v[3], v[4]);
+    CHECK_HAS(history, row);
+    free(history);
     run_close(r);
 }
 

@@ -74,14 +74,22 @@ const char *jf_model_class_name(const jf_model *m, int class_index); /* "" where
 jf_status jf_model_info(const jf_model *m, char **out); /* a description for people; yours to free() */
 
 /* ---- training ---- */
+/* The loss, its parts, and what is watched beside them. */
+typedef struct jf_term {
+    const char *name;  /* as in history.csv: "loss", "z", "y", "logdet", "y_error", ... */
+    const char *about; /* a few words */
+    double value;      /* mean, nats or model units */
+    int part;          /* the loss is the sum of all terms with 1 here */
+} jf_term;
+
 typedef struct jf_progress {
     const char *phase; /* "precondition", "anneal", "train" */
     int epoch, epochs, batch, batches;
     int epoch_ended; /* terms are means over the whole epoch; otherwise over its batches so far */
     long step;
-    double loss, z, y, logdet; /* loss = z + y + logdet */
-    double y_error;            /* mean |F_Y' - y| per element, model units */
-    double best;               /* best loss of the phase so far, INFINITY before its first epoch ends */
+    int term_count;
+    const jf_term *terms; /* (term_count), the loss first; valid during the call */
+    double best;          /* best loss of the phase so far, INFINITY before its first epoch ends */
     double rate, seconds, seconds_left;
     double ks_median, ks_max; /* latent histograms against N(0,1), last measurement; NAN before */
 } jf_progress;

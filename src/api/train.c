@@ -8,6 +8,12 @@
 
 static void relay_progress(void *user, const train_progress *p) {
     const jf_train_options *o = user;
+    jf_term terms[TERM_COUNT];
+    for (int i = 0; i < TERM_COUNT; i++)
+        terms[i] = (jf_term){.name = loss_term_info[i].name,
+                             .about = loss_term_info[i].about,
+                             .value = p->terms.value[i],
+                             .part = loss_term_info[i].role == TERM_IS_PART};
     jf_progress progress = {.phase = p->phase,
                             .epoch = p->epoch,
                             .epochs = p->epochs,
@@ -15,11 +21,8 @@ static void relay_progress(void *user, const train_progress *p) {
                             .batches = p->batches,
                             .epoch_ended = p->epoch_ended,
                             .step = p->step,
-                            .loss = p->terms.total,
-                            .z = p->terms.z,
-                            .y = p->terms.y,
-                            .logdet = p->terms.logdet,
-                            .y_error = p->terms.y_error,
+                            .term_count = TERM_COUNT,
+                            .terms = terms,
                             .best = p->best,
                             .rate = p->rate,
                             .seconds = p->seconds,

@@ -31,19 +31,19 @@ jf_status judge_by_rule(judgement *j, const model *m, uint64_t seed) {
     loss_terms t = {0};
     for (size_t i = 0; i < n; i++) {
         double *x = j->data + 2 * i, g[2], x2 = x[0] * x[0] + x[1] * x[1];
-        t.y_error += o->rule->distance(x, o->rule_size, g) / (double)n;
-        t.logdet += logdet[i] / (double)n;
-        t.z += o->confine * x2 / 2 / (double)n;
+        t.value[TERM_Y_ERROR] += o->rule->distance(x, o->rule_size, g) / (double)n;
+        t.value[TERM_LOGDET] += logdet[i] / (double)n;
+        t.value[TERM_Z] += o->confine * x2 / 2 / (double)n;
         radius[i] = sqrt(x2);
     }
-    t.y = o->lambda * t.y_error;
-    t.total = t.z + t.y + t.logdet;
+    t.value[TERM_Y] = o->lambda * t.value[TERM_Y_ERROR];
+    loss_terms_total(&t);
     j->terms = t;
-    j->by_rule = (rule_judgement){.loss = t.total, .distance = t.y_error, .divergence = NAN};
+    j->by_rule.divergence = NAN;
     if (strcmp(o->rule->name, "circle") == 0 && o->confine == 0) {
         double R2 = o->rule_size * o->rule_size;
         double Z = 3.14159265358979323846 / o->lambda * (2 - exp(-o->lambda * R2));
-        j->by_rule.divergence = t.total + log(Z) - log(2 * 3.14159265358979323846 * exp(1));
+        j->by_rule.divergence = t.value[TERM_TOTAL] + log(Z) - log(2 * 3.14159265358979323846 * exp(1));
         sort_ascending(radius, n);
         for (int i = 0; i < 5; i++) {
             j->by_rule.quantiles[i][0] = probabilities[i];

@@ -17,19 +17,17 @@ static void count_terms(judgement *j, const model *m, long n, const double *logd
     loss_terms t = {0};
     for (long s = 0; s < n; s++) {
         const double *v = j->encoded + (size_t)s * f->dim, *u = j->data + (size_t)s * f->dim;
-        for (int i = 0; i < f->dim_x; i++) t.z += 0.5 * v[i] * v[i] + 0.91893853320467274178;
+        for (int i = 0; i < f->dim_x; i++) t.value[TERM_Z] += 0.5 * v[i] * v[i] + 0.91893853320467274178;
         for (int i = f->dim_x; i < f->dim; i++) {
             double e = fabs(v[i] - u[i]);
-            t.y_error += e / f->dim_y;
-            t.y += o->lambda * (o->distance == DISTANCE_L1 ? e : e * e);
+            t.value[TERM_Y_ERROR] += e / f->dim_y;
+            t.value[TERM_Y] += o->lambda * (o->distance == DISTANCE_L1 ? e : e * e);
         }
-        t.logdet -= logdet[s];
+        t.value[TERM_LOGDET] -= logdet[s];
     }
-    double *fields[] = {&t.z, &t.y, &t.logdet, &t.y_error};
-    for (int i = 0; i < 4; i++) *fields[i] /= (double)n;
-    t.total = t.z + t.y + t.logdet;
-    j->terms = t;
-    j->nats_per_dim = (t.z + t.logdet) / f->dim_x;
+    j->terms = loss_terms_mean(&t, (double)n);
+    loss_terms_total(&j->terms);
+    j->nats_per_dim = (j->terms.value[TERM_Z] + j->terms.value[TERM_LOGDET]) / f->dim_x;
 }
 
 /* Smallest and largest x of the data, moved outwards: where the density is looked for. */

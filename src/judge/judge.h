@@ -58,7 +58,6 @@ typedef struct class_judgement {
 } class_judgement;
 
 typedef struct rule_judgement {
-    double loss, distance;  /* loss = lambda E d + E logdet (+ confinement) */
     double divergence;      /* circle: KL(samples || exact target) in nats; NAN for the others */
     double quantiles[5][3]; /* circle: probability, radius of the samples, exact radius */
 } rule_judgement;

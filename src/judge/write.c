@@ -74,8 +74,8 @@ static void write_image(text *t, const image_judgement *i) {
 
 static void write_rule(text *t, const judgement *j) {
     open_object(t, "rule", '{');
-    field(t, "loss", j->by_rule.loss);
-    field(t, "distance", j->by_rule.distance);
+    field(t, "loss", j->terms.value[TERM_TOTAL]);
+    field(t, "distance", j->terms.value[TERM_Y_ERROR]);
     field(t, "divergence", j->by_rule.divergence);
     if (isfinite(j->by_rule.divergence)) {
         open_object(t, "radial_quantiles", '[');
@@ -108,9 +108,7 @@ static void write_json(judgement *j, const model *m) {
         text_add(t, ", \"density\": \"%s\"", j->exact ? "exact" : "whole map");
     }
     open_object(t, "terms", '{');
-    field(t, "z", j->terms.z);
-    field(t, "y", j->terms.y);
-    field(t, "logdet", j->terms.logdet);
+    for (int i = 0; i < TERM_COUNT; i++) field(t, loss_term_info[i].name, j->terms.value[i]);
     text_add(t, "}");
     if (j->has_data) field(t, "nats_per_dim", j->nats_per_dim);
     open_object(t, "roundtrip", '{');
@@ -186,6 +184,15 @@ static void table_of_image(text *t, const image_judgement *i) {
     row(t, "  highest", "%.3f", i->highest, "");
 }
 
+static void rows_of_terms(text *t, const judgement *j) {
+    for (int i = 0; i < TERM_COUNT; i++) {
+        char label[32];
+        if (loss_term_info[i].role != TERM_IS_PART) continue;
+        number_print(label, sizeof label, "term %s", loss_term_info[i].name);
+        row(t, label, "%.4f", j->terms.value[i], loss_term_info[i].about);
+    }
+}
+
 static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "nll", "%.4f", j->nll, "mean of -log p(x|y), nats, the data's units");
     row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
@@ -199,9 +206,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
         row(t, "mean |F_Y' - y|", "%.2e", j->y_error, "the doubt of every density above: it assumes 0");
         row(t, "mean log|dF_Y'/dy|", "%.4f", j->log_dy, "0 where y' follows y");
     }
-    row(t, "term z", "%.4f", j->terms.z, "-log p_Z(F_Z)");
-    row(t, "term y", "%.4f", j->terms.y, "lambda d(F_Y', y)");
-    row(t, "term logdet", "%.4f", j->terms.logdet, "-log|det J|");
+    rows_of_terms(t, j);
     row(t, "nats per dimension", "%.4f", j->nats_per_dim, "(z + logdet)/dim, model units");
     row(t, "round trip, data", "%.1e", j->roundtrip_data, "max |F^-1(F(x,y)) - (x,y)|");
     row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z,y)) - (z,y)|");
@@ -219,8 +224,8 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
 }
 
 static void table_of_rule(text *t, const judgement *j) {
-    row(t, "loss", "%.4f", j->by_rule.loss, "lambda E[d(x)] - E[log|det J of z -> x|]");
-    row(t, "mean distance", "%.5f", j->by_rule.distance, "E[d(x)] of the samples");
+    row(t, "loss", "%.4f", j->terms.value[TERM_TOTAL], "lambda E[d(x)] - E[log|det J of z -> x|]");
+    row(t, "mean distance", "%.5f", j->terms.value[TERM_Y_ERROR], "E[d(x)] of the samples");
     row(t, "round trip, data", "%.1e", j->roundtrip_data, "max |F^-1(F(x)) - x|");
     row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z)) - z|");
     if (!isfinite(j->by_rule.divergence)) return;

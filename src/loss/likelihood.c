@@ -13,17 +13,17 @@ static void evaluate(const objective *o, flow_run *run, int n, loss_terms *out) 
 
     k->copy(d, run->copy, run->state, (size_t)n * (size_t)f->dim);
     flow_forward(f, &run->pass, n, run->state, run->logdet);
-    out->logdet = -loss_mean(run, run->logdet, n);
+    out->value[TERM_LOGDET] = -loss_mean(run, run->logdet, n);
     k->prior_term(d, run->term, dstate, run->state, n, f->layout, weight);
-    out->z = loss_mean(run, run->term, n);
+    out->value[TERM_Z] = loss_mean(run, run->term, n);
     if (f->dim_y) {
         k->distance_term(d, run->term, NULL, run->state, run->copy, n, f->layout, DISTANCE_L1, 1, 0);
-        out->y_error = loss_mean(run, run->term, n) / f->dim_y;
+        out->value[TERM_Y_ERROR] = loss_mean(run, run->term, n) / f->dim_y;
         k->distance_term(d, run->term, dstate, run->state, run->copy, n, f->layout, o->distance, o->lambda,
                          weight);
-        out->y = loss_mean(run, run->term, n);
+        out->value[TERM_Y] = loss_mean(run, run->term, n);
     }
-    out->total = out->z + out->y + out->logdet;
+    loss_terms_total(out);
     if (!dstate) return;
     k->fill(d, run->dlogdet, -weight, (size_t)n);
     flow_backward(f, &run->pass, n, run->state, run->dstate, run->dlogdet);

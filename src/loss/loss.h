@@ -5,15 +5,7 @@
 #define JF_LOSS_LOSS_H
 
 #include "flow/flow.h"
-
-/* Means over the batch; total = z + y + logdet. */
-typedef struct loss_terms {
-    double total;
-    double z;       /* -log p_Z(F_Z); by rule: the confinement, which keeps samples of open rules together */
-    double y;       /* lambda d(F_Y', y); by rule: lambda d(x) */
-    double logdet;  /* -log|det J| of the direction that is trained */
-    double y_error; /* |F_Y' - y| per element, model units; by rule: d(x) */
-} loss_terms;
+#include "loss/terms.h"
 
 typedef struct objective objective;
 
@@ -21,7 +13,8 @@ typedef struct objective_kind {
     const char *name, *summary;
     int from_data; /* batches are data (x, y); otherwise latent points */
     jf_status (*create)(objective *o, const recipe *r);
-    /* run->state: the batch; afterwards the recovered batch if a gradient was taken. run->copy: the batch. */
+    /* run->state: the batch; afterwards the recovered batch if a gradient was taken. run->copy: the batch.
+     * out: means over the batch. */
     void (*evaluate)(const objective *o, flow_run *run, int n, loss_terms *out);
 } objective_kind;
 

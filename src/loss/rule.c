@@ -1,6 +1,7 @@
 /* Training "backwards", from a rule d instead of data:
  *     L = E_z[ lambda d(F^-1(z)) - log|det J_F^-1(z)| ]  =  E_z[ lambda d(x) + logdet ]
- * (logdet is that of data -> latent). Rules are functions on the host: they are two-dimensional and cheap,
+ * (logdet is that of data -> latent). The term y is lambda d(x), y_error is d(x), and z is the confinement, which
+ * keeps samples of open rules together. Rules are functions on the host: they are two-dimensional and cheap,
  * and a new one is a function and a line in the table. */
 #include "loss/loss.h"
 #include <math.h>
@@ -67,7 +68,7 @@ static void evaluate(const objective *o, flow_run *run, int n, loss_terms *out) 
     *out = (loss_terms){0};
     d->kind->copy(d, run->copy, run->state, (size_t)n * 2);
     flow_inverse(f, &run->pass, n, run->state, run->logdet);
-    out->logdet = loss_mean(run, run->logdet, n);
+    out->value[TERM_LOGDET] = loss_mean(run, run->logdet, n);
 
     flow_run_get(run, n, run->host);
     double sum = 0, confined = 0;
@@ -77,10 +78,10 @@ static void evaluate(const objective *o, flow_run *run, int n, loss_terms *out) 
         confined += o->confine * (x[0] * x[0] + x[1] * x[1]) / 2;
         for (int k = 0; k < 2; k++) x[k] = (o->lambda * g[k] + o->confine * x[k]) / n;
     }
-    out->y_error = sum / n;
-    out->y = o->lambda * sum / n;
-    out->z = confined / n;
-    out->total = out->z + out->y + out->logdet;
+    out->value[TERM_Y_ERROR] = sum / n;
+    out->value[TERM_Y] = o->lambda * sum / n;
+    out->value[TERM_Z] = confined / n;
+    loss_terms_total(out);
     if (!run->pass.grad) return;
     d->kind->put(d, run->dstate, run->host, (size_t)n * 2);
     d->kind->fill(d, run->dlogdet, 1.0 / n, (size_t)n);

@@ -140,8 +140,10 @@ done:
     return status;
 }
 
+#define X(id, name, role, about) "," name
 static const char history_header[] =
-    "phase,epoch,step,loss,z,y,logdet,y_error,validation,rate,ks_median,ks_max,drift,seconds\n";
+    "phase,epoch,step" LOSS_TERMS(X) ",validation,rate,ks_median,ks_max,drift,seconds\n";
+#undef X
 
 jf_status history_begin(jf_context *ctx, const char *path, long rows) {
     if (rows == 0) return file_write(ctx, path, history_header, sizeof history_header - 1);
@@ -164,9 +166,9 @@ static void add_number(text *t, double value) {
 jf_status history_add(jf_context *ctx, const char *path, const history_row *row) {
     text line = {0};
     text_add(&line, "%s,%d,%ld", row->phase, row->epoch, row->step);
-    const double numbers[] = {row->terms.total,   row->terms.z,    row->terms.y, row->terms.logdet,
-                              row->terms.y_error, row->validation, row->rate,    row->ks_median,
-                              row->ks_max,        row->drift,      row->seconds};
+    for (int i = 0; i < TERM_COUNT; i++) add_number(&line, row->terms.value[i]);
+    const double numbers[] = {row->validation, row->rate,  row->ks_median,
+                              row->ks_max,     row->drift, row->seconds};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(&line, numbers[i]);
     text_add(&line, "\n");
     jf_status status = text_check(ctx, &line);

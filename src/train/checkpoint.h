@@ -5,8 +5,9 @@
 
 #include "train/train.h"
 
-/* Scalars of a run. All doubles, so that the checkpoint stores them as one tensor, in this order. */
-#define TRAIN_STATE_FIELDS(X)                                                                                \
+/* Scalars of a run, and means of the loss terms. All doubles, so that the checkpoint stores them as one tensor, in this
+ * order. */
+#define TRAIN_STATE_FIELDS(X, X_TERMS)                                                                       \
     X(phase)       /* index */                                                                               \
     X(epoch)       /* of the phase, from 1 */                                                                \
     X(batch)       /* next batch of the epoch */                                                             \
@@ -20,18 +21,16 @@
     X(history_rows)                                                                                          \
     X(ks_median)                                                                                             \
     X(ks_max)                                                                                                \
-    X(sum_total) /* of the epoch's batches so far */                                                         \
-    X(sum_z)                                                                                                 \
-    X(sum_y)                                                                                                 \
-    X(sum_logdet)                                                                                            \
-    X(sum_y_error)                                                                                           \
-    X(drift) /* of inputs recovered by inverting, in the first batch of the epoch */                         \
+    X_TERMS(sums) /* of the epoch's batches so far, in the order of LOSS_TERMS */                            \
+    X(drift)      /* of inputs recovered by inverting, in the first batch of the epoch */                    \
     X(finished)
 
 typedef struct train_state {
-#define X(name) double name;
-    TRAIN_STATE_FIELDS(X)
+#define X(name)       double name;
+#define X_TERMS(name) loss_terms name;
+    TRAIN_STATE_FIELDS(X, X_TERMS)
 #undef X
+#undef X_TERMS
 } train_state;
 
 /* A run as it was when its epoch began: what a rollback goes back to. */

@@ -94,8 +94,7 @@ static jf_status roll_back(trainer *t) {
 }
 
 static loss_terms epoch_mean(const train_state *s) {
-    double n = s->batch > 0 ? s->batch : 1;
-    return (loss_terms){s->sum_total / n, s->sum_z / n, s->sum_y / n, s->sum_logdet / n, s->sum_y_error / n};
+    return loss_terms_mean(&s->sums, s->batch > 0 ? s->batch : 1);
 }
 
 /* Seconds that the rest of the run takes at most: epochs left, weighted by their batches, at the pace so far.
@@ -211,7 +210,7 @@ static double validate(trainer *t, const phase *p) {
         batch_held_out(m, t->data, &key, done, n, t->scratch, t->host);
         flow_run_put_rows(t->run, n, t->host);
         m->objective.kind->evaluate(&m->objective, t->run, n, &terms);
-        sum += terms.total * n;
+        sum += terms.value[TERM_TOTAL] * n;
     }
     t->run->pass.grad = grad;
     return sum / (double)rows;
@@ -228,12 +227,8 @@ static jf_status run_batch(trainer *t, const phase *p, int batches, double *rate
     *rate = t->s.rate_factor * phase_rate(p, m, (int)t->s.epoch, (int)t->s.batch, batches, t->opt.step);
     double norm = optimiser_step(&t->opt, m, *rate, recipe_real(m->recipe, "train.clip"));
     JF_TRY(m->d->kind->status(m->d));
-    if (!isfinite(norm) || !isfinite(terms.total)) return roll_back(t);
-    t->s.sum_total += terms.total;
-    t->s.sum_z += terms.z;
-    t->s.sum_y += terms.y;
-    t->s.sum_logdet += terms.logdet;
-    t->s.sum_y_error += terms.y_error;
+    if (!isfinite(norm) || !isfinite(terms.value[TERM_TOTAL])) return roll_back(t);
+    loss_terms_add(&t->s.sums, &terms);
     t->s.batch++;
     return JF_OK;
 }
@@ -251,7 +246,7 @@ static jf_status end_epoch(trainer *t, const phase *p, double rate) {
     int measured =
         t->m->objective.kind->from_data && every && ((int)t->s.epoch % every == 0 || t->s.epoch == epochs);
     if (measured) JF_TRY(measure_ks(t));
-    double validation = validate(t, p), score = has_held_out(t) ? validation : mean.total;
+    double validation = validate(t, p), score = has_held_out(t) ? validation : mean.value[TERM_TOTAL];
     JF_TRY(t->m->d->kind->status(t->m->d));
     if (score < t->s.best) { /* not where it is NAN */
         t->s.best = score;
@@ -277,7 +272,7 @@ static jf_status end_epoch(trainer *t, const phase *p, double rate) {
     t->s.epoch++;
     t->s.total_epoch++;
     t->s.batch = 0;
-    t->s.sum_total = t->s.sum_z = t->s.sum_y = t->s.sum_logdet = t->s.sum_y_error = 0;
+    t->s.sums = (loss_terms){0};
     return JF_OK;
 }
 
