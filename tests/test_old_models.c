@@ -1,0 +1,113 @@
+/* Model files of earlier versions: they load, sample and judge as they did, and are written again byte for byte.
+ * tests/golden/models/README.md tells how they were made. */
+#include "base/context.h"
+#include "base/file.h"
+#include "flow_fixture.h"
+#include "io/json.h"
+#include "jointflow/jointflow.h"
+
+static const char *const formats[] = {"format_1", "format_2"};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static void path_of(char *to, size_t size, const char *format, const char *ending) {
+    snprintf(to, size, JF_TESTS_DIR "/golden/models/%s.%s", format, ending);
+}
+
+static jf_model *load(jf_context *ctx, const char *format, const char *device_name) {
+    char path[512];
+    jf_model *m = NULL;
+    path_of(path, sizeof path, format, "safetensors");
+    if (jf_model_load(ctx, &m, path, &(jf_device_options){.device = device_name}) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+    return m;
+}
+
+static jf_table table(jf_context *ctx, const char *format, const char *ending) {
+    char path[512];
+    jf_table t = {0};
+    path_of(path, sizeof path, format, ending);
+    if (jf_table_read(ctx, &t, path) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+    return t;
+}
+
+/* The rows that `sample --seed 3` gave, x and the y they were drawn for, and their log p(x | y). */
+static void check_use(jf_context *ctx, const char *format, const char *device_name) {
+    jf_model *m = load(ctx, format, device_name);
+    jf_table rows = table(ctx, format, "rows.csv"), density = table(ctx, format, "log_p.csv");
+    size_t n = rows.rows, dim_x = (size_t)jf_model_dim_x(m), dim_y = (size_t)jf_model_dim_y(m);
+    CHECK(n > 0 && rows.columns == dim_x + dim_y && density.rows == n && density.columns == 1);
+    double *x = new_numbers(n * dim_x), *y = new_numbers(n * dim_y), *drawn = new_numbers(n * dim_x),
+           *log_p = new_numbers(n);
+    for (size_t i = 0; i < n; i++) {
+        memcpy(x + i * dim_x, rows.values + i * rows.columns, sizeof *x * dim_x);
+        memcpy(y + i * dim_y, rows.values + i * rows.columns + dim_x, sizeof *y * dim_y);
+    }
+    jf_use_options options = {.seed = 3};
+    CHECK_STATUS(jf_sample(m, (int)n, y, drawn, NULL, NULL, &options), JF_OK);
+    CHECK_CLOSE(drawn, x, n * dim_x, 1e-5);
+    CHECK_STATUS(jf_density(m, (int)n, x, y, log_p, NULL, &options), JF_OK);
+    CHECK_CLOSE(log_p, density.values, n, 1e-5);
+    free(x), free(y), free(drawn), free(log_p);
+    jf_table_free(&rows);
+    jf_table_free(&density);
+    jf_model_free(m);
+}
+
+TEST(old_models__sample_and_density_give_what_they_gave) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int i = 0; i < FORMATS; i++)
+        for (int d = 0; jf_device_name(d); d++) check_use(ctx, formats[i], jf_device_name(d));
+    jf_context_free(ctx);
+}
+
+static double member(const json *object, const char *key) {
+    const json *value = json_find(object, key);
+    if (!value) test_fail(__FILE__, __LINE__, "the judgement has no \"%s\"", key);
+    return json_number(value);
+}
+
+TEST(old_models__judging_gives_what_it_gave) {
+    jf_context *ctx = NULL;
+    char path[512], *content = NULL;
+    size_t size = 0;
+    json *before = NULL, *now = NULL;
+    jf_judgement *j = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    jf_model *m = load(ctx, formats[0], NULL);
+    path_of(path, sizeof path, formats[0], "judge.json");
+    CHECK_STATUS(file_read(ctx, &content, &size, path, 1 << 20), JF_OK);
+    CHECK_STATUS(json_parse(ctx, &before, content, size, path), JF_OK);
+    CHECK_STATUS(jf_judge(m, &j, &(jf_judge_options){.points = 5000, .seed = 3}), JF_OK);
+    const char *text_now = jf_judgement_json(j);
+    CHECK_STATUS(json_parse(ctx, &now, text_now, strlen(text_now), "judgement"), JF_OK);
+    double error = member(before, "nll_standard_error");
+    CHECK(error > 0 && error < 0.02);
+    CHECK_NEAR(member(now, "nll"), member(before, "nll"), error);
+    CHECK_NEAR(member(now, "y_error"), member(before, "y_error"), 1e-5);
+    json_free(before);
+    json_free(now);
+    free(content);
+    jf_judgement_free(j);
+    jf_model_free(m);
+    jf_context_free(ctx);
+}
+
+/* What older programs wrote they also read: a chain that they know is written as they wrote it. */
+TEST(old_models__are_written_again_byte_for_byte) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int i = 0; i < FORMATS; i++) {
+        char path[512], *before = NULL, *after = NULL;
+        size_t sizes[2];
+        jf_model *m = load(ctx, formats[i], NULL);
+        path_of(path, sizeof path, formats[i], "safetensors");
+        CHECK_STATUS(jf_model_save(m, test_path("again.safetensors")), JF_OK);
+        CHECK_STATUS(file_read(ctx, &before, &sizes[0], path, 1 << 24), JF_OK);
+        CHECK_STATUS(file_read(ctx, &after, &sizes[1], test_path("again.safetensors"), 1 << 24), JF_OK);
+        CHECK(sizes[0] == sizes[1] && memcmp(before, after, sizes[0]) == 0);
+        free(before), free(after);
+        jf_model_free(m);
+    }
+    jf_context_free(ctx);
+}
