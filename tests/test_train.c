@@ -108,6 +108,27 @@ static void check_same_end(run *a, const char *folder_a, run *b, const char *fol
     free(history_a), free(history_b);
 }
 
+/* ---- bounds ---- */
+
+TEST(optimiser__keeps_parameters_within_their_bounds_and_leaves_the_others) {
+    run *r = run_open(tiny);
+    optimiser o;
+    const param_list *list = &r->m->parameters;
+    CHECK_STATUS(optimiser_create(&o, r->m), JF_OK);
+    double *values = weights_of(r->m);
+    for (size_t i = 0; i < list->total; i++) values[i] = i % 2 ? 50 : -50;
+    r->m->d->kind->put(r->m->d, r->m->params, values, list->total);
+    optimiser_keep_bounds(&o, r->m);
+    double *found = weights_of(r->m);
+    for (int i = 0; i < list->count; i++)
+        for (size_t k = list->items[i].offset; k < list->items[i].offset + list->items[i].count; k++)
+            CHECK(found[k] == fmin(fmax(values[k], list->items[i].lo), list->items[i].hi));
+    CHECK(o.bounded == params_bounded(list) && o.bounded > 0 && o.bounded < list->total);
+    free(values), free(found);
+    optimiser_free(&o, r->m);
+    run_close(r);
+}
+
 /* ---- resuming ---- */
 
 static void copy_file(jf_context *ctx, const char *from, const char *to) {

@@ -196,7 +196,8 @@ struct device_kind {
     /* optimiser */
     double (*sum_squares)(device *d, const real *x, size_t count);
     void (*adam)(device *d, real *p, const real *g, real *m, real *v, size_t count, const adam_step *step);
-    void (*clamp)(device *d, real *p, size_t count, double lo, double hi);
+    /* bounds: p[map[i]] is brought into lo[i] .. hi[i], for i < count; what is no number stays so */
+    void (*clamp)(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count);
 
     /* Optional: a whole coupling layer of two dense networks, in place on state (n, dim) and dstate. Default:
      * gather, dense_forward / dense_backward, law_..., scatter (net/dense.c, flow/coupling.c). PASS_FORWARD,

@@ -126,11 +126,6 @@ static void coupling_inverse_backward(const transform *t, const pass *p, int n, 
     backward_by(p->d->kind->law_inverse_backward, t, p, n, state, dstate, dlogdet);
 }
 
-static void coupling_project(const transform *t, device *d, real *params) {
-    const coupling *c = t->own;
-    d->kind->clamp(d, real_at(d, params, c->s), 1, -LAW_SCALE_LIMIT, LAW_SCALE_LIMIT);
-}
-
 static const transform_kind coupling_kind = {
     .name = "coupling",
     .free = coupling_free,
@@ -140,7 +135,6 @@ static const transform_kind coupling_kind = {
     .inverse = coupling_inverse,
     .backward = coupling_backward,
     .inverse_backward = coupling_inverse_backward,
-    .project = coupling_project,
 };
 
 jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coupling_spec *spec,
@@ -157,6 +151,7 @@ jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coup
     char name[48];
     snprintf(name, sizeof name, "%s.s", spec->prefix);
     JF_TRY(params_add(params, &c->s, name, 1, (size_t[]){1}, INIT_CONSTANT, 1));
+    params_bound(params, -LAW_SCALE_LIMIT, LAW_SCALE_LIMIT);
     net place = {.in = spec->source_shape,
                  .out_a = out_a,
                  .out_b = spec->target_shape,

@@ -152,7 +152,3 @@ void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, rea
         f->chain[i].kind->inverse_backward(&f->chain[i], &layer, n, state, dstate, dlogdet);
     }
 }
-
-void flow_project(const flow *f, real *params) {
-    for (int i = 0; i < f->layers; i++) f->chain[i].kind->project(&f->chain[i], f->d, params);
-}

@@ -34,7 +34,6 @@ void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet
 void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstate, const real *dlogdet);
 void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, real *dstate,
                            const real *dlogdet);
-void flow_project(const flow *f, real *params);
 
 /* A pass with its own scratch and batch buffers, for batches up to n_max; nothing is allocated afterwards.
  * Batches of fewer samples may follow each other; a backward pass must follow the pass of the same batch. */

@@ -41,7 +41,6 @@ typedef struct transform_kind {
     /* of inverse: u -> v, du -> dv */
     void (*inverse_backward)(const transform *t, const pass *p, int n, real *u_to_v, real *du_to_dv,
                              const real *dlogdet);
-    void (*project)(const transform *t, device *d, real *params); /* after an optimiser step: keep bounds */
 } transform_kind;
 
 struct transform {

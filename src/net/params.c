@@ -16,7 +16,14 @@ jf_status params_add(param_list *list, size_t *offset, const char *name, int ran
         list->capacity = capacity;
     }
     param *p = &list->items[list->count++];
-    *p = (param){.offset = list->total, .count = 1, .rank = rank, .init = init, .gain = gain, .groups = 1};
+    *p = (param){.offset = list->total,
+                 .count = 1,
+                 .rank = rank,
+                 .init = init,
+                 .gain = gain,
+                 .groups = 1,
+                 .lo = -INFINITY,
+                 .hi = INFINITY};
     snprintf(p->name, sizeof p->name, "%s", name);
     for (int i = 0; i < rank; i++) p->count *= p->shape[i] = shape[i];
     list->total += p->count;
@@ -29,6 +36,23 @@ jf_status params_add_groups(param_list *list, size_t *offset, const char *name, 
     JF_TRY(params_add(list, offset, name, rank, shape, INIT_ORTHOGONAL, gain));
     list->items[list->count - 1].groups = groups;
     return JF_OK;
+}
+
+void params_bound(param_list *list, double lo, double hi) {
+    param *p = &list->items[list->count - 1];
+    p->lo = lo;
+    p->hi = hi;
+}
+
+int param_is_bounded(const param *p) {
+    return isfinite(p->lo) || isfinite(p->hi);
+}
+
+size_t params_bounded(const param_list *list) {
+    size_t count = 0;
+    for (int i = 0; i < list->count; i++)
+        if (param_is_bounded(&list->items[i])) count += list->items[i].count;
+    return count;
 }
 
 void params_free(param_list *list) {

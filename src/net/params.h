@@ -18,7 +18,8 @@ typedef struct param {
     size_t shape[4];
     init_kind init;
     double gain;
-    int groups; /* INIT_ORTHOGONAL: so many blocks of columns, each orthogonal on its own */
+    int groups;    /* INIT_ORTHOGONAL: so many blocks of columns, each orthogonal on its own */
+    double lo, hi; /* bounds that the optimiser keeps; infinite: none */
 } param;
 
 typedef struct param_list {
@@ -33,6 +34,10 @@ jf_status params_add(param_list *list, size_t *offset, const char *name, int ran
 /* An orthogonal one whose columns (the last dimension) fall into groups. */
 jf_status params_add_groups(param_list *list, size_t *offset, const char *name, int rank, const size_t *shape,
                             double gain, int groups);
+/* The parameter that was added last stays within lo .. hi. */
+void params_bound(param_list *list, double lo, double hi);
+int param_is_bounded(const param *p);
+size_t params_bounded(const param_list *list); /* numbers that have bounds */
 void params_free(param_list *list);
 /* values (total); parameter i draws from its own stream of the seed. */
 jf_status params_initialise(const param_list *list, uint64_t seed, double *values);

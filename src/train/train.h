@@ -43,10 +43,14 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
 /* One training step on the batch in run->state; used by the loop and by benchmarks. */
 typedef struct optimiser {
     real *grad, *first, *second; /* flat, like the parameters */
+    int32_t *bounds;             /* (bounded) device map: which numbers have bounds, and */
+    real *lo, *hi;               /* (bounded) which */
+    size_t bounded;
     long step;
 } optimiser;
 jf_status optimiser_create(optimiser *o, const model *m);
 void optimiser_free(optimiser *o, const model *m);
+void optimiser_keep_bounds(const optimiser *o, model *m); /* brings the parameters into their bounds */
 /* Returns the norm of the gradient (before clipping; not finite: nothing was changed). */
 double optimiser_step(optimiser *o, model *m, double rate, double clip);
 

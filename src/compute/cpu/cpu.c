@@ -315,9 +315,13 @@ static double cpu_sum_squares(device *d, const real *x, size_t count) {
     return total;
 }
 
-static void cpu_clamp(device *d, real *p, size_t count, double lo, double hi) {
+static void cpu_clamp(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count) {
     (void)d;
-    for (size_t i = 0; i < count; i++) N(p)[i] = fminf(fmaxf(N(p)[i], (float)lo), (float)hi);
+    for (size_t i = 0; i < count; i++) {
+        float *at = N(p) + map[i];
+        if (*at < C(lo)[i]) *at = C(lo)[i];
+        if (*at > C(hi)[i]) *at = C(hi)[i];
+    }
 }
 
 const device_kind device_cpu = {

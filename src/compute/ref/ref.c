@@ -258,9 +258,13 @@ static void ref_adam(device *d, real *p, const real *g, real *m, real *v, size_t
     }
 }
 
-static void ref_clamp(device *d, real *p, size_t count, double lo, double hi) {
+static void ref_clamp(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count) {
     (void)d;
-    for (size_t i = 0; i < count; i++) N(p)[i] = fmin(fmax(N(p)[i], lo), hi);
+    for (size_t i = 0; i < count; i++) {
+        num *at = N(p) + map[i];
+        if (*at < C(lo)[i]) *at = C(lo)[i];
+        if (*at > C(hi)[i]) *at = C(hi)[i];
+    }
 }
 
 const device_kind device_ref = {
