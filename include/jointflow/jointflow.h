@@ -16,26 +16,19 @@
 #ifndef JOINTFLOW_H
 #define JOINTFLOW_H
 
-#include "jointflow/status.h"
+#include "jointflow/context.h"
 #include <stddef.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
+#ifdef __GNUC__
+#pragma GCC visibility push(default) /* what the public headers declare is all that a library exports */
+#endif
 
 #define JF_VERSION "0.1.0"
 const char *jf_version(void);
-const char *jf_status_name(jf_status status); /* "JF_ERROR_IO" */
-const char *jf_status_text(jf_status status); /* a sentence */
-
-/* ---- context: where messages go ---- */
-typedef struct jf_context jf_context;
-typedef void (*jf_log_fn)(void *user, const char *line);
-jf_status jf_context_create(jf_context **out);
-void jf_context_free(jf_context *ctx);
-void jf_context_set_log(jf_context *ctx, jf_log_fn log, void *user); /* lines for people; none by default */
-const char *jf_context_error(const jf_context *ctx); /* the last failure, "" before the first */
 
 /* ---- recipes: what to learn, and how ---- */
 typedef struct jf_recipe jf_recipe;
@@ -330,6 +323,9 @@ void jf_table_free(jf_table *t);
  * x0, or the images). */
 jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

@@ -5,19 +5,9 @@
 #ifndef JF_BASE_CONTEXT_H
 #define JF_BASE_CONTEXT_H
 
-#include "jointflow/status.h"
+#include "jointflow/context.h"
 #include <stdarg.h>
 #include <stddef.h>
-
-typedef struct jf_context jf_context;
-typedef void (*jf_log_fn)(void *user, const char *line);
-
-jf_status jf_context_create(jf_context **out);
-void jf_context_free(jf_context *ctx);
-void jf_context_set_log(jf_context *ctx, jf_log_fn log, void *user);
-const char *jf_context_error(const jf_context *ctx); /* the last message, "" before the first */
-const char *jf_status_name(jf_status status);
-const char *jf_status_text(jf_status status);
 
 /* Stores the formatted message on the context and returns `status`. */
 jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...)

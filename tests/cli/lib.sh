@@ -13,6 +13,7 @@ set -u
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 BUILD=$(cd "$ROOT" && cd "${BUILD:-build}" && pwd) || exit 2
 export ROOT BUILD PATH="$BUILD:$PATH" LC_ALL=C
+SANITIZE=$(sed -n 's/^JOINTFLOW_SANITIZE:[A-Z]*=//p' "$BUILD/CMakeCache.txt") # which the programs were built with
 
 cases_passed=0 cases_failed=0 cases_skipped=0
 case_name="" case_problem="" case_skip="" case_start=0
