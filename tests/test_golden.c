@@ -308,7 +308,7 @@ static void check_case(golden *g, const char *device_name) {
 
     objective o;
     loss_terms terms;
-    CHECK_STATUS(loss_create(r->l->ctx, &o, r->recipe), JF_OK);
+    CHECK_STATUS(loss_create(r->l->ctx, &o, r->recipe, r->l->d, &r->params_list), JF_OK);
     flow_run_put(r->run, g->n, points);
     o.kind->evaluate(&o, r->run, g->n, &terms);
     judge_term(&v, "loss", terms.value[TERM_TOTAL]);
@@ -326,6 +326,7 @@ static void check_case(golden *g, const char *device_name) {
         test_fail(__FILE__, __LINE__, "%s on %s: %s differs by %.3g, allowed %.3g", g->name, device_name,
                   v.worst_name, v.worst, v.limit);
     free(points), free(state), free(logdet), free(stored), free(dpoints), free(grad);
+    loss_free(&o);
     rig_close(r);
 }
 

@@ -2,9 +2,9 @@
 #include "test.h"
 
 #include "base/file.h"
-#include "judge/by_rule.h"
 #include "judge/judge.h"
 #include "judge/pictures.h"
+#include "model/use.h"
 #include "train/train.h"
 
 static recipe *checked_recipe(jf_context *ctx, const char *content) {
@@ -104,23 +104,6 @@ TEST(latent__levels_of_chance_are_those_of_kolmogorov) {
     jf_context_free(ctx);
 }
 
-TEST(rule__radii_of_the_circle_are_quantiles_of_its_density) {
-    static const double probabilities[] = {0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99};
-    const double size = 0.7, lambda = 3; /* so soft that the cut at 0 matters */
-    enum { STEPS = 200000 };
-    for (int i = 0; i < 7; i++) {
-        double radius = circle_radius(probabilities[i], size, lambda), below = 0, all = 0,
-               width = 4.0 / STEPS;
-        for (int k = 0; k < STEPS;
-             k++) { /* the density of |x| is proportional to r exp(-lambda |r^2 - size^2|) */
-            double r = (k + 0.5) * width, p = width * r * exp(-lambda * fabs(r * r - size * size));
-            all += p;
-            if (r < radius) below += p;
-        }
-        CHECK_NEAR(below / all, probabilities[i], 1e-4);
-    }
-}
-
 /* ---- whole judgements ---- */
 
 TEST(judge__refuses_data_of_another_shape) {
@@ -132,6 +115,91 @@ TEST(judge__refuses_data_of_another_shape) {
     CHECK_HAS(jf_context_error(ctx), "found 2 elements of x and 1 of y, expected 3 and 1");
     CHECK(j == NULL);
     model_free(m);
+    jf_context_free(ctx);
+}
+
+static judgement *judged(jf_context *ctx, const char *content, int dim_x, int dim_y, model **m) {
+    judgement *j = NULL;
+    *m = untrained(ctx, content, dim_x, dim_y);
+    CHECK_STATUS(judge_run(*m, &j, 2500, 1), JF_OK);
+    return j;
+}
+
+/* Whole batches and a rest: the terms are means over the points, whatever pieces they went through in. */
+TEST(judge__terms_are_those_of_the_objective) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m;
+    judgement *j =
+        judged(ctx, "[data]\nset = crescents\n[loss]\nlambda = 7\ndistance = l2\n" SMALL, 2, 1, &m);
+    double z = 0, y = 0, y_error = 0;
+    for (long i = 0; i < j->points; i++) {
+        const double *v = j->encoded + 3 * i, e = v[2] - j->data[3 * i + 2];
+        z += (v[0] * v[0] + v[1] * v[1]) / 2 + log(2 * acos(-1));
+        y += 7 * e * e;
+        y_error += fabs(e);
+    }
+    CHECK_NEAR(j->terms.value[TERM_Z], z / 2500, 1e-9);
+    CHECK_NEAR(j->terms.value[TERM_Y], y / 2500, 1e-9);
+    CHECK_NEAR(j->terms.value[TERM_Y_ERROR], y_error / 2500, 1e-9);
+    CHECK_NEAR(j->terms.value[TERM_Y_ERROR], j->y_error, 1e-9);
+    judge_free(j);
+    model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(judge__divergence_from_a_rule_is_that_of_the_samples_density_from_its_exact_target) {
+    static const char *const names[] = {"circle", "diamond"}, *const radii[] = {"|x|", "|x0|+|x1|"};
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int k = 0; k < 2; k++) {
+        char content[300];
+        snprintf(
+            content, sizeof content,
+            "[loss]\nobjective = rule\nrule = %s\nlambda = 4\n[model]\nblocks = 1\ndepth = 1\nwidth = 6\n",
+            names[k]);
+        model *m;
+        judgement *j = judged(ctx, content, 2, 0, &m);
+        const objective *o = &m->objective;
+        double expected = 0, *x = j->data, *logdet = NULL;
+        CHECK_STATUS(MEM_NEW(ctx, &logdet, (size_t)j->points), JF_OK);
+        memcpy(x, j->encoded, sizeof(double) * 2 * (size_t)j->points);
+        CHECK_STATUS(model_inverse(m, j->points, x, logdet), JF_OK);
+        for (long i = 0; i < j->points; i++)
+            expected += (o->kind->target->energy(o, x + 2 * i) + logdet[i]) / (double)j->points;
+        expected += o->kind->target->log_normaliser(o) - log(2 * acos(-1) * exp(1));
+        CHECK_NEAR(j->by_rule.divergence, expected, 1e-9);
+        CHECK(j->by_rule.divergence > 0.1);
+        CHECK_TEXT(j->by_rule.radius_name, radii[k]);
+        for (int i = 1; i < RULE_QUANTILES; i++) {
+            CHECK(j->by_rule.quantiles[i].samples > j->by_rule.quantiles[i - 1].samples);
+            CHECK(j->by_rule.quantiles[i].exact > j->by_rule.quantiles[i - 1].exact);
+        }
+        CHECK_HAS(j->json.chars, "\"divergence\": ");
+        CHECK_HAS(j->table.chars, radii[k]);
+        free(logdet);
+        judge_free(j);
+        model_free(m);
+    }
+    jf_context_free(ctx);
+}
+
+TEST(judge__of_a_rule_without_an_exact_target_says_nothing_of_a_divergence) {
+    static const char *const rules_without[] = {"rule = parabola\nconfine = 0.5",
+                                                "rule = diamond\nconfine = 0.1", "rule = circle\nlambda = 0"};
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int k = 0; k < 3; k++) {
+        char content[300];
+        model *m;
+        snprintf(content, sizeof content, "[loss]\nobjective = rule\n%s\n" SMALL, rules_without[k]);
+        judgement *j = judged(ctx, content, 2, 0, &m);
+        CHECK(isnan(j->by_rule.divergence));
+        CHECK_HAS(j->json.chars, "\"divergence\": null");
+        CHECK(!strstr(j->table.chars, "divergence") && !strstr(j->json.chars, "radius"));
+        judge_free(j);
+        model_free(m);
+    }
     jf_context_free(ctx);
 }
 

@@ -66,9 +66,9 @@ jf_status jf_model_info(const jf_model *m, char **out) {
     char device_words[96];
     m->d->kind->describe(m->d, device_words, sizeof device_words);
     text_add(&t, "recipe      %s\n", recipe_short_name(m->recipe));
-    text_add(&t, "data        %s\n",
-             m->objective.kind->from_data ? recipe_get(m->recipe, "data.set") : "none: trained from a rule");
-    text_add(&t, "objective   %s (%s)\n", m->objective.kind->name, m->objective.kind->summary);
+    const objective_kind *kind = m->objective.kind;
+    text_add(&t, "data        %s\n", kind->from_data ? recipe_get(m->recipe, "data.set") : "none");
+    text_add(&t, "objective   %s (%s)\n", kind->name, loss_summary(kind));
     text_add(&t, "dimensions  x %d, y %d%s\n", f->dim_x, f->dim_y,
              f->dim_y ? f->fixed ? ", condition fixed" : ", condition joint" : "");
     status = describe_images(m, &t);

@@ -11,7 +11,7 @@ static void relay_progress(void *user, const train_progress *p) {
     jf_term terms[TERM_COUNT];
     for (int i = 0; i < TERM_COUNT; i++)
         terms[i] = (jf_term){.name = loss_term_info[i].name,
-                             .about = loss_term_info[i].about,
+                             .about = loss_about(p->objective, (term_id)i),
                              .value = p->terms.value[i],
                              .part = loss_term_info[i].role == TERM_IS_PART};
     jf_progress progress = {.phase = p->phase,
@@ -32,7 +32,7 @@ static void relay_progress(void *user, const train_progress *p) {
     o->progress(o->user, &progress);
 }
 
-/* Opens data and model of a recipe (the data set is NULL for a rule). */
+/* Opens data and model of a recipe (the data set is NULL where the objective does without). */
 static jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_options *options, uint64_t seed,
                           dataset **data, model **m) {
     model_units units = {0};
@@ -40,7 +40,7 @@ static jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_opti
     *m = NULL;
     jf_status status;
     JF_TRY(recipe_check(r));
-    if (!recipe_is(r, "loss.objective", "rule")) JF_TRY(dataset_open(ctx, data, r));
+    if (loss_kind(r)->from_data) JF_TRY(dataset_open(ctx, data, r));
     JF_TRY_DONE(train_units(ctx, &units, *data, r));
     JF_TRY_DONE(model_create(ctx, m, r, &units, options->device ? options->device : "cpu", options->threads,
                              &(model_origin){.seed = seed}));

@@ -39,8 +39,8 @@ static model *finished_model(const figure_job *job, const char *folder, const jf
 
 static int is_of_subject(const model *m, const figure_subject *s) {
     if (s->task) return m->units.image.h > 0 && recipe_is(m->recipe, "data.task", s->task);
-    int right = s->rule ? m->objective.rule && strcmp(m->objective.rule->name, s->rule) == 0
-                        : recipe_is(m->recipe, "data.set", s->set);
+    int right =
+        s->rule ? recipe_is(m->recipe, "loss.rule", s->rule) : recipe_is(m->recipe, "data.set", s->set);
     return right && m->units.dim_x == 2 && m->units.dim_y == s->dim_y;
 }
 

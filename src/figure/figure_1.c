@@ -1,7 +1,6 @@
 /* Figure 1: a conventional flow on a ring beside a flow trained from the rule of a circle. */
 #include "base/statistics.h"
 #include "figure/figure.h"
-#include "judge/by_rule.h"
 #include <math.h>
 #include <stdlib.h>
 
@@ -27,15 +26,15 @@ static void radii(long n, const double *x, double *out) {
     sort_ascending(out, (size_t)n);
 }
 
-/* exp(-lambda d): what the rule asks for. */
+/* exp(-energy): what the rule asks for. */
 static void rule_field(panel *p, const model *m) {
     enum { CELLS = 160 };
-    double *values = malloc(sizeof(double) * CELLS * CELLS), g[2];
+    double *values = malloc(sizeof(double) * CELLS * CELLS);
     if (!values) return;
     for (int i = 0; i < CELLS * CELLS; i++) {
         double x[2] = {limits[0] + (limits[1] - limits[0]) * (i % CELLS + 0.5) / CELLS,
                        limits[2] + (limits[3] - limits[2]) * (i / CELLS + 0.5) / CELLS};
-        values[i] = exp(-m->objective.lambda * m->objective.rule->distance(x, m->objective.rule_size, g));
+        values[i] = exp(-m->objective.kind->target->energy(&m->objective, x));
     }
     panel_title(p, "rule: exp(-lambda d(x))");
     panel_axes(p, limits[0], limits[1], limits[2], limits[3], "x0", "x1", AXES_EQUAL);
@@ -92,7 +91,7 @@ static jf_status paint(const figure_job *job, const model *ring, const model *ci
     text_add(&words, "radius, rule:  quantile\tsamples   exact\n");
     for (int i = 0; i < 5; i++)
         text_add(&words, "%.2f\t%.4f   %.4f\n", probabilities[i], quantile(r_rule, POINTS, probabilities[i]),
-                 circle_radius(probabilities[i], circle->objective.rule_size, circle->objective.lambda));
+                 circle->objective.kind->target->quantile(&circle->objective, probabilities[i]));
     JF_TRY_DONE(text_check(job->ctx, &words));
     panel_text(figure_panel(fig, 1, 4), words.chars);
     JF_TRY_DONE(figure_path(job, &path, "figure-1.png"));

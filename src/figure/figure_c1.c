@@ -1,6 +1,7 @@
 /* Figure C.1: diamond, line, cross and parabola by rule. */
 #include "base/number.h"
 #include "figure/figure.h"
+#include "loss/rule.h"
 #include <stdlib.h>
 
 #define POINTS 4000
@@ -24,7 +25,7 @@ static jf_status paint(const figure_job *job, model *const models[RULES]) {
         double reach = k == 0 ? 1.5 : 3.5, limits[4] = {-reach, reach, -reach, reach};
         if (k == 3) limits[2] = -1, limits[3] = 6;
         char title[96];
-        const rule *r = models[k]->objective.rule;
+        const rule *r = rule_find(recipe_get(models[k]->recipe, "loss.rule"));
         number_print(title, sizeof title, "%s  %s", r->name, r->formula);
         figure_scatter(figure_panel(fig, 0, k), title, POINTS, x, limits, "x0", "x1", colours, colour_ink);
     }

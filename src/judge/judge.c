@@ -10,26 +10,6 @@
 enum { VECTOR_TRIPS = 10000, IMAGE_TRIPS = 1000, VECTOR_COMPARED = 2000, IMAGE_COMPARED = 500 };
 #define MOST_NUMBERS ((long)1 << 27) /* of one array of judged points */
 
-/* Means of the three loss terms over the judged points, with the model's own lambda and distance. */
-static void count_terms(judgement *j, const model *m, long n, const double *logdet) {
-    const flow *f = m->flow;
-    const objective *o = &m->objective;
-    loss_terms t = {0};
-    for (long s = 0; s < n; s++) {
-        const double *v = j->encoded + (size_t)s * f->dim, *u = j->data + (size_t)s * f->dim;
-        for (int i = 0; i < f->dim_x; i++) t.value[TERM_Z] += 0.5 * v[i] * v[i] + 0.91893853320467274178;
-        for (int i = f->dim_x; i < f->dim; i++) {
-            double e = fabs(v[i] - u[i]);
-            t.value[TERM_Y_ERROR] += e / f->dim_y;
-            t.value[TERM_Y] += o->lambda * (o->distance == DISTANCE_L1 ? e : e * e);
-        }
-        t.value[TERM_LOGDET] -= logdet[s];
-    }
-    j->terms = loss_terms_mean(&t, (double)n);
-    loss_terms_total(&j->terms);
-    j->nats_per_dim = (j->terms.value[TERM_Z] + j->terms.value[TERM_LOGDET]) / f->dim_x;
-}
-
 /* Smallest and largest x of the data, moved outwards: where the density is looked for. */
 static void data_box(const judgement *j, int dim, double lo[2], double hi[2]) {
     for (int k = 0; k < 2; k++) {
@@ -139,8 +119,8 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
     JF_TRY_DONE(MEM_NEW(m->ctx, &logdet, n));
     JF_TRY_DONE(MEM_NEW(m->ctx, &j->encoded, n * dim));
     memcpy(j->encoded, j->data, sizeof(double) * n * dim);
-    JF_TRY_DONE(model_forward(m, (long)n, j->encoded, logdet));
-    count_terms(j, m, (long)n, logdet);
+    JF_TRY_DONE(model_evaluate(m, (long)n, j->encoded, logdet, &j->terms));
+    j->nats_per_dim = (j->terms.value[TERM_Z] + j->terms.value[TERM_LOGDET]) / f->dim_x;
     JF_TRY_DONE(latent_fit_create(m->ctx, &j->latent, j->encoded, (long)n, f->dim, f->dim_x));
     if (densities_are_exact(m))
         JF_TRY_DONE(densities_create(m, &d, (long)n, j->data, 1));

@@ -57,9 +57,15 @@ typedef struct class_judgement {
     char name[MODEL_MAX_NAME];
 } class_judgement;
 
+#define RULE_QUANTILES 5
+typedef struct rule_quantile {
+    double probability, samples, exact; /* radius of the samples, and of the target */
+} rule_quantile;
+/* Of models that were trained without data. */
 typedef struct rule_judgement {
-    double divergence;      /* circle: KL(samples || exact target) in nats; NAN for the others */
-    double quantiles[5][3]; /* circle: probability, radius of the samples, exact radius */
+    double divergence; /* KL(samples || exact target) in nats; NAN where that is not known, nor are these: */
+    const char *radius_name;
+    rule_quantile quantiles[RULE_QUANTILES];
 } rule_judgement;
 
 /* Of image models; NAN where it does not apply. Intensities: units of the data. */

@@ -78,12 +78,14 @@ static void write_rule(text *t, const judgement *j) {
     field(t, "distance", j->terms.value[TERM_Y_ERROR]);
     field(t, "divergence", j->by_rule.divergence);
     if (isfinite(j->by_rule.divergence)) {
+        text_add(t, ", \"radius\": ");
+        json_add_string(t, j->by_rule.radius_name);
         open_object(t, "radial_quantiles", '[');
-        for (int i = 0; i < 5; i++) {
+        for (int i = 0; i < RULE_QUANTILES; i++) {
             text_add(t, "%s{", i ? ", " : "");
-            field(t, "probability", j->by_rule.quantiles[i][0]);
-            field(t, "samples", j->by_rule.quantiles[i][1]);
-            field(t, "exact", j->by_rule.quantiles[i][2]);
+            field(t, "probability", j->by_rule.quantiles[i].probability);
+            field(t, "samples", j->by_rule.quantiles[i].samples);
+            field(t, "exact", j->by_rule.quantiles[i].exact);
             text_add(t, "}");
         }
         text_add(t, "]");
@@ -184,12 +186,12 @@ static void table_of_image(text *t, const image_judgement *i) {
     row(t, "  highest", "%.3f", i->highest, "");
 }
 
-static void rows_of_terms(text *t, const judgement *j) {
+static void rows_of_terms(text *t, const judgement *j, const model *m) {
     for (int i = 0; i < TERM_COUNT; i++) {
         char label[32];
         if (loss_term_info[i].role != TERM_IS_PART) continue;
         number_print(label, sizeof label, "term %s", loss_term_info[i].name);
-        row(t, label, "%.4f", j->terms.value[i], loss_term_info[i].about);
+        row(t, label, "%.4f", j->terms.value[i], loss_about(m->objective.kind, (term_id)i));
     }
 }
 
@@ -206,7 +208,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
         row(t, "mean |F_Y' - y|", "%.2e", j->y_error, "the doubt of every density above: it assumes 0");
         row(t, "mean log|dF_Y'/dy|", "%.4f", j->log_dy, "0 where y' follows y");
     }
-    rows_of_terms(t, j);
+    rows_of_terms(t, j, m);
     row(t, "nats per dimension", "%.4f", j->nats_per_dim, "(z + logdet)/dim, model units");
     row(t, "round trip, data", "%.1e", j->roundtrip_data, "max |F^-1(F(x,y)) - (x,y)|");
     row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z,y)) - (z,y)|");
@@ -223,17 +225,20 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     }
 }
 
-static void table_of_rule(text *t, const judgement *j) {
-    row(t, "loss", "%.4f", j->terms.value[TERM_TOTAL], "lambda E[d(x)] - E[log|det J of z -> x|]");
-    row(t, "mean distance", "%.5f", j->terms.value[TERM_Y_ERROR], "E[d(x)] of the samples");
+static void table_of_rule(text *t, const judgement *j, const model *m) {
+    row(t, "loss", "%.4f", j->terms.value[TERM_TOTAL], "sum of the terms");
+    rows_of_terms(t, j, m);
+    row(t, "mean distance", "%.5f", j->terms.value[TERM_Y_ERROR],
+        loss_about(m->objective.kind, TERM_Y_ERROR));
     row(t, "round trip, data", "%.1e", j->roundtrip_data, "max |F^-1(F(x)) - x|");
     row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z)) - z|");
     if (!isfinite(j->by_rule.divergence)) return;
     row(t, "divergence", "%.4f", j->by_rule.divergence, "KL of the samples from exp(-lambda d)/Z, nats");
-    text_add(t, "\n  %-16s %10s %10s\n", "radius, quantile", "samples", "exact");
-    for (int i = 0; i < 5; i++)
-        text_add(t, "  %-16.2f %10.4f %10.4f\n", j->by_rule.quantiles[i][0], j->by_rule.quantiles[i][1],
-                 j->by_rule.quantiles[i][2]);
+    text_add(t, "\n  quantiles of %s\n  %-16s %10s %10s\n", j->by_rule.radius_name, "radius, quantile",
+             "samples", "exact");
+    for (int i = 0; i < RULE_QUANTILES; i++)
+        text_add(t, "  %-16.2f %10.4f %10.4f\n", j->by_rule.quantiles[i].probability,
+                 j->by_rule.quantiles[i].samples, j->by_rule.quantiles[i].exact);
 }
 
 jf_status judge_write(judgement *j, const model *m) {
@@ -241,7 +246,7 @@ jf_status judge_write(judgement *j, const model *m) {
     if (j->has_data)
         table_of_data(&j->table, j, m);
     else
-        table_of_rule(&j->table, j);
+        table_of_rule(&j->table, j, m);
     JF_TRY(text_check(j->ctx, &j->json));
     return text_check(j->ctx, &j->table);
 }

@@ -1,41 +1,95 @@
-/* The list of objectives, their common keys, and what they share. */
+/* The list of objectives, and what they share. */
 #include "loss/loss.h"
 #include <math.h>
-#include <string.h>
+#include <stdio.h>
+#include <stdlib.h>
 
-extern const objective_kind objective_joint, objective_plain, objective_rule;
+/* Each is an objective_kind objective_NAME in a file of its own. */
+#define OBJECTIVES(X)                                                                                        \
+    X(joint, "likelihood of (x, y) with y' = y")                                                             \
+    X(plain, "likelihood of x alone")                                                                        \
+    X(rule, "from a rule instead of data")
 
-const objective_kind *const objective_kinds[] = {&objective_joint, &objective_plain, &objective_rule, NULL};
+#define X(name, summary) extern const objective_kind objective_##name;
+OBJECTIVES(X)
+#undef X
+
+#define X(name, summary) &objective_##name,
+const objective_kind *const objective_kinds[] = {OBJECTIVES(X) NULL};
+#undef X
+
+#define X(name, summary) summary,
+static const char *const summaries[] = {OBJECTIVES(X) NULL};
+#undef X
 
 static const recipe_key keys[] = {
-    {"loss", "objective", KEY_CHOICE, "joint", 0, 0, "joint plain rule",
-     "joint: likelihood of (x, y) with y' = y; plain: likelihood of x alone; rule: from a rule instead of "
-     "data."},
-    {"loss", "lambda", KEY_REAL, "100", 0, 1e9, NULL, "Weight of the distance d(F_Y', y), or of the rule."},
-    {"loss", "distance", KEY_CHOICE, "l1", 0, 0, "l1 l2", "d: sum of absolute differences, or of squares."},
-    {0},
-};
-static const recipe_key rule_keys[] = {
-    {"loss", "rule", KEY_CHOICE, "circle", 0, 0, "circle diamond line cross parabola",
-     "circle |x.x - r^2|, diamond ||x0|+|x1| - r|, line |x0+x1|, cross |x0*x1|, parabola |x1 - x0^2|."},
-    {"loss", "size", KEY_REAL, "1", 0, 1e3, NULL, "r of the circle and the diamond."},
-    {"loss", "confine", KEY_REAL, "0", 0, 1e3, NULL,
-     "Adds confine * x.x/2 to the rule: line, cross and parabola have no normalisable density without it."},
+#define X(name, summary) " " #name
+    {"loss", "objective", KEY_CHOICE, "joint", 0, 0, OBJECTIVES(X),
+#undef X
+#define X(name, summary) " " #name ": " summary "."
+     "What is learned." OBJECTIVES(X)},
+#undef X
     {0},
 };
 
 jf_status loss_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
-    return recipe_declare(r, rule_keys, "loss.objective=rule");
+    for (int i = 0; objective_kinds[i]; i++) {
+        char only_if[64];
+        snprintf(only_if, sizeof only_if, "loss.objective=%s", objective_kinds[i]->name);
+        if (objective_kinds[i]->keys) JF_TRY(recipe_declare(r, objective_kinds[i]->keys, only_if));
+    }
+    return JF_OK;
 }
 
-jf_status loss_create(jf_context *ctx, objective *out, const recipe *r) {
-    *out = (objective){.kind = objective_kinds[0], .ctx = ctx};
+const objective_kind *loss_kind(const recipe *r) {
     for (int i = 0; objective_kinds[i]; i++)
-        if (recipe_is(r, "loss.objective", objective_kinds[i]->name)) out->kind = objective_kinds[i];
-    out->lambda = recipe_real(r, "loss.lambda");
-    out->distance = recipe_is(r, "loss.distance", "l2") ? DISTANCE_L2 : DISTANCE_L1;
-    return out->kind->create ? out->kind->create(out, r) : JF_OK;
+        if (recipe_is(r, "loss.objective", objective_kinds[i]->name)) return objective_kinds[i];
+    return objective_kinds[0];
+}
+
+const char *loss_summary(const objective_kind *k) {
+    for (int i = 0; objective_kinds[i]; i++)
+        if (objective_kinds[i] == k) return summaries[i];
+    return "";
+}
+
+const char *loss_about(const objective_kind *k, term_id term) {
+    return k->about[term] ? k->about[term] : loss_term_info[term].about;
+}
+
+jf_status loss_create_kind(jf_context *ctx, objective *out, const objective_kind *kind, const recipe *r,
+                           device *d, param_list *params) {
+    *out = (objective){.kind = kind, .ctx = ctx, .d = d};
+    jf_status status = kind->create ? kind->create(out, r, params) : JF_OK;
+    if (status != JF_OK) loss_free(out);
+    return status;
+}
+
+jf_status loss_create(jf_context *ctx, objective *out, const recipe *r, device *d, param_list *params) {
+    return loss_create_kind(ctx, out, loss_kind(r), r, d, params);
+}
+
+void loss_free(objective *o) {
+    if (o->own && o->kind->free) o->kind->free(o);
+    free(o->own);
+    o->own = NULL;
+}
+
+jf_status loss_check_shape(const objective *o, int dim_x, int dim_y) {
+    const objective_kind *k = o->kind;
+    if (k->dim_x && dim_x != k->dim_x)
+        return jf_fail(o->ctx, JF_ERROR_SHAPE, "loss.objective = %s is for %d dimensions, found %d", k->name,
+                       k->dim_x, dim_x);
+    if (!k->has_condition && dim_y != 0)
+        return jf_fail(o->ctx, JF_ERROR_SHAPE, "loss.objective = %s has no condition, found %d elements of y",
+                       k->name, dim_y);
+    return JF_OK;
+}
+
+jf_status loss_check_masks(const objective *o, const recipe *r) {
+    if (!o->kind->check_masks) return JF_OK;
+    return o->kind->check_masks(o, r, recipe_is(r, "model.condition", "fixed"));
 }
 
 double loss_mean(flow_run *run, const real *values, int n) {

@@ -1,6 +1,6 @@
 /* Training objectives. Each evaluates one batch that lies in run->state, reports its terms, and, where
  * run->pass.grad is set, adds the gradient of the batch mean to it. A kind is one file and one line in
- * list.c. */
+ * list.c; what others have to know of it they ask its table, never its name. */
 #ifndef JF_LOSS_LOSS_H
 #define JF_LOSS_LOSS_H
 
@@ -9,36 +9,59 @@
 
 typedef struct objective objective;
 
-typedef struct objective_kind {
-    const char *name, *summary;
-    int from_data; /* batches are data (x, y); otherwise latent points */
-    jf_status (*create)(objective *o, const recipe *r);
-    /* run->state: the batch; afterwards the recovered batch if a gradient was taken. run->copy: the batch.
-     * out: means over the batch. */
-    void (*evaluate)(const objective *o, flow_run *run, int n, loss_terms *out);
-} objective_kind;
+/* The distribution exp(-energy(x))/Z that an objective without data aims at. */
+typedef struct objective_target {
+    double (*energy)(const objective *o, const double *x);
+    double (*log_normaliser)(
+        const objective *o); /* log Z; not finite: not known, and then neither are these: */
+    const char *(*radius_name)(const objective *o);
+    double (*radius)(const objective *o, const double *x);
+    double (*quantile)(const objective *o,
+                       double q); /* the radius below which a share q of the target lies */
+} objective_target;
 
-/* A rule d(x) >= 0 and its gradient; r: the rule's size. */
-typedef struct rule {
-    const char *name, *formula;
-    double (*distance)(const double x[2], double r, double gradient[2]);
-} rule;
-extern const rule rules[]; /* ends with a NULL name */
-const rule *rule_find(const char *name);
+typedef struct objective_kind {
+    const char *name;
+    const recipe_key *keys;        /* its own keys of [loss]; NULL: none */
+    int from_data;                 /* batches are data (x, y); otherwise latent points */
+    int has_condition;             /* there is a y */
+    int dim_x;                     /* elements of x that it is for; 0: any number. Not 0 without data. */
+    const char *about[TERM_COUNT]; /* what its terms are, where the words of LOSS_TERMS do not fit; or NULL */
+    /* Optional. Reads the recipe into o->own, allocates on o->d, adds parameters named "loss.SOMETHING" to `params`. */
+    jf_status (*create)(objective *o, const recipe *r, param_list *params);
+    /* Optional: gives back what o->own holds; o->own itself is given back by free(). */
+    void (*free)(objective *o);
+    /* Optional: a say in the masks, before the flow is made; may refuse those that the recipe asks for. y_fixed: none
+     * of them moves an element of y. */
+    jf_status (*check_masks)(const objective *o, const recipe *r, int y_fixed);
+    /* run->state: the batch; afterwards the recovered batch if a gradient was taken, otherwise what the flow made of it.
+     * run->copy: the batch. run->logdet: as the flow left it. out: means over the batch. */
+    void (*evaluate)(const objective *o, flow_run *run, int n, loss_terms *out);
+    const objective_target *target; /* of objectives without data; NULL: nothing is known */
+} objective_kind;
 
 struct objective {
     const objective_kind *kind;
     jf_context *ctx;
-    double lambda;
-    distance_kind distance;
-    const rule *rule;
-    double rule_size, confine;
+    device *d;
+    void *own; /* what the kind needs: numbers of the recipe, buffers, offsets of parameters */
 };
 
 extern const objective_kind *const objective_kinds[]; /* ends with NULL */
 
-jf_status loss_declare(recipe *r); /* keys of [loss] */
-jf_status loss_create(jf_context *ctx, objective *out, const recipe *r);
+jf_status loss_declare(recipe *r);                 /* keys of [loss] */
+const objective_kind *loss_kind(const recipe *r);  /* what the recipe asks for, before anything is made */
+const char *loss_summary(const objective_kind *k); /* a few words */
+const char *loss_about(const objective_kind *k, term_id term);
+
+/* Parameters are added to `params`, buffers live on `d`; both must outlive the objective. */
+jf_status loss_create(jf_context *ctx, objective *out, const recipe *r, device *d, param_list *params);
+jf_status loss_create_kind(jf_context *ctx, objective *out, const objective_kind *kind, const recipe *r,
+                           device *d, param_list *params);
+void loss_free(objective *o);
+/* Refuses sizes that the objective cannot train. */
+jf_status loss_check_shape(const objective *o, int dim_x, int dim_y);
+jf_status loss_check_masks(const objective *o, const recipe *r); /* and masks */
 
 /* Mean of a device array (n), and the largest difference of two: the drift of inputs recovered by inverting.
  */

@@ -20,15 +20,9 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
     JF_TRY_DONE(recipe_clone(&m->recipe, r));
     JF_TRY_DONE(units_copy(ctx, &m->units, units));
     JF_TRY_DONE(device_open(ctx, &m->d, device_name, threads));
-    JF_TRY_DONE(loss_create(ctx, &m->objective, r));
-    int plain = strcmp(m->objective.kind->name, "plain") == 0, by_rule = !m->objective.kind->from_data;
-    if (by_rule && units->dim_x != 2)
-        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_SHAPE, "loss.objective = rule is for 2 dimensions, found %d",
-                            units->dim_x));
-    if ((by_rule || plain) && units->dim_y != 0)
-        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_SHAPE,
-                            "loss.objective = %s has no condition, found %d elements of y",
-                            m->objective.kind->name, units->dim_y));
+    JF_TRY_DONE(loss_create(ctx, &m->objective, r, m->d, &m->parameters));
+    JF_TRY_DONE(loss_check_shape(&m->objective, units->dim_x, units->dim_y));
+    JF_TRY_DONE(loss_check_masks(&m->objective, r));
     if (units->image.h > 0)
         JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, &m->parameters, "", units->image));
     else
@@ -54,6 +48,7 @@ void model_free(model *m) {
     if (!m) return;
     if (m->params) m->d->kind->release(m->d, m->params);
     flow_free(m->flow);
+    loss_free(&m->objective);
     params_free(&m->parameters);
     device_close(m->d);
     recipe_free(m->recipe);

@@ -3,7 +3,8 @@
 
 #define CHUNK_NUMBERS ((size_t)1 << 25) /* of scratch, about */
 
-typedef void (*direction)(const flow *f, const pass *p, int n, real *state, real *logdet);
+/* What is done with the rows in run->state; it leaves its results there and in run->logdet. */
+typedef void (*pass_fn)(const model *m, flow_run *run, int rows, void *user);
 
 int model_chunk(const model *m, long n) {
     size_t sample = flow_workspace(m->flow, 1) + 8 * (size_t)m->flow->dim;
@@ -12,7 +13,7 @@ int model_chunk(const model *m, long n) {
     return (int)(n < 1 ? 1 : n < chunk ? n : chunk);
 }
 
-static jf_status run_chunks(const model *m, direction go, const char *name, long n, double *state,
+static jf_status run_chunks(const model *m, pass_fn go, void *user, const char *name, long n, double *state,
                             double *logdet) {
     flow_run *run;
     int dim = m->flow->dim, chunk = model_chunk(m, n);
@@ -21,7 +22,7 @@ static jf_status run_chunks(const model *m, direction go, const char *name, long
         int rows = n - at < chunk ? (int)(n - at) : chunk;
         double *part = state + (size_t)at * dim;
         flow_run_put_rows(run, rows, part);
-        go(m->flow, &run->pass, rows, run->state, run->logdet);
+        go(m, run, rows, user);
         flow_run_get_rows(run, rows, part);
         if (logdet) m->d->kind->get(m->d, logdet + at, run->logdet, (size_t)rows);
         status = m->d->kind->status(m->d);
@@ -34,12 +35,37 @@ static jf_status run_chunks(const model *m, direction go, const char *name, long
     return status;
 }
 
+static void pass_forward(const model *m, flow_run *run, int rows, void *user) {
+    (void)user;
+    flow_forward(m->flow, &run->pass, rows, run->state, run->logdet);
+}
+
+static void pass_inverse(const model *m, flow_run *run, int rows, void *user) {
+    (void)user;
+    flow_inverse(m->flow, &run->pass, rows, run->state, run->logdet);
+}
+
+static void pass_objective(const model *m, flow_run *run, int rows, void *sums) {
+    loss_terms terms;
+    m->objective.kind->evaluate(&m->objective, run, rows, &terms);
+    for (int i = 0; i < TERM_COUNT; i++) terms.value[i] *= rows;
+    loss_terms_add(sums, &terms);
+}
+
 jf_status model_forward(const model *m, long n, double *state, double *logdet) {
-    return run_chunks(m, flow_forward, "the encoding", n, state, logdet);
+    return run_chunks(m, pass_forward, NULL, "the encoding", n, state, logdet);
 }
 
 jf_status model_inverse(const model *m, long n, double *state, double *logdet) {
-    return run_chunks(m, flow_inverse, "the decoding", n, state, logdet);
+    return run_chunks(m, pass_inverse, NULL, "the decoding", n, state, logdet);
+}
+
+jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms) {
+    const char *name = m->objective.kind->from_data ? "the encoding" : "the decoding";
+    loss_terms sums = {0};
+    JF_TRY(run_chunks(m, pass_objective, &sums, name, n, state, logdet));
+    *terms = loss_terms_mean(&sums, (double)n);
+    return JF_OK;
 }
 
 void model_draw_latent(const model *m, uint64_t seed, uint64_t first, long n, double *state) {

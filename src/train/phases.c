@@ -1,5 +1,6 @@
 #include "train/phases.h"
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 static double share_none(int epoch, int epochs) {
@@ -65,12 +66,17 @@ jf_status train_declare(recipe *r) {
     return recipe_declare(r, keys, NULL);
 }
 
-/* A rule has no data. The objective may still change (recipe_set), so this is a condition of the keys. */
+/* Data belong to the objectives that learn from them. Which it is may still change (recipe_set), so this is a condition
+ * of the keys. */
 jf_status recipe_declare_all(recipe *r) {
     JF_TRY(model_declare(r));
     JF_TRY(train_declare(r));
-    JF_TRY(dataset_declare(r, "loss.objective=joint"));
-    return dataset_declare(r, "loss.objective=plain");
+    for (int i = 0; objective_kinds[i]; i++) {
+        char only_if[64];
+        snprintf(only_if, sizeof only_if, "loss.objective=%s", objective_kinds[i]->name);
+        if (objective_kinds[i]->from_data) JF_TRY(dataset_declare(r, only_if));
+    }
+    return JF_OK;
 }
 
 int phase_epochs(const phase *p, const model *m) {

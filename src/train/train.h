@@ -15,7 +15,8 @@ typedef struct train_progress {
     int epoch_ended; /* the terms are then those of the whole epoch */
     long step;
     loss_terms terms; /* mean over the epoch so far */
-    double best;      /* best loss of this phase, INFINITY before the first epoch */
+    const objective_kind *objective;
+    double best; /* best loss of this phase, INFINITY before the first epoch */
     double rate, seconds, seconds_left;
     double ks_median, ks_max; /* of the last measurement, NAN before */
 } train_progress;
