@@ -403,6 +403,32 @@ TEST(recipe__a_table_declared_twice_is_written_once) {
     jf_context_free(ctx);
 }
 
+TEST(recipe__keys_that_came_later_are_written_only_where_they_say_something) {
+    static const recipe_key keys[] = {{"model", "newer", KEY_WORDS, "old", 0, 0, NULL, "A later key."}, {0}};
+    for (int set = 0; set < 2; set++) {
+        jf_context *ctx = new_context();
+        recipe *plain = parse(ctx, WITH_BLOCKS), *r = parse(ctx, WITH_BLOCKS), *copy = NULL;
+        CHECK_STATUS(recipe_declare_later(r, keys, NULL), JF_OK);
+        CHECK_STATUS(recipe_set(r, "model.newer", set ? "old new" : "old"), JF_OK);
+        CHECK_STATUS(recipe_clone(&copy, r), JF_OK);
+        text before = {0}, now = {0}, docs = {0};
+        recipe_write(plain, &before, 0);
+        recipe_write(copy, &now, 0);
+        recipe_write(copy, &docs, 1);
+        CHECK((strcmp(before.chars, now.chars) == 0) == !set);
+        CHECK((strstr(now.chars, "newer = old new\n") != NULL) == set);
+        CHECK_HAS(docs.chars, "# A later key.");
+        CHECK_HAS(docs.chars, set ? "newer = old new\n" : "newer = old\n");
+        text_free(&before);
+        text_free(&now);
+        text_free(&docs);
+        recipe_free(plain);
+        recipe_free(r);
+        recipe_free(copy);
+        jf_context_free(ctx);
+    }
+}
+
 TEST(recipe__a_clone_is_equal_and_independent) {
     jf_context *ctx = new_context();
     recipe *r = parse(ctx, WITH_BLOCKS), *copy = NULL;

@@ -28,6 +28,8 @@ jf_status recipe_create(jf_context *ctx, recipe **out, const char *name) {
     return status;
 }
 
+static jf_status declare(recipe *r, const recipe_key *keys, const char *only_if, int later);
+
 jf_status recipe_clone(recipe **out, const recipe *r) {
     recipe *copy = NULL;
     *out = NULL;
@@ -38,7 +40,7 @@ jf_status recipe_clone(recipe **out, const recipe *r) {
         status = recipe_add_entry(copy, e->key, e->value, e->line);
     }
     for (size_t i = 0; i < r->table_count && status == JF_OK; i++)
-        status = recipe_declare(copy, r->tables[i].keys, r->tables[i].only_if);
+        status = declare(copy, r->tables[i].keys, r->tables[i].only_if, r->tables[i].later);
     if (status == JF_OK)
         *out = copy;
     else
@@ -159,17 +161,25 @@ static int same_condition(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if) {
+static jf_status declare(recipe *r, const recipe_key *keys, const char *only_if, int later) {
     for (size_t i = 0; i < r->table_count; i++)
         if (r->tables[i].keys == keys && same_condition(r->tables[i].only_if, only_if)) return JF_OK;
     if (only_if && (!strchr(only_if, '=') || !strchr(only_if, '.')))
         return jf_fail(r->ctx, JF_ERROR_ARGUMENT, "condition of a key table: found \"%s\", expected \"%s\"",
                        only_if, "section.key=value");
     JF_TRY(grow(r->ctx, &r->tables, r->table_count, &r->table_capacity, sizeof *r->tables));
-    recipe_table table = {.keys = keys};
+    recipe_table table = {.keys = keys, .later = later};
     if (only_if) JF_TRY(mem_copy_text(r->ctx, &table.only_if, only_if));
     r->tables[r->table_count++] = table;
     return JF_OK;
+}
+
+jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if) {
+    return declare(r, keys, only_if, 0);
+}
+
+jf_status recipe_declare_later(recipe *r, const recipe_key *keys, const char *only_if) {
+    return declare(r, keys, only_if, 1);
 }
 
 int recipe_key_is(const recipe_key *key, const char *dotted_key) {
