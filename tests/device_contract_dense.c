@@ -1,4 +1,5 @@
 /* The contract of devices, continued: dense layers, and the optional whole coupling of dense networks. */
+#include "compute/dense_net.h"
 #include "device_contract.h"
 
 #define MAX_LAYER 66
@@ -60,7 +61,7 @@ void check_dense_layer(const bench *b) {
  * order of the sums: no unit near zero takes the other slope. Output layers, u2 and gradients are arbitrary
  * numbers. */
 typedef struct coupling_case {
-    dense_coupling c;
+    coupling_layer c;
     dense_net nets[2];
     size_t w[2][MAX_LAYER], b[2][MAX_LAYER], total;
     int n;
@@ -91,20 +92,30 @@ static size_t room_for(const dense_net *t) {
     return (size_t)(t->depth + 1) * (widest * widest + widest + GAP);
 }
 
-static coupling_case *coupling_new(law_id law, int n, int k, int m, int depth_a, int depth_b, int width) {
+static coupling_case *coupling_new(law_id id, int n, int k, int m, int depth_a, int depth_b, int width) {
     coupling_case *c = calloc(1, sizeof *c);
     CHECK(c && k <= MAX_WIDTH && m <= MAX_WIDTH);
     rng r = rng_stream((rng_key){.seed = (uint64_t)(n * 1000 + width), .purpose = RNG_TEST}, 0);
     double slope = depth_a > 13 ? 1 : 0.5; /* or too little is left of the deepest */
     c->n = n;
-    c->nets[0] = (dense_net){k, law_outputs(law, m), depth_a, width, slope, c->w[0], c->b[0]};
-    c->nets[1] = (dense_net){k, m, depth_b, width, slope, c->w[1], c->b[1]};
-    c->c = (dense_coupling){.nets = c->nets, .law = law, .k = k, .m = m, .dim = k + m, .s = 1};
+    law_config law = {.id = id};
+    c->nets[0] = (dense_net){k, law_outputs(&law, m), depth_a, width, slope, c->w[0], c->b[0]};
+    c->nets[1] = (dense_net){k, law_shifts(&law, m), depth_b, width, slope, c->w[1], c->b[1]};
+    c->c = (coupling_layer){.form = "dense",
+                            .nets = c->nets,
+                            .law = law,
+                            .source = c->source,
+                            .target = c->target,
+                            .k = k,
+                            .m = m,
+                            .dim = k + m,
+                            .s = 1};
     c->params = new_numbers(2 + room_for(&c->nets[0]) + room_for(&c->nets[1]));
     c->params[1] = as_float(1.2);
     c->total = 2;
     for (int net_index = 0; net_index < 2; net_index++)
-        for (int i = 0; i <= c->nets[net_index].depth; i++) draw_layer(c, net_index, i, &r);
+        for (int i = 0; c->nets[net_index].out && i <= c->nets[net_index].depth; i++)
+            draw_layer(c, net_index, i, &r);
     int order[2 * MAX_WIDTH];
     for (int i = 0; i < k + m; i++) order[i] = i;
     rng_shuffle(&r, order, k + m);
@@ -163,15 +174,15 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
     double u2[MAX_WIDTH], g[3][MAX_WIDTH], *grads[3] = {g[0], g[1], g[2]}, ds;
     for (int t = 0; t < 2; t++) {
         for (int i = 0; i < c->c.k; i++) h[t][0][i] = state[c->source[i]];
-        oracle_forward(&c->nets[t], c->params, h[t]);
+        if (c->nets[t].out) oracle_forward(&c->nets[t], c->params, h[t]);
     }
     for (int i = 0; i < m; i++) u2[i] = state[c->target[i]], g[2][i] = dstate[c->target[i]];
     law_batch b = {c->c.law,
                    1,
                    m,
                    lab_put(l, h[0][c->nets[0].depth + 1], (size_t)na),
-                   lab_put(l, h[1][c->nets[1].depth + 1], (size_t)m),
-                   lab_put(l, &c->params[c->c.s], 1)};
+                   c->nets[1].out ? lab_put(l, h[1][c->nets[1].depth + 1], (size_t)m) : NULL,
+                   law_shape_of(c->c.law.id)->has_scale ? lab_put(l, &c->params[c->c.s], 1) : NULL};
     real *u = lab_put(l, u2, (size_t)m), *du = lab_put(l, g[2], (size_t)m), *dA = lab_new(l, (size_t)na);
     real *dB = lab_new(l, (size_t)m), *one = lab_put(l, backward ? &c->dlogdet[sample] : logdet, 1),
          *rs = lab_new(l, 1);
@@ -190,6 +201,7 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
     grad[c->c.s] += ds;
     for (int i = 0; i < m; i++) dstate[c->target[i]] = g[2][i];
     for (int t = 0; t < 2; t++) {
+        if (!c->nets[t].out) continue;
         oracle_backward(&c->nets[t], c->params, h[t], g[t], grad);
         for (int i = 0; i < c->c.k; i++) dstate[c->source[i]] += g[t][i];
     }
@@ -221,13 +233,20 @@ static void run_oracle(trial *t, const coupling_case *c, pass_kind kind) {
     free(state), free(dstate), free(logdet), free(grad);
 }
 
+/* Scratch as the plan asks for, with numbers that are not finite in it. */
+static real *scratch_for(trial *t, const layer_plan *plan, const coupling_case *c, layer_use use) {
+    return lab_fill(t->l, NAN, t->l->d->kind->plan_scratch(t->l->d, plan, c->n, use) + 1);
+}
+
 /* Runs a backward pass on the case's state; leaves dstate in *dstate. */
-static void run_backward(trial *t, const dense_coupling *on_device, const coupling_case *c,
-                         coupling_call call, real **dstate) {
+static void run_backward(trial *t, const layer_plan *plan, const coupling_case *c, layer_call call,
+                         real **dstate) {
     size_t whole = (size_t)c->n * (size_t)c->c.dim;
+    layer_use use = {.backward = 1, .gradients = call.grad != NULL, .kept = call.kept != NULL};
     call.state = lab_put(t->l, c->state, whole);
+    call.scratch = scratch_for(t, plan, c, use);
     *dstate = call.dstate = lab_put(t->l, c->dstate, whole);
-    t->l->d->kind->dense_coupling(t->l->d, on_device, &call);
+    t->l->d->kind->plan_run(t->l->d, plan, &call);
     if (call.grad && !call.kept) take(t, pass_names[call.kind][0], OVERWRITES, call.state, whole);
 }
 
@@ -237,73 +256,87 @@ static void check_same_bits(lab *l, const real *a, const real *b, size_t count) 
     free(x), free(y);
 }
 
+static layer_plan *plan_of(trial *t, const coupling_case *c) {
+    device *d = t->l->d;
+    layer_plan *plan = NULL;
+    if (d->kind->plan_open) CHECK_STATUS(d->kind->plan_open(d, &plan, &c->c), JF_OK);
+    return plan;
+}
+
 static void run_coupling(trial *t, const void *sizes) {
     const coupling_case *c = sizes;
     device *d = t->l->d;
-    if (!d->kind->dense_coupling) { /* optional: the formulas instead */
+    layer_plan *plan = plan_of(t, c);
+    if (!plan) { /* optional: the formulas instead */
         for (int kind = PASS_FORWARD; kind <= PASS_INVERSE_BACKWARD; kind++)
             run_oracle(t, c, (pass_kind)kind);
         return;
     }
-    size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim;
-    dense_coupling on_device = c->c;
-    on_device.source = lab_map(t->l, c->source, (size_t)c->c.k);
-    on_device.target = lab_map(t->l, c->target, (size_t)c->c.m);
-    size_t kept_count = d->kind->dense_coupling_kept ? d->kind->dense_coupling_kept(d, &on_device, c->n) : 0;
-    coupling_call call = {.n = c->n, .params = lab_put(t->l, c->params, c->total)};
+    size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim, kept_count = d->kind->plan_kept(d, plan, c->n);
+    layer_call call = {.n = c->n, .params = lab_put(t->l, c->params, c->total)};
     real *kept[2] = {NULL, NULL};
     for (int kind = PASS_FORWARD; kind <= PASS_INVERSE; kind++) {
         call.kind = (pass_kind)kind;
         call.state = lab_put(t->l, c->state, whole);
         call.logdet = begun(t, n);
+        call.scratch = scratch_for(t, plan, c, (layer_use){0});
         if (kept_count) call.kept = kept[kind] = poison(t, kept_count);
-        d->kind->dense_coupling(d, &on_device, &call);
+        d->kind->plan_run(d, plan, &call);
         take(t, pass_names[kind][0], OVERWRITES, call.state, whole);
         take(t, pass_names[kind][1], ADDS, call.logdet, n);
     }
     for (int kind = PASS_BACKWARD; kind <= PASS_INVERSE_BACKWARD; kind++) {
-        real *dstate, *other, *grad = begun(t, c->total), *grad_of_kept = begun(t, c->total);
-        call = (coupling_call){(pass_kind)kind, c->n, call.params, .dlogdet = lab_put(t->l, c->dlogdet, n)};
+        real *dstate, *other, *grad = begun(t, c->total);
+        call = (layer_call){(pass_kind)kind, c->n, call.params, .dlogdet = lab_put(t->l, c->dlogdet, n)};
         call.grad = grad;
-        run_backward(t, &on_device, c, call, &dstate);
+        run_backward(t, plan, c, call, &dstate);
         take(t, pass_names[kind][1], OVERWRITES, dstate, whole);
         take(t, pass_names[kind][2], ADDS, grad, c->total);
         call.grad = NULL;
-        run_backward(t, &on_device, c, call, &other);
+        run_backward(t, plan, c, call, &other);
         check_same_bits(t->l, dstate, other, whole);
-        if (!kept_count) continue;
-        call.grad =
-            grad_of_kept; /* the source elements are those of the pass above, so are the activations */
-        call.kept = kept[kind - PASS_BACKWARD];
-        run_backward(t, &on_device, c, call, &other);
-        check_same_bits(t->l, dstate, other, whole);
-        check_same_bits(t->l, grad, grad_of_kept, c->total);
+        /* the source elements are those of the pass above, so are the activations; they serve more than once */
+        for (int again = 0; kept_count && again < 2; again++) {
+            call.grad = begun(t, c->total);
+            call.kept = kept[kind - PASS_BACKWARD];
+            run_backward(t, plan, c, call, &other);
+            check_same_bits(t->l, dstate, other, whole);
+            check_same_bits(t->l, grad, call.grad, c->total);
+        }
     }
+    d->kind->plan_close(d, plan);
 }
 
 static void compare_coupling(const bench *b, coupling_case *c) {
     char what[112];
     snprintf(what, sizeof what, "dense coupling %s n %d k %d m %d width %d depth %d and %d",
-             law_name(c->c.law), c->n, c->c.k, c->c.m, c->nets[0].width, c->nets[0].depth, c->nets[1].depth);
+             law_name(c->c.law.id), c->n, c->c.k, c->c.m, c->nets[0].width, c->nets[0].depth,
+             c->nets[1].depth);
     compare(b, run_coupling, c, what);
     coupling_delete(c);
 }
 
 /* Room for a batch is room for any smaller one. */
-static void check_kept_grows(lab *l) {
-    if (!l->d->kind->dense_coupling_kept) return;
+static void check_room_grows(lab *l) {
+    const device_kind *k = l->d->kind;
     coupling_case *c = coupling_new(law_affine, 1, 2, 1, 2, 2, 7);
-    for (int n = 1; n < 1200; n++)
-        CHECK(l->d->kind->dense_coupling_kept(l->d, &c->c, n) <=
-              l->d->kind->dense_coupling_kept(l->d, &c->c, n + 1));
+    layer_plan *plan = plan_of(&(trial){.l = l}, c);
+    for (int n = 1; plan && n < 9000; n += n < 1200 ? 1 : 97) {
+        CHECK(k->plan_kept(l->d, plan, n) <= k->plan_kept(l->d, plan, n + 1));
+        for (int i = 0; i < 5; i++) {
+            layer_use use = {.backward = i > 0, .gradients = i > 2, .kept = i % 2};
+            CHECK(k->plan_scratch(l->d, plan, n, use) <= k->plan_scratch(l->d, plan, n + 1, use));
+        }
+    }
+    if (plan) k->plan_close(l->d, plan);
     coupling_delete(c);
 }
 
 /* Six couplings a batch size; together they have all widths, depths up to 13, and up to five sheared
  * elements. */
 void check_dense_coupling(const bench *b) {
-    if (!b->tested->d->kind->dense_coupling) return;
-    check_kept_grows(b->tested);
+    if (!b->tested->d->kind->plan_open) return;
+    check_room_grows(b->tested);
     for (int i = 0; i < BATCHES; i++) {
         int n = batches[i], small = n <= 49;
         for (int t = 0; t < (small ? 6 : 3); t++) {
@@ -316,5 +349,7 @@ void check_dense_coupling(const bench *b) {
     }
     compare_coupling(b, coupling_new(law_affine, 100, 2, 1, 12, 12, 64)); /* the paper's */
     compare_coupling(b, coupling_new(law_affine, 49, 6, 7, 2, 5, 17));    /* networks of different depth */
+    compare_coupling(b, coupling_new(law_additive, 30, 3, 4, 2, 3, 17));  /* one network alone */
+    compare_coupling(b, coupling_new(law_affine, 4100, 1, 2, 1, 1, 3));   /* more rows than go together */
     compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5));    /* as deep as a recipe allows */
 }

@@ -151,7 +151,9 @@ static flow_rig *rig_fill(flow_rig *r, int n_max, uint64_t seed) {
     r->grad = lab_new(r->l, r->total);
     draw_parameters(r, seed);
     rig_upload(r);
-    CHECK_STATUS(flow_run_create(&r->run, r->flow, r->params, r->grad, n_max), JF_OK);
+    CHECK_STATUS(
+        flow_run_create(&r->run, r->flow, r->params, r->grad, n_max, (run_use){.backward = 1, .keep_mib = 0}),
+        JF_OK);
     return r;
 }
 
@@ -179,6 +181,12 @@ flow_rig *rig_open_image(const char *device_name, int threads, const char *recip
         test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
     return rig_fill(r, n_max, seed);
 }
+void rig_keep(flow_rig *r, double mib) {
+    int n_max = r->run->n_max;
+    flow_run_free(r->run);
+    CHECK_STATUS(flow_run_create(&r->run, r->flow, r->params, r->grad, n_max, (run_use){1, mib}), JF_OK);
+}
+
 void rig_close(flow_rig *r) {
     flow_run_free(r->run);
     flow_free(r->flow);

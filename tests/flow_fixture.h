@@ -79,6 +79,7 @@ flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text
                    const uint8_t *masks, int layers, int n_max, uint64_t seed);
 flow_rig *rig_open_image(const char *device_name, int threads, const char *recipe_text, image_size size,
                          int n_max, uint64_t seed);
+void rig_keep(flow_rig *r, double mib); /* activations, as many as fit, from now on */
 void rig_close(flow_rig *r);
 void rig_upload(flow_rig *r); /* values -> params */
 /* state (n, dim) in place, logdet (n) overwritten, all in host memory */

@@ -107,7 +107,7 @@ static void check_normal_and_maps(const bench *b) {
 /* ---- coupling laws ---- */
 
 typedef struct law_sizes {
-    law_id law;
+    law_config law;
     int n, m;
 } law_sizes;
 
@@ -115,16 +115,23 @@ static void run_laws(trial *t, const void *sizes) {
     const law_sizes *z = sizes;
     const device_kind *k = t->l->d->kind;
     device *d = t->l->d;
-    size_t n = (size_t)z->n, m = n * (size_t)z->m, na = n * (size_t)law_outputs(z->law, z->m);
+    size_t n = (size_t)z->n, m = n * (size_t)z->m, na = n * (size_t)law_outputs(&z->law, z->m),
+           nb = n * (size_t)law_shifts(&z->law, z->m);
+    int scaled = law_shape_of(z->law.id)->has_scale;
     double *A = draw_normal(na, 1, 31), *b = draw_normal(m, 1, 32), *u = draw_normal(m, 1, 33),
            *g = draw_normal(m, 1, 34);
     double *dl = draw_normal(n, 1, 35), s = as_float(1.2);
-    law_batch c = {z->law, z->n, z->m, lab_put(t->l, A, na), lab_put(t->l, b, m), lab_put(t->l, &s, 1)};
+    law_batch c = {z->law,
+                   z->n,
+                   z->m,
+                   lab_put(t->l, A, na),
+                   nb ? lab_put(t->l, b, nb) : NULL,
+                   scaled ? lab_put(t->l, &s, 1) : NULL};
     real *dlogdet = lab_put(t->l, dl, n), *logdet[2] = {begun(t, n), begun(t, n)}, *state[5], *grad[3];
     for (int i = 0; i < 5; i++) state[i] = lab_put(t->l, u, m);
     for (int i = 0; i < 3; i++) grad[i] = lab_put(t->l, g, m);
     real *dA[3] = {poison(t, na), poison(t, na), poison(t, na)},
-         *db[3] = {poison(t, m), poison(t, m), poison(t, m)};
+         *db[3] = {poison(t, nb), poison(t, nb), poison(t, nb)};
     real *ds[2] = {begun(t, 1), begun(t, 1)};
     k->law_forward(d, &c, state[0], logdet[0]);
     k->law_inverse(d, &c, state[1], logdet[1]);
@@ -137,11 +144,11 @@ static void run_laws(trial *t, const void *sizes) {
     take(t, "law_inverse logdet", ADDS, logdet[1], n);
     take(t, "law_backward du", OVERWRITES, grad[0], m);
     take(t, "law_backward dA", OVERWRITES, dA[0], na);
-    take(t, "law_backward db", OVERWRITES, db[0], m);
+    take(t, "law_backward db", OVERWRITES, db[0], nb);
     take(t, "law_backward ds", ADDS, ds[0], 1);
     take(t, "law_inverse_backward dv", OVERWRITES, grad[1], m);
     take(t, "law_inverse_backward dA", OVERWRITES, dA[1], na);
-    take(t, "law_inverse_backward db", OVERWRITES, db[1], m);
+    take(t, "law_inverse_backward db", OVERWRITES, db[1], nb);
     take(t, "law_inverse_backward ds", ADDS, ds[1], 1);
     const real *same[4][2] = {
         {state[2], state[1]}, {state[3], state[0]}, {state[4], state[1]}, {grad[2], grad[0]}};
@@ -158,8 +165,8 @@ static void check_laws(const bench *b) {
     for (int law = 0; law < law_count; law++)
         for (int i = 0; i < BATCHES; i++)
             for (int m = 1; m <= 5; m++) {
-                law_sizes z = {(law_id)law, batches[i], m};
-                snprintf(what, sizeof what, "law %s n %d m %d", law_name(z.law), z.n, m);
+                law_sizes z = {{.id = (law_id)law}, batches[i], m};
+                snprintf(what, sizeof what, "law %s n %d m %d", law_name(z.law.id), z.n, m);
                 compare(b, run_laws, &z, what);
             }
 }
@@ -317,10 +324,11 @@ static const struct entry {
     ENTRY(sum_squares, REQUIRED, check_optimiser),
     ENTRY(adam, REQUIRED, check_optimiser),
     ENTRY(clamp, REQUIRED, check_optimiser),
-    ENTRY(dense_coupling, OPTIONAL, check_dense_coupling),
-    ENTRY(dense_coupling_kept, OPTIONAL, check_dense_coupling),
-    ENTRY(image_coupling, OPTIONAL, check_image_coupling),
-    ENTRY(image_coupling_kept, OPTIONAL, check_image_coupling),
+    ENTRY(plan_open, OPTIONAL, check_dense_coupling),
+    ENTRY(plan_close, OPTIONAL, check_dense_coupling),
+    ENTRY(plan_kept, OPTIONAL, check_image_coupling),
+    ENTRY(plan_scratch, OPTIONAL, check_dense_coupling),
+    ENTRY(plan_run, OPTIONAL, check_image_coupling),
     ENTRY(profile_start, OPTIONAL, check_profile),
     ENTRY(profile_read, OPTIONAL, check_profile),
 #undef ENTRY

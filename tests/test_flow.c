@@ -295,7 +295,7 @@ typedef struct results {
 /* kept_mib: activations kept between a pass and its backward pass */
 static results run_all(const char *device_name, const char *content, int n, double kept_mib) {
     flow_rig *r = rig_open(device_name, 3, content, 3, 2, NULL, 0, n + 30, 5);
-    if (kept_mib > 0) CHECK_STATUS(flow_run_keep(r->run, kept_mib), JF_OK);
+    if (kept_mib > 0) rig_keep(r, kept_mib);
     results o = {.whole = (size_t)(n * 5), .n = (size_t)n, .total = r->total};
     double *dlogdet = draw_normal(o.n, 1, 20);
     o.forward = draw_normal(o.whole, 1, 21);

@@ -10,10 +10,10 @@
 /* L = w . out + c . logdet of one law on a few samples. */
 typedef struct law_case {
     lab *l;
-    law_id law;
+    law_config law;
     int m, inverse;
-    int element;           /* for out_element() */
-    size_t count, outputs; /* SAMPLES * m, SAMPLES * outputs of A */
+    int element;                   /* for out_element() */
+    size_t count, outputs, shifts; /* SAMPLES * m, and SAMPLES * outputs of A and of B */
     double A[SAMPLES * MAX_OUTPUTS], b[SAMPLES * MAX_M], s, in[SAMPLES * MAX_M];
     double w[SAMPLES * MAX_M], c[SAMPLES];
     double out[SAMPLES * MAX_M], logdet[SAMPLES];
@@ -26,9 +26,10 @@ static void copy_normal(double *to, size_t count, uint64_t seed) {
 }
 
 static law_case law_case_of(lab *l, law_id law, int m, int inverse) {
-    law_case k = {.l = l, .law = law, .m = m, .inverse = inverse, .s = 1.3};
+    law_case k = {.l = l, .law = {.id = law}, .m = m, .inverse = inverse, .s = 1.3};
     k.count = (size_t)(SAMPLES * m);
-    k.outputs = (size_t)(SAMPLES * law_outputs(law, m));
+    k.outputs = (size_t)(SAMPLES * law_outputs(&k.law, m));
+    k.shifts = (size_t)(SAMPLES * law_shifts(&k.law, m));
     CHECK(k.outputs <= SAMPLES * MAX_OUTPUTS);
     double *to[] = {k.A, k.b, k.in, k.w, k.c};
     size_t counts[] = {k.outputs, k.count, k.count, k.count, SAMPLES};
@@ -41,8 +42,8 @@ static law_batch put_batch(const law_case *k) {
                        SAMPLES,
                        k->m,
                        lab_put(k->l, k->A, k->outputs),
-                       lab_put(k->l, k->b, k->count),
-                       lab_put(k->l, &k->s, 1)};
+                       k->shifts ? lab_put(k->l, k->b, k->count) : NULL,
+                       law_shape_of(k->law.id)->has_scale ? lab_put(k->l, &k->s, 1) : NULL};
 }
 
 static void apply(law_case *k, int inverse) {
@@ -84,7 +85,7 @@ static void check_law_gradient(law_case *k) {
     CHECK_CLOSE(back, k->in, k->count, 1e-13);
     check_gradient("d input", k->in, k->count, du, law_loss, k, 1e-8);
     check_gradient("dA", k->A, k->outputs, dA, law_loss, k, 1e-8);
-    check_gradient("db", k->b, k->count, db, law_loss, k, 1e-8);
+    check_gradient("db", k->b, k->shifts, db, law_loss, k, 1e-8);
     check_gradient("ds", &k->s, 1, &ds, law_loss, k, 1e-8);
 }
 
@@ -156,7 +157,12 @@ TEST(law__names_find_laws) {
     CHECK(law_find("affine") == law_affine && law_find("shear") == law_shear && law_find("spline") == -1);
     for (int i = 0; i < law_count; i++) CHECK(law_find(law_name((law_id)i)) == i);
     for (int m = 1; m <= MAX_M; m++)
-        CHECK(law_outputs(law_affine, m) == m && law_outputs(law_shear, m) == m * (m + 1) / 2);
+        for (int i = 0; i < law_count; i++) {
+            law_config law = {.id = (law_id)i};
+            int expected = i == law_shear ? m * (m + 1) / 2 : i == law_affine ? m : law_outputs(&law, m);
+            CHECK(law_outputs(&law, m) == expected && law_shifts(&law, m) % m == 0);
+            CHECK(law_outputs_per_element(&law) == (i == law_shear ? -1 : law_outputs(&law, 1)));
+        }
 }
 
 /* ---- dense layer ---- */

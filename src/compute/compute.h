@@ -16,9 +16,9 @@
 #include "base/context.h"
 #include "base/random.h"
 #include "compute/law/law.h"
+#include "compute/layer.h"
 #include <stdint.h>
 
-typedef struct real real;
 typedef struct device device;
 typedef struct device_kind device_kind;
 
@@ -29,14 +29,6 @@ typedef enum distance_kind { DISTANCE_L1, DISTANCE_L2 } distance_kind; /* sum |.
 typedef struct layout {
     int pixels, channels, x_channels;
 } layout;
-
-/* One dense network: `depth` hidden layers of `width` units with Leaky ReLU, then a linear layer.
- * Layer i: y = act(x W_i + b_i), W_i (in_i, out_i) at params + w[i], b_i (out_i) at params + b[i]. */
-typedef struct dense_net {
-    int in, out, depth, width;
-    double slope;        /* of the Leaky ReLU below zero, in (0, 1] */
-    const size_t *w, *b; /* (depth + 1) */
-} dense_net;
 
 /* A convolution with zero "same" padding over samples [h][w][in] -> [h][w][.]: kernel (1 or 3) squared, in `groups`
  * groups: group g reads in/groups input channels from g in/groups and gives out/groups output channels.
@@ -54,65 +46,13 @@ typedef struct norm_shape {
     double slope, epsilon;
 } norm_shape;
 
-/* A ResNeXt network for images [h][w][.]: a 3x3 convolution in, `depth` residual blocks of K channels, a 3x3 convolution out
- * (net/resnext.c has the formula). Its parts, each with the offsets of its two parameters: */
-#define IMAGE_MAX_BRANCHES 8
-typedef struct image_conv {
-    conv_shape shape;
-    size_t w, b;
-} image_conv;
-typedef struct image_norm {
-    norm_shape shape;
-    size_t g, b;
-} image_norm;
-typedef struct image_residual { /* n0, c0 (1x1), n1, branches (3x3, dilated), n2, c1 (1x1) */
-    image_norm n0, n1, n2;
-    image_conv c0, branch[IMAGE_MAX_BRANCHES], c1;
-} image_residual;
-typedef struct image_net {
-    int h, w, K, concat; /* concat: channels after the branches */
-    int branches, depth; /* branches of a residual block, and how many of those, all of the same shapes */
-    image_conv in, out;
-    image_norm last;
-    image_residual *blocks; /* (depth) */
-} image_net;
-
-typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD, PASS_INVERSE_BACKWARD } pass_kind;
-
-/* A coupling layer whose networks are dense: u1 = state[source] (k) -> A, B -> u2 = state[target] (m). */
-typedef struct dense_coupling {
-    const dense_net *nets; /* A, B */
-    law_id law;
-    const int32_t *source, *target; /* device maps */
-    int k, m, dim;
-    size_t s; /* offset of the scale in params */
-} dense_coupling;
-
-/* The same for two image networks: u1 is [h][w][in], A and u2 are [h][w][out] of theirs. */
-typedef struct image_coupling {
-    const image_net *nets; /* A, B */
-    law_id law;
-    const int32_t *source, *target;
-    int k, m, dim;
-    size_t s;
-} image_coupling;
-
-typedef struct coupling_call {
-    pass_kind kind;
-    int n;
-    const real *params;
-    real *grad, *state, *dstate, *logdet;
-    const real *dlogdet;
-    real *kept;
-} coupling_call;
-
 /* A coupling law applied to m elements of each of n samples. */
 typedef struct law_batch {
-    law_id law;
+    law_config law;
     int n, m;
     const real *A; /* (n, law_outputs(law, m)): raw outputs of the network A */
-    const real *b; /* (n, m): outputs of the network B */
-    const real *s; /* (1): the layer's scale */
+    const real *b; /* (n, m): outputs of the network B; NULL where the law has no shift */
+    const real *s; /* (1): the layer's scale; NULL where the law has none */
 } law_batch;
 
 typedef struct adam_step {
@@ -179,7 +119,7 @@ struct device_kind {
     /* coupling laws (formulas: law/NAME.h), in place on the m transformed elements */
     void (*law_forward)(device *d, const law_batch *c, real *u_to_v, real *logdet); /* logdet (n) += */
     void (*law_inverse)(device *d, const law_batch *c, real *v_to_u, real *logdet); /* logdet (n) += */
-    /* dA, db overwritten, ds (1) += (NULL: not wanted), dlogdet (n) */
+    /* dA, db overwritten (NULL where there are no such outputs), ds (1) += (NULL: not wanted), dlogdet (n) */
     void (*law_backward)(device *d, const law_batch *c, real *v_to_u, real *dv_to_du, const real *dlogdet,
                          real *dA, real *db, real *ds);
     void (*law_inverse_backward)(device *d, const law_batch *c, real *u_to_v, real *du_to_dv,
@@ -199,17 +139,19 @@ struct device_kind {
     /* bounds: p[map[i]] is brought into lo[i] .. hi[i], for i < count; what is no number stays so */
     void (*clamp)(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count);
 
-    /* Optional: a whole coupling layer of two dense networks, in place on state (n, dim) and dstate. Default:
-     * gather, dense_forward / dense_backward, law_..., scatter (net/dense.c, flow/coupling.c). PASS_FORWARD,
-     * PASS_INVERSE: logdet (n) +=; dstate, dlogdet and grad unused. PASS_BACKWARD, PASS_INVERSE_BACKWARD:
-     * from dlogdet (n); grad (flat, like params) +=, NULL: not wanted. kept: NULL, or dense_coupling_kept()
-     * numbers that carry the activations from a pass to the backward pass of the same batch, which then need
-     * not be computed again. */
-    void (*dense_coupling)(device *d, const dense_coupling *c, const coupling_call *call);
-    size_t (*dense_coupling_kept)(const device *d, const dense_coupling *c, int n);
-    /* Optional: the same for image networks. Default: conv_..., norm_... and the rest (net/resnext.c). */
-    void (*image_coupling)(device *d, const image_coupling *c, const coupling_call *call);
-    size_t (*image_coupling_kept)(const device *d, const image_coupling *c, int n);
+    /* Optional, together: whole coupling layers (layer.h), planned once and run many times. A plan owns all that follows
+     * from the description alone: packed layouts, maps, sizes. It does not change while it runs, and keeps no scratch:
+     * that comes with the call. Default: gather, the network's own composition of the entries above, law_...,
+     * scatter (flow/coupling.c). */
+    /* *out = NULL with JF_OK: the device has no plan for such a layer. */
+    jf_status (*plan_open)(device *d, layer_plan **out, const coupling_layer *layer);
+    void (*plan_close)(device *d, layer_plan *p);
+    /* Numbers that carry the activations of a batch of n from a pass to its backward passes, which then need not be
+     * computed again. */
+    size_t (*plan_kept)(const device *d, const layer_plan *p, int n);
+    /* Numbers of scratch of a call with up to n samples. */
+    size_t (*plan_scratch)(const device *d, const layer_plan *p, int n, layer_use use);
+    void (*plan_run)(device *d, const layer_plan *p, const layer_call *call);
 
     /* Optional, together: where the time goes. From profile_start() on, which also starts anew, the device measures
      * itself, a little slower and with the same results. Parts are 0, 1, ...; reading one that is not there gives 0. The last

@@ -5,17 +5,45 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* " affine shear ..." */
+#define X(name, form) " " #name
+static const char laws_after_spaces[] = LAW_LIST(X);
+#undef X
+
 static const recipe_key keys[] = {
     {"model", "condition", KEY_CHOICE, "joint", 0, 0, "joint fixed",
      "joint: y is part of the flow (the paper); fixed: y is only an input of every network."},
-    {"model", "law", KEY_CHOICE, "affine", 0, 0, "affine shear", "Coupling law."},
+    {"model", "law", KEY_CHOICE, "affine", 0, 0, &laws_after_spaces[1], "Coupling law."},
     {"model", "blocks", KEY_INT, "4", 1, 1000, NULL,
      "Blocks of coupling layers (six layers each for x0, x1, y)."},
     {0},
 };
 
+/* Hyperparameters of the laws, each law's under the condition that it is chosen. */
+static jf_status declare_laws(recipe *r) {
+    for (int i = 0; i < law_count; i++) {
+        const recipe_key *law_keys = law_shape_of((law_id)i)->keys;
+        char only_if[64];
+        snprintf(only_if, sizeof only_if, "model.law=%s", law_name((law_id)i));
+        if (law_keys) JF_TRY(recipe_declare(r, law_keys, only_if));
+    }
+    return JF_OK;
+}
+
+static law_config law_of(const recipe *r) {
+    law_config law = {.id = (law_id)law_find(recipe_get(r, "model.law"))};
+    const recipe_key *key = law_shape_of(law.id)->keys;
+    for (int i = 0; key && key->name && i < LAW_MAX_HYPER; i++, key++) {
+        char dotted[64];
+        snprintf(dotted, sizeof dotted, "%s.%s", key->section, key->name);
+        law.hyper[i] = key->type == KEY_INT ? recipe_int(r, dotted) : recipe_real(r, dotted);
+    }
+    return law;
+}
+
 jf_status flow_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
+    JF_TRY(declare_laws(r));
     JF_TRY(net_declare(r));
     return image_declare(r);
 }
@@ -31,7 +59,7 @@ static jf_status add_coupling(flow *f, const recipe *r, const char *prefix, int 
         return jf_fail(f->ctx, JF_ERROR_SHAPE, "mask of layer %d keeps %d and transforms %d of %d elements",
                        layer, count[0], count[1], f->dim);
     coupling_spec spec = {.dim = f->dim,
-                          .law = (law_id)law_find(recipe_get(r, "model.law")),
+                          .law = law_of(r),
                           .source = positions[0],
                           .target = positions[1],
                           .source_shape = {1, 1, count[0]},
@@ -86,7 +114,7 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
     JF_TRY_DONE(MEM_NEW(ctx, &f->chain, (size_t)f->layers));
     for (int i = 0; i < f->layers; i++) {
         snprintf(specs[i].prefix, sizeof specs[i].prefix, "%slayer.%03d", prefix, i);
-        specs[i].law = (law_id)law_find(recipe_get(r, "model.law"));
+        specs[i].law = law_of(r);
         JF_TRY_DONE(coupling_create(ctx, &f->chain[i], d, &specs[i], r, f->params));
     }
     *out = f;
@@ -104,15 +132,6 @@ void flow_free(flow *f) {
     free(f->chain);
     free(f->masks);
     free(f);
-}
-
-size_t flow_workspace(const flow *f, int n) {
-    size_t most = 0;
-    for (int i = 0; i < f->layers; i++) {
-        size_t size = f->chain[i].kind->workspace(&f->chain[i], n);
-        if (size > most) most = size;
-    }
-    return most;
 }
 
 /* The pass of layer i: with its own place to keep activations. */

@@ -26,7 +26,6 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, p
 jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
                             const char *prefix, image_size size);
 void flow_free(flow *f);
-size_t flow_workspace(const flow *f, int n); /* numbers that pass.work needs for batches up to n */
 
 /* The transform's functions, along the chain. forward and inverse overwrite logdet (n). */
 void flow_forward(const flow *f, const pass *p, int n, real *state, real *logdet);
@@ -48,12 +47,21 @@ typedef struct flow_run {
     double *host;           /* (n_max, dim) */
     real **kept;            /* (layers) activations for the backward pass; NULL where the budget ended */
 } flow_run;
-jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max);
-/* Numbers that layers may keep for a batch of n within `mib` MiB, from the last layer on, those that still fit; counts
- * (layers) of each, or NULL. */
-size_t flow_kept(const flow *f, int n, double mib, size_t *counts);
-/* Lets layers keep their activations between a pass and its backward pass, as many as fit into `mib` MiB. */
-jf_status flow_run_keep(flow_run *run, double mib);
+/* What a run is for. Layers keep their activations between a pass and its backward pass, as many as fit into keep_mib MiB,
+ * from the last layer on. */
+typedef struct run_use {
+    int backward; /* backward passes, with gradients of parameters where a gradient buffer is given */
+    double keep_mib;
+} run_use;
+/* grad: NULL, or where gradients of parameters are added. */
+jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max,
+                          run_use use);
+/* Numbers that such a run holds for its layers: scratch, and kept activations; of each layer in kept_counts (layers), which
+ * may be NULL. */
+typedef struct run_size {
+    size_t scratch, kept;
+} run_size;
+run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *kept_counts);
 void flow_run_free(flow_run *run);
 /* run->state -> host values, and back */
 void flow_run_put(flow_run *run, int n, const double *state);

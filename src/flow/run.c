@@ -4,24 +4,54 @@
 #include "flow/flow.h"
 #include <stdlib.h>
 
-jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max) {
+run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *kept_counts) {
+    double left = use.backward ? use.keep_mib * 1048576 / (double)f->d->kind->real_size : 0;
+    run_size size = {0, 0};
+    for (int i = f->layers - 1; i >= 0; i--) {
+        const transform *t = &f->chain[i];
+        size_t kept = t->kind->kept ? t->kind->kept(t, f->d, n) : 0;
+        if ((double)kept > left) kept = 0;
+        left -= (double)kept;
+        size.kept += kept;
+        if (kept_counts) kept_counts[i] = kept;
+        layer_use layer = {.backward = use.backward, .gradients = gradients, .kept = kept > 0};
+        size_t scratch = t->kind->workspace ? t->kind->workspace(t, f->d, n, layer) : 0;
+        if (scratch > size.scratch) size.scratch = scratch;
+    }
+    return size;
+}
+
+/* Room for what the layers keep, as flow_run_size() counts it. */
+static jf_status keep(flow_run *run, run_use use, size_t *scratch) {
+    const flow *f = run->f;
+    size_t *counts;
+    JF_TRY(MEM_NEW(f->ctx, &run->kept, (size_t)f->layers));
+    JF_TRY(MEM_NEW(f->ctx, &counts, (size_t)f->layers));
+    *scratch = flow_run_size(f, run->n_max, use, run->pass.grad != NULL, counts).scratch;
+    jf_status status = JF_OK;
+    for (int i = f->layers - 1; i >= 0 && status == JF_OK; i--)
+        if (counts[i] > 0) status = f->d->kind->alloc(f->d, &run->kept[i], counts[i]);
+    free(counts);
+    run->pass.kept_by_layer = run->kept;
+    return status;
+}
+
+jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max,
+                          run_use use) {
     *out = NULL;
     flow_run *run;
     jf_status status;
     device *d = f->d;
     JF_TRY(MEM_NEW(f->ctx, &run, 1));
     *run = (flow_run){.f = f, .n_max = n_max, .pass = {.d = d, .params = params, .grad = grad}};
-    size_t n = (size_t)n_max, whole = n * (size_t)f->dim;
+    size_t n = (size_t)n_max, whole = n * (size_t)f->dim, scratch = 0;
+    JF_TRY_DONE(keep(run, use, &scratch));
     struct {
         real **buffer;
         size_t count;
-    } wanted[] = {{&run->pass.work, flow_workspace(f, n_max)},
-                  {&run->state, whole},
-                  {&run->dstate, whole},
-                  {&run->copy, whole},
-                  {&run->logdet, n},
-                  {&run->dlogdet, n},
-                  {&run->term, n}};
+    } wanted[] = {
+        {&run->pass.work, scratch}, {&run->state, whole}, {&run->dstate, whole}, {&run->copy, whole},
+        {&run->logdet, n},          {&run->dlogdet, n},   {&run->term, n}};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         JF_TRY_DONE(d->kind->alloc(d, wanted[i].buffer, wanted[i].count));
     JF_TRY_DONE(MEM_NEW(f->ctx, &run->host, whole));
@@ -29,36 +59,6 @@ jf_status flow_run_create(flow_run **out, const flow *f, const real *params, rea
     return JF_OK;
 done:
     flow_run_free(run);
-    return status;
-}
-
-size_t flow_kept(const flow *f, int n, double mib, size_t *counts) {
-    double left = mib * 1048576 / (double)f->d->kind->real_size;
-    size_t total = 0;
-    for (int i = f->layers - 1; i >= 0; i--) {
-        const transform *t = &f->chain[i];
-        size_t count = t->kind->kept ? t->kind->kept(t, f->d, n) : 0;
-        if ((double)count > left) count = 0;
-        if (counts) counts[i] = count;
-        left -= (double)count;
-        total += count;
-    }
-    return total;
-}
-
-jf_status flow_run_keep(flow_run *run, double mib) {
-    const flow *f = run->f;
-    device *d = f->d;
-    size_t *counts;
-    if (run->kept) return jf_fail(f->ctx, JF_ERROR_ARGUMENT, "this run keeps activations already");
-    JF_TRY(MEM_NEW(f->ctx, &run->kept, (size_t)f->layers));
-    JF_TRY(MEM_NEW(f->ctx, &counts, (size_t)f->layers));
-    flow_kept(f, run->n_max, mib, counts);
-    jf_status status = JF_OK;
-    for (int i = f->layers - 1; i >= 0 && status == JF_OK; i--)
-        if (counts[i] > 0) status = d->kind->alloc(d, &run->kept[i], counts[i]);
-    free(counts);
-    if (status == JF_OK) run->pass.kept_by_layer = run->kept;
     return status;
 }
 

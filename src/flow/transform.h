@@ -31,7 +31,8 @@ typedef struct pass {
 typedef struct transform_kind {
     const char *name;
     void (*free)(transform *t, device *d);
-    size_t (*workspace)(const transform *t, int n);
+    /* numbers of pass.work for passes of up to n samples */
+    size_t (*workspace)(const transform *t, const device *d, int n, layer_use use);
     size_t (*kept)(const transform *t, const device *d, int n); /* numbers it can make use of; 0: none */
     void (*forward)(const transform *t, const pass *p, int n, real *u_to_v, real *logdet); /* logdet += */
     void (*inverse)(const transform *t, const pass *p, int n, real *v_to_u, real *logdet); /* logdet += */
@@ -53,7 +54,7 @@ struct transform {
  * elements; the source elements stay as they are. */
 typedef struct coupling_spec {
     int dim;
-    law_id law;
+    law_config law;
     const int32_t *source, *target; /* positions in the state */
     shape source_shape, target_shape;
     int block, halved; /* for its networks: see net.h */

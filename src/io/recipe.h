@@ -13,18 +13,7 @@
 
 #include "base/context.h"
 #include "base/memory.h"
-
-typedef enum key_type { KEY_INT, KEY_REAL, KEY_BOOL, KEY_CHOICE, KEY_WORDS, KEY_TEXT } key_type;
-
-typedef struct recipe_key {
-    const char *section, *name;
-    key_type type;
-    const char *fallback; /* the default, as a recipe would write it; NULL: must be given */
-    double lo, hi;        /* KEY_INT, KEY_REAL: inclusive range; both 0: any finite number */
-    /* KEY_CHOICE, KEY_WORDS: the allowed words, separated by spaces; NULL: any (KEY_WORDS) */
-    const char *choices;
-    const char *doc; /* one sentence */
-} recipe_key;        /* a table ends with {0} */
+#include "base/recipe_key.h"
 
 typedef struct jf_recipe recipe; /* public name: jf_recipe */
 

@@ -138,8 +138,8 @@ static jf_status exact_densities(const model *m, densities *out, long n, const d
     evaluation e = {.m = m};
     double *moved = NULL;
     jf_status status;
-    JF_TRY_DONE(flow_run_create(&e.run, f, m->params, NULL, (int)chunk));
-    JF_TRY_DONE(flow_run_keep(e.run, KEEP_MIB));
+    JF_TRY_DONE(flow_run_create(&e.run, f, m->params, NULL, (int)chunk,
+                                (run_use){.backward = 1, .keep_mib = KEEP_MIB}));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.state, chunk * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.J, chunk * dim * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.logdet, chunk));

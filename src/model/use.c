@@ -7,7 +7,9 @@
 typedef void (*pass_fn)(const model *m, flow_run *run, int rows, void *user);
 
 int model_chunk(const model *m, long n) {
-    size_t sample = flow_workspace(m->flow, 1) + 8 * (size_t)m->flow->dim;
+    size_t most = flow_run_size(m->flow, MODEL_CHUNK, (run_use){0}, 0, NULL).scratch;
+    size_t least = flow_run_size(m->flow, 1, (run_use){0}, 0, NULL).scratch;
+    size_t sample = (most - least) / (MODEL_CHUNK - 1) + 8 * (size_t)m->flow->dim;
     size_t fit = CHUNK_NUMBERS / (sample > 0 ? sample : 1);
     long chunk = fit < 1 ? 1 : fit > MODEL_CHUNK ? MODEL_CHUNK : (long)fit;
     return (int)(n < 1 ? 1 : n < chunk ? n : chunk);
@@ -17,7 +19,7 @@ static jf_status run_chunks(const model *m, pass_fn go, void *user, const char *
                             double *logdet) {
     flow_run *run;
     int dim = m->flow->dim, chunk = model_chunk(m, n);
-    jf_status status = flow_run_create(&run, m->flow, m->params, NULL, chunk);
+    jf_status status = flow_run_create(&run, m->flow, m->params, NULL, chunk, (run_use){0});
     for (long at = 0; status == JF_OK && at < n; at += chunk) {
         int rows = n - at < chunk ? (int)(n - at) : chunk;
         double *part = state + (size_t)at * dim;

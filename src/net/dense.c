@@ -2,6 +2,7 @@
  * shape with separate weights. Hidden layers start orthogonal with gain 1, so that a signal passes any depth;
  * the output layer with a small gain, so that every coupling starts near the identity. */
 #include "base/memory.h"
+#include "compute/dense_net.h"
 #include "net/net.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,7 +51,8 @@ static jf_status dense_create(net *t, const recipe *r, param_list *params, const
                                    .slope = recipe_real(r, "model.slope"),
                                    .w = own->w[k],
                                    .b = own->b[k]};
-        for (int i = 0; i <= own->nets[k].depth; i++) JF_TRY(add_layer(t, r, params, prefix, k, i));
+        for (int i = 0; outs[k] > 0 && i <= own->nets[k].depth; i++)
+            JF_TRY(add_layer(t, r, params, prefix, k, i));
     }
     return JF_OK;
 }
@@ -86,8 +88,9 @@ static void net_forward(const dense_net *t, device *d, const real *params, real 
 static void dense_forward(const net *t, device *d, const real *params, real *work, int n, const real *u1,
                           real *A, real *B) {
     const dense *own = t->own;
-    net_forward(&own->nets[0], d, params, work, n, u1, A);
-    net_forward(&own->nets[1], d, params, work, n, u1, B);
+    real *outs[2] = {A, B};
+    for (int k = 0; k < 2; k++)
+        if (own->nets[k].out > 0) net_forward(&own->nets[k], d, params, work, n, u1, outs[k]);
 }
 
 /* dx overwritten. `spare`: two gradients (n, width) and the output (n, out). */
@@ -110,15 +113,19 @@ static void net_backward(const dense_net *t, device *d, const real *params, real
 static void dense_backward(const net *t, device *d, const real *params, real *grad, real *work, int n,
                            const real *u1, real *dA, real *dB, real *du1) {
     const dense *own = t->own;
-    const dense_net *a = &own->nets[0], *b = &own->nets[1];
-    real *spare = real_at(d, work, (size_t)n * (size_t)a->width * (size_t)a->depth);
-    net_backward(a, d, params, grad, work, spare, n, u1, dA, du1);
-    real *dx_b = real_at(d, spare, (size_t)n * (size_t)(2 * b->width + b->out));
-    net_backward(b, d, params, grad, work, spare, n, u1, dB, dx_b);
-    d->kind->add(d, du1, dx_b, (size_t)n * (size_t)a->in);
+    real *douts[2] = {dA, dB};
+    for (int k = 0, first = 1; k < 2; k++) {
+        const dense_net *t_k = &own->nets[k];
+        if (t_k->out == 0) continue;
+        real *spare = real_at(d, work, (size_t)n * (size_t)t_k->width * (size_t)t_k->depth);
+        real *dx = first ? du1 : real_at(d, spare, (size_t)n * (size_t)(2 * t_k->width + t_k->out));
+        net_backward(t_k, d, params, grad, work, spare, n, u1, douts[k], dx);
+        if (!first) d->kind->add(d, du1, dx, (size_t)n * (size_t)t_k->in);
+        first = 0;
+    }
 }
 
-static const dense_net *dense_networks(const net *t) {
+static const void *dense_describe(const net *t) {
     return ((const dense *)t->own)->nets;
 }
 
@@ -131,5 +138,5 @@ const net_kind net_dense = {
     .workspace = dense_workspace,
     .forward = dense_forward,
     .backward = dense_backward,
-    .dense = dense_networks,
+    .describe = dense_describe,
 };

@@ -1,16 +1,31 @@
-/* The list of coupling networks. A new one is a file here and a line in net_kinds. */
+/* The list of coupling networks. A new one is a file here and a line in NET_LIST. */
 #include "base/memory.h"
 #include "net/net.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-extern const net_kind net_dense, net_resnext;
+#define NET_LIST(X)                                                                                          \
+    X(dense)                                                                                                 \
+    X(resnext)
 
-const net_kind *const net_kinds[] = {&net_dense, &net_resnext, NULL};
+#define X(name) extern const net_kind net_##name;
+NET_LIST(X)
+#undef X
+
+const net_kind *const net_kinds[] = {
+#define X(name) &net_##name,
+    NET_LIST(X)
+#undef X
+        NULL};
+
+/* " dense resnext" */
+#define X(name) " " #name
+static const char names_after_spaces[] = NET_LIST(X);
+#undef X
 
 static const recipe_key keys[] = {
-    {"model", "net", KEY_CHOICE, "dense", 0, 0, "dense resnext",
+    {"model", "net", KEY_CHOICE, "dense", 0, 0, &names_after_spaces[1],
      "Kind of the networks A and B inside a coupling."},
     {0},
 };

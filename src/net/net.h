@@ -1,4 +1,5 @@
-/* Coupling networks: u1 -> (A, B), the two networks of a coupling layer evaluated together.
+/* Coupling networks: u1 -> (A, B), the two networks of a coupling layer evaluated together. A law may do without one of
+ * them: its output then has no elements, it has no parameters, and nothing is computed for it.
  *
  * A kind is one file with the same functions in the same order, and a line in list.c. Networks keep no
  * activations: backward gets the input again and recomputes. */
@@ -27,10 +28,9 @@ typedef struct net_kind {
     /* du1 overwritten; grad (flat, like params) +=, NULL: not wanted. dA and dB may be overwritten. */
     void (*backward)(const net *t, device *d, const real *params, real *grad, real *work, int n,
                      const real *u1, real *dA, real *dB, real *du1);
-    /* Optional: the two networks, where they are dense, for devices that run whole couplings of those. */
-    const dense_net *(*dense)(const net *t);
-    /* Optional: the same for image networks. */
-    const image_net *(*image)(const net *t);
+    /* Optional: A and B as plain structs, for devices that run whole layers; which struct, the kind's name tells (see
+     * compute/layer.h). It lives as long as the network. */
+    const void *(*describe)(const net *t);
 } net_kind;
 
 struct net {

@@ -7,6 +7,7 @@
  * 2d + 1 spans at most half of the image and d divides the cardinality. */
 #include "base/memory.h"
 #include "base/number.h"
+#include "compute/image_net.h"
 #include "net/net.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,9 +119,11 @@ static jf_status resnext_create(net *t, const recipe *r, param_list *params, con
     JF_TRY(MEM_NEW(t->ctx, &nets, 2));
     t->own = nets;
     if (t->out_a.h != t->in.h || t->out_a.w != t->in.w || t->out_b.h != t->in.h || t->out_b.w != t->in.w)
-        return jf_fail(t->ctx, JF_ERROR_SHAPE, "model.net = resnext is for laws with one A for each element");
+        return jf_fail(t->ctx, JF_ERROR_SHAPE,
+                       "model.net = resnext is for laws that treat each element by itself");
     for (int k = 0; k < 2; k++) {
         image_net *own = &nets[k];
+        if (outs[k] == 0) continue;
         char at[48], name[48];
         snprintf(at, sizeof at, "%s.%c", prefix, 'A' + k);
         JF_TRY(choose_sizes(t, r, own, &cardinality));
@@ -173,8 +176,14 @@ static real *spare_of(const scratch *s, int depth, int i) {
     return real_at(s->d, input_of(s, depth), s->thin + (size_t)i * s->wide);
 }
 
+/* A and B have one shape. */
+static const image_net *present(const net *t) {
+    const image_net *nets = t->own;
+    return nets[0].K > 0 ? &nets[0] : &nets[1];
+}
+
 static size_t resnext_workspace(const net *t, int n) {
-    const image_net *own = t->own;
+    const image_net *own = present(t);
     scratch s = scratch_of(own, NULL, NULL, n);
     return (size_t)own->depth * (2 * s.thin + s.wide) + s.thin + 4 * s.wide;
 }
@@ -206,9 +215,10 @@ static void run_hidden(const image_net *own, const scratch *s, const real *param
 static void resnext_forward(const net *t, device *d, const real *params, real *work, int n, const real *u1,
                             real *A, real *B) {
     const image_net *own = t->own;
-    scratch s = scratch_of(own, d, work, n);
-    real *outs[2] = {A, B}, *y = spare_of(&s, own->depth, 0);
+    scratch s = scratch_of(present(t), d, work, n);
+    real *outs[2] = {A, B}, *y = spare_of(&s, present(t)->depth, 0);
     for (int k = 0; k < 2; k++, own++) {
+        if (own->K == 0) continue;
         run_hidden(own, &s, params, n, u1);
         run_norm(d, &own->last, params, n, y, input_of(&s, own->depth));
         run_conv(d, &own->out, params, n, outs[k], y);
@@ -249,12 +259,13 @@ static void back_residual(const image_net *own, const image_residual *b, int i, 
 static void resnext_backward(const net *t, device *d, const real *params, real *grad, real *work, int n,
                              const real *u1, real *dA, real *dB, real *du1) {
     const image_net *own = t->own;
-    scratch s = scratch_of(own, d, work, n);
+    int depth = present(t)->depth;
+    scratch s = scratch_of(present(t), d, work, n);
     const real *douts[2] = {dA, dB};
-    real *y = spare_of(&s, own->depth, 0), *g = spare_of(&s, own->depth, 1),
-         *dh = spare_of(&s, own->depth, 3);
+    real *y = spare_of(&s, depth, 0), *g = spare_of(&s, depth, 1), *dh = spare_of(&s, depth, 3);
     d->kind->fill(d, du1, 0, (size_t)n * (size_t)shape_size(t->in));
     for (int k = 0; k < 2; k++, own++) {
+        if (own->K == 0) continue;
         run_hidden(own, &s, params, n, u1);
         run_norm(d, &own->last, params, n, y, input_of(&s, own->depth));
         back_conv(d, &own->out, params, grad, n, g, s.thin, douts[k], y);
@@ -265,7 +276,7 @@ static void resnext_backward(const net *t, device *d, const real *params, real *
     }
 }
 
-static const image_net *image_networks(const net *t) {
+static const void *resnext_describe(const net *t) {
     return t->own;
 }
 
@@ -278,5 +289,5 @@ const net_kind net_resnext = {
     .workspace = resnext_workspace,
     .forward = resnext_forward,
     .backward = resnext_backward,
-    .image = image_networks,
+    .describe = resnext_describe,
 };

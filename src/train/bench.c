@@ -104,8 +104,7 @@ jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
     if (options->profile && !m->d->kind->profile_start)
         return jf_fail(m->ctx, JF_ERROR_DEVICE, "device %s: has no profile", m->d->kind->name);
     JF_TRY_DONE(optimiser_create(&opt, m));
-    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch));
-    JF_TRY_DONE(flow_run_keep(run, recipe_real(m->recipe, "train.keep")));
+    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch, train_run_use(m)));
     measurement k = {m, run, &opt, options->batch, 1, options->seconds, NULL};
     if (options->profile) k.profile = &out->train;
     JF_TRY_DONE(measure(&k, &out->steps, &out->train_samples_per_s));

@@ -335,8 +335,7 @@ static jf_status prepare(trainer *t) {
                 t->batch, t->data->label[c], t->data->class_start[c + 1] - t->data->class_start[c],
                 recipe_int(m->recipe, "train.rows"));
     JF_TRY(optimiser_create(&t->opt, m));
-    JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch));
-    JF_TRY(flow_run_keep(t->run, recipe_real(m->recipe, "train.keep")));
+    JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch, train_run_use(m)));
     JF_TRY(MEM_NEW(m->ctx, &t->host, (size_t)t->batch * dim));
     JF_TRY(MEM_NEW(m->ctx, &t->scratch, (size_t)t->batch * (data_dim ? data_dim : 1)));
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));

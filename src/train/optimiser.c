@@ -47,6 +47,10 @@ done:
     return status;
 }
 
+run_use train_run_use(const model *m) {
+    return (run_use){.backward = 1, .keep_mib = recipe_real(m->recipe, "train.keep")};
+}
+
 jf_status optimiser_create(optimiser *o, const model *m) {
     *o = (optimiser){0};
     real **buffers[] = {&o->grad, &o->first, &o->second};

@@ -41,6 +41,9 @@ jf_status train_units(jf_context *ctx, model_units *out, const dataset *data,
  * checkpoint is then written and m holds the best weights so far. */
 jf_status train_run(model *m, const dataset *data, const train_options *options);
 
+/* What a run of training passes is for. */
+run_use train_run_use(const model *m);
+
 /* One training step on the batch in run->state; used by the loop and by benchmarks. */
 typedef struct optimiser {
     real *grad, *first, *second; /* flat, like the parameters */

@@ -9,7 +9,7 @@
 #include "compute/compute.h"
 #include "compute/cpu/meter.h"
 
-#define CPU_SLICES     8   /* partial sums a batch, at most */
+#define CPU_SLICES     8   /* partial sums of single operations on a batch, at most */
 #define CPU_CHUNK      126 /* samples that go through both networks of a layer together */
 #define CPU_ROWS       6   /* rows of a register tile */
 #define CPU_MAX_VECTOR 16
@@ -63,8 +63,15 @@ static inline int cpu_round_up(int n, int to) {
 static inline size_t cpu_whole_lines(size_t count) {
     return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;
 }
-static inline int cpu_is_backward(pass_kind kind) {
-    return kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
+/* Scratch that is laid out piece by piece, each from a cache line on; without memory (base NULL) its size is counted. */
+typedef struct cpu_room {
+    float *base;
+    size_t used;
+} cpu_room;
+static inline float *cpu_take(cpu_room *r, size_t count) {
+    float *p = r->base ? r->base + r->used : NULL;
+    r->used += cpu_whole_lines(count);
+    return p;
 }
 
 /* How many slices n samples are cut into, and where slice i begins. */
@@ -74,10 +81,25 @@ int cpu_slice_begin(int n, int slices, int i);
  * message). */
 float *cpu_scratch(device *d, size_t count);
 
-void cpu_dense_coupling(device *d, const dense_coupling *c, const coupling_call *call);
-size_t cpu_dense_coupling_kept(const device *d, const dense_coupling *c, int n);
-void cpu_image_coupling(device *d, const image_coupling *c, const coupling_call *call);
-size_t cpu_image_coupling_kept(const device *d, const image_coupling *c, int n);
+/* Whole layers: a kind of plan for each form of networks, in the list of plans.c. A plan is a struct of its kind that
+ * begins with a layer_plan. The functions are those of the device's table. */
+typedef struct cpu_plan_kind {
+    const char *form; /* of coupling_layer */
+    jf_status (*open)(const device *d, layer_plan **out, const coupling_layer *layer);
+    void (*close)(layer_plan *p);
+    size_t (*kept)(const layer_plan *p, int n);
+    size_t (*scratch)(const layer_plan *p, int threads, int n, layer_use use);
+    void (*run)(device *d, const layer_plan *p, const layer_call *call);
+} cpu_plan_kind;
+struct layer_plan {
+    const cpu_plan_kind *kind;
+};
+
+jf_status cpu_plan_open(device *d, layer_plan **out, const coupling_layer *layer);
+void cpu_plan_close(device *d, layer_plan *p);
+size_t cpu_plan_kept(const device *d, const layer_plan *p, int n);
+size_t cpu_plan_scratch(const device *d, const layer_plan *p, int n, layer_use use);
+void cpu_plan_run(device *d, const layer_plan *p, const layer_call *call);
 void cpu_dense_forward(device *d, real *y, const real *x, const real *w, const real *b, int n, int in,
                        int out, double slope);
 void cpu_dense_backward(device *d, real *dx, real *dw, real *db, real *dy, const real *y, const real *x,

@@ -1,91 +1,139 @@
-/* A whole coupling layer of image networks on the cpu device: one parallel region a pass, one before it to pack weights, and
- * one more to sum gradients.
+/* Whole coupling layers of image networks on the cpu device.
  *
- * A sample goes through both networks and the law alone, so that scratch does not grow with the batch and activations stay in
- * the cache. Backward passes cut the batch into slices, each with its own partial gradients, which are summed in the order of
- * the slices. */
+ * A batch is cut into waves, a wave into slices of a few samples. Regions of parallel tasks follow each other: weights are
+ * packed; (sample, network) goes through its network alone, so that a worker's scratch is that of one sample; slices go through
+ * the law; and backwards the law, (slice, network), sums. A slice goes back through a step of its network before the next
+ * one, so that its samples share parameters and partial gradients in the cache. Where partial gradients are large (norms with
+ * parameters for each element), a region is one step, and their place is that of one block, used again by the next.
+ *
+ * Slices depend on the batch alone, and their gradients are summed in their order: the same bits for any number of
+ * threads. */
+#include "base/memory.h"
 #include "compute/cpu/image_network.h"
+#include <stdlib.h>
 #include <string.h>
 
 typedef float num;
 #include "compute/law/formulas.h"
 
-typedef struct call {
-    const image_coupling *c;
+extern const cpu_plan_kind cpu_plan_image;
+
+enum { SLICE = 4, MAX_SLICES = 64 };
+#define WAVE_NUMBERS                                                                                         \
+    ((size_t)1 << 25) /* of activations that a wave may hold in scratch where none are kept */
+#define PARTIAL_NUMBERS ((size_t)1 << 24) /* of partial gradients up to which all steps are one region */
+
+typedef struct image_plan {
+    layer_plan plan;
+    coupling_layer l;
     const cpu_kernels *k;
     const law_functions *law;
-    pass_kind kind;
-    int n, slices, na;
-    float s, ds[CPU_SLICES];
-    float *state, *dstate, *logdet, *grad;
-    const float *dlogdet;
-    image_network nets[2]; /* A, B */
-    float *partial;        /* (slices, stride): of A, then of B */
-    size_t stride;
-    float *work; /* (threads, work_count) */
+    image_network nets[2]; /* A, B; sizes only */
+    size_t widths[2];      /* their outputs; 0: there is no such network */
+    int some;              /* one that there is; both have one shape inside */
+    size_t
+        sample_count; /* numbers that carry a sample from a pass to its backward pass: acts and outputs of both */
+} image_plan;
+
+static int is_present(const image_plan *p, int net) {
+    return p->widths[net] > 0;
+}
+
+/* ---- how a batch is cut ---- */
+
+static int slices_of(int rows) {
+    return (rows + SLICE - 1) / SLICE;
+}
+
+static int wave_rows(const image_plan *p, int n, int acts_in_scratch) {
+    size_t rows = SLICE * MAX_SLICES, fit = WAVE_NUMBERS / p->sample_count;
+    if (acts_in_scratch && fit < rows) rows = fit >= SLICE ? fit / SLICE * SLICE : SLICE;
+    return (size_t)n < rows ? n : (int)rows;
+}
+
+/* ---- a call ---- */
+
+typedef struct call {
+    const image_plan *p;
+    const layer_call *asked;
+    int first, rows, slices; /* the wave */
+    int backward;
+    float s;
+    image_network nets[2]; /* with their weights */
+    float *acts;           /* (rows, sample_count), or NULL: acts are the workers' own, outputs lie in */
+    float *out[2];         /* (rows, width) */
+    float *dout[2], *du1[2], *dh[2]; /* (rows, width), (rows, k), (rows, image_dh_count()) */
+    float *ds;                       /* (slices) */
+    int by_step;                     /* a region of the way back is one step */
+    int step, end_step;              /* the steps of the current region */
+    image_partial partial[2];        /* of the first slice */
+    size_t stride[2];                /* from slice to slice */
+    float *work;                     /* (threads, work_count) */
     size_t work_count;
-    float *kept; /* NULL, or (n, kept_count): acts of both networks, and A and B */
-    size_t kept_count;
-    meter *meters; /* (threads), or NULL */
+    int32_t *cleared; /* (threads): whether a worker's spaced images are clear */
+    meter *meters;    /* (threads), or NULL */
 } call;
 
 /* Scratch of one worker. */
 typedef struct scratch {
     image_spare spare;
-    image_view u1, dout;
-    image_acts acts[2];
-    float *out[2], *dout_dense[2], *u2, *du2, *du1;
+    image_view u1[2], dout[2];
+    float *acts[2], *u2, *du2;
 } scratch;
 
-static float *take(float **at, size_t count) {
-    float *p = *at;
-    *at += cpu_whole_lines(count);
-    return p;
+static scratch place_worker(const image_plan *p, cpu_room *r) {
+    scratch s = {0};
+    float *spare = cpu_take(r, image_spare_count(&p->nets[p->some])), *edges[2][2] = {{0}};
+    for (int net = 0; net < 2; net++)
+        for (int i = 0; is_present(p, net) && i < 2; i++)
+            edges[net][i] = cpu_take(r, image_edge_count(&p->nets[net]));
+    for (int net = 0; net < 2; net++)
+        if (is_present(p, net)) s.acts[net] = cpu_take(r, image_acts_count(&p->nets[net], 0));
+    s.u2 = cpu_take(r, (size_t)p->l.m);
+    s.du2 = cpu_take(r, (size_t)p->l.m);
+    if (!r->base) return s;
+    s.spare = image_spare_place(&p->nets[p->some], spare);
+    for (int net = 0; net < 2; net++) {
+        if (!is_present(p, net)) continue;
+        s.u1[net] = image_edge_view(&p->nets[net], edges[net][0]);
+        s.dout[net] = image_edge_view(&p->nets[net], edges[net][1]);
+    }
+    return s;
 }
 
-/* Acts of both networks and their outputs, one after the other. */
-static void place_acts(const call *c, scratch *s, float **at, int all) {
-    for (int k = 0; k < 2; k++) s->acts[k] = (image_acts){take(at, image_acts_count(&c->nets[k], all)), all};
-    s->out[0] = take(at, (size_t)c->na);
-    s->out[1] = take(at, (size_t)c->c->m);
-}
-static size_t acts_count(const call *c, int all) {
-    return image_acts_count(&c->nets[0], all) + image_acts_count(&c->nets[1], all) +
-           cpu_whole_lines((size_t)c->na) + cpu_whole_lines((size_t)c->c->m);
-}
-
-static size_t scratch_count(const call *c) {
-    size_t m = cpu_whole_lines((size_t)c->c->m), na = cpu_whole_lines((size_t)c->na),
-           k = cpu_whole_lines((size_t)c->c->k);
-    return image_spare_count(&c->nets[0]) + image_edge_count(&c->nets[0]) + image_edge_count(&c->nets[1]) +
-           na + 3 * m + k + (c->kept ? 0 : acts_count(c, cpu_is_backward(c->kind)));
-}
-
+/* The zeros around spaced images stay as they are, so a worker clears them once a call. */
 static scratch carve(const call *c, int worker) {
-    scratch s;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
-    float *at = c->work + (size_t)worker * c->work_count;
-    s.spare = image_spare_place(&c->nets[0], take(&at, image_spare_count(&c->nets[0])));
-    float *edges = at;
-    s.u1 = image_edge_view(&c->nets[0], take(&at, image_edge_count(&c->nets[0])));
-    s.dout = image_edge_view(&c->nets[1], take(&at, image_edge_count(&c->nets[1])));
-    memset(edges, 0, sizeof(float) * (size_t)(at - edges));
-    s.dout_dense[0] = take(&at, (size_t)c->na);
-    s.dout_dense[1] = take(&at, (size_t)c->c->m);
-    s.u2 = take(&at, (size_t)c->c->m);
-    s.du2 = take(&at, (size_t)c->c->m);
-    s.du1 = take(&at, (size_t)c->c->k);
-    if (!c->kept) place_acts(c, &s, &at, cpu_is_backward(c->kind));
+    cpu_room r = {c->work + (size_t)worker * c->work_count, 0};
+    scratch s = place_worker(c->p, &r);
+    if (!c->cleared[worker]) {
+        size_t edge_count = 0;
+        for (int net = 0; net < 2; net++)
+            if (is_present(c->p, net)) edge_count += 2 * cpu_whole_lines(image_edge_count(&c->p->nets[net]));
+        image_spare_clear(&s.spare);
+        memset(r.base + cpu_whole_lines(image_spare_count(&c->p->nets[c->p->some])), 0,
+               sizeof(float) * edge_count);
+        c->cleared[worker] = 1;
+    }
     s.spare.m = m;
     meter_end(m, METER_MOVE, start, 0);
     return s;
 }
 
-/* Where the acts of a sample are, if they are kept. */
-static void find_acts(const call *c, scratch *s, int sample) {
-    float *at = c->kept + (size_t)sample * c->kept_count;
-    if (c->kept) place_acts(c, s, &at, 1);
+/* Where the acts of a sample are, if they stay. */
+static float *acts_of(const call *c, int net, int row) {
+    float *at = c->acts + (size_t)row * c->p->sample_count;
+    return at + (net && is_present(c->p, 0) ? image_acts_count(&c->p->nets[0], 1) : 0);
+}
+/* Where a network's outputs for a sample are. */
+static float *outputs_of(const call *c, int net, int row) {
+    if (!c->acts) return c->out[net] + (size_t)row * c->p->widths[net];
+    float *end = c->acts + ((size_t)row + 1) * c->p->sample_count;
+    return end - cpu_whole_lines(c->p->widths[1]) - (net ? 0 : cpu_whole_lines(c->p->widths[0]));
+}
+static float *state_row(const call *c, real *of, int row) {
+    return (float *)of + (size_t)(c->first + row) * (size_t)c->p->l.dim;
 }
 
 /* A dense sample [h][w][channels] as a spaced image, through a map or as it is. */
@@ -102,175 +150,285 @@ static void space(const image_net *net, meter *m, image_view to, int channels, c
     meter_end(m, METER_MOVE, start, 0);
 }
 
-static void space_u1(const call *c, const scratch *s, int sample) {
-    const image_net *net = c->c->nets;
-    space(net, s->spare.m, s->u1, net->in.shape.in, c->state + (size_t)sample * (size_t)c->c->dim,
-          c->c->source);
+static void space_u1(const call *c, const scratch *s, int net, int row) {
+    const image_net *t = c->nets[net].net;
+    space(t, s->spare.m, s->u1[net], t->in.shape.in, state_row(c, c->asked->state, row), c->p->l.source);
 }
 
-static void run_networks(const call *c, const scratch *s, int sample) {
-    space_u1(c, s, sample);
-    for (int k = 0; k < 2; k++)
-        image_network_forward(&c->nets[k], c->k, s->u1, s->acts[k], &s->spare, s->out[k]);
-}
-
-static void get_target(const call *c, float *part, const float *whole) {
-    for (int i = 0; i < c->c->m; i++) part[i] = whole[c->c->target[i]];
-}
-static void put_target(const call *c, float *whole, const float *part) {
-    for (int i = 0; i < c->c->m; i++) whole[c->c->target[i]] = part[i];
-}
-
-static void forward_sample(const call *c, scratch *s, int sample) {
-    float *u = c->state + (size_t)sample * (size_t)c->c->dim;
-    find_acts(c, s, sample);
-    run_networks(c, s, sample);
-    double start = meter_begin(s->spare.m);
-    get_target(c, s->u2, u);
-    c->logdet[sample] += (c->kind == PASS_FORWARD ? c->law->forward : c->law->inverse)(
-        c->c->m, s->out[0], s->out[1], c->s, s->u2);
-    put_target(c, u, s->u2);
-    meter_end(s->spare.m, METER_LAW, start, 0);
-}
-
-/* The law's gradient; that of the networks' outputs takes their place. */
-static void backward_law(const call *c, scratch *s, int sample, float *ds) {
-    size_t at = (size_t)sample * (size_t)c->c->dim, m = (size_t)c->c->m;
-    double start = meter_begin(s->spare.m);
-    get_target(c, s->u2, c->state + at);
-    get_target(c, s->du2, c->dstate + at);
-    (c->kind == PASS_BACKWARD ? c->law->backward : c->law->inverse_backward)(
-        c->c->m, s->out[0], s->out[1], c->s, s->u2, s->du2, c->dlogdet[sample], s->dout_dense[0],
-        s->dout_dense[1], ds);
-    put_target(c, c->state + at, s->u2);
-    put_target(c, c->dstate + at, s->du2);
-    memcpy(s->out[0], s->dout_dense[0], sizeof(float) * (size_t)c->na);
-    memcpy(s->out[1], s->dout_dense[1], sizeof(float) * m);
-    meter_end(s->spare.m, METER_LAW_BACK, start, 0);
-}
-
-/* Network k for `count` samples from `first` on, from the gradient of its outputs. All of them go through a block before the
- * next one, so that its parameters and partial gradients, which are large where norms have them for each element, stay in
- * the cache. */
-static void backward_network(const call *c, scratch *s, int k, int first, int count, float *partial,
-                             int accumulate) {
-    const image_net *net = &c->c->nets[k];
-    image_return way[IMAGE_GROUP];
-    for (int i = 0; i < count; i++) {
-        find_acts(c, s, first + i);
-        way[i] = (image_return){
-            &c->nets[k],        c->k,           s->acts[k],
-            &s->spare,          s->spare.dh[i], partial ? partial + (k ? c->nets[0].partial_count : 0) : NULL,
-            accumulate || i > 0};
-        space(net, s->spare.m, s->dout, net->out.shape.out, s->out[k], NULL);
-        image_return_out(&way[i], s->dout);
-    }
-    for (int block = net->depth - 1; block > 0; block--)
-        for (int i = 0; i < count; i++) image_return_block(&way[i], block);
-    for (int i = 0; i < count; i++) {
-        float *du = c->dstate + (size_t)(first + i) * (size_t)c->c->dim;
-        space_u1(c, s, first + i);
-        image_return_in(&way[i], s->u1, s->du1);
-        double start = meter_begin(s->spare.m);
-        for (int j = 0; j < c->c->k; j++) du[c->c->source[j]] += s->du1[j];
-        meter_end(s->spare.m, METER_MOVE, start, 0);
-    }
-}
-
-/* Groups of samples where acts are kept; otherwise those of one sample at a time are there. */
-static void backward_slice(const call *c, scratch *s, int begin, int end, float *partial, float *ds) {
-    int size = c->kept ? IMAGE_GROUP : 1;
-    for (int first = begin; first < end; first += size) {
-        int count = end - first < size ? end - first : size;
-        for (int sample = first; sample < first + count; sample++) {
-            find_acts(c, s, sample);
-            if (!c->kept) run_networks(c, s, sample);
-            backward_law(c, s, sample, ds);
-        }
-        for (int k = 0; k < 2; k++) backward_network(c, s, k, first, count, partial, first > begin);
-    }
-}
-
-static void run_slice(void *arg, int slice, int worker) {
-    call *c = arg;
-    scratch s = carve(c, worker);
-    int begin = cpu_slice_begin(c->n, c->slices, slice), end = cpu_slice_begin(c->n, c->slices, slice + 1);
-    float *partial = c->grad ? c->partial + (size_t)slice * c->stride : NULL, ds = 0;
-    if (cpu_is_backward(c->kind)) {
-        backward_slice(c, &s, begin, end, partial, &ds);
-        c->ds[slice] = ds;
-    } else
-        for (int sample = begin; sample < end; sample++) forward_sample(c, &s, sample);
-}
+/* ---- regions ---- */
 
 static void pack_part(void *arg, int task, int worker) {
     call *c = arg;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
-    image_network_pack(&c->nets[task % 2], task / 2, cpu_is_backward(c->kind));
+    if (is_present(c->p, task % 2)) image_network_pack(&c->nets[task % 2], task / 2, c->backward);
     meter_end(m, METER_PACK, start, 0);
 }
 
-static void reduce_part(void *arg, int task, int worker) {
-    call *c = arg;
-    meter *m = meter_of(c->meters, worker);
+static void forward_network(void *arg, int task, int worker) {
+    const call *c = arg;
+    int row = task / 2, net = task % 2;
+    if (!is_present(c->p, net)) return;
+    scratch s = carve(c, worker);
+    image_acts acts = c->acts ? (image_acts){acts_of(c, net, row), 1} : (image_acts){s.acts[net], 0};
+    space_u1(c, &s, net, row);
+    image_network_forward(&c->nets[net], c->p->k, s.u1[net], acts, &s.spare, outputs_of(c, net, row));
+}
+
+static void get_target(const coupling_layer *l, float *part, const float *whole) {
+    for (int i = 0; i < l->m; i++) part[i] = whole[l->target[i]];
+}
+static void put_target(const coupling_layer *l, float *whole, const float *part) {
+    for (int i = 0; i < l->m; i++) whole[l->target[i]] = part[i];
+}
+static int slice_end(const call *c, int slice) {
+    return (slice + 1) * SLICE < c->rows ? (slice + 1) * SLICE : c->rows;
+}
+
+static void forward_law(void *arg, int slice, int worker) {
+    const call *c = arg;
+    const coupling_layer *l = &c->p->l;
+    scratch s = carve(c, worker);
+    double start = meter_begin(s.spare.m);
+    float *logdet = (float *)c->asked->logdet + c->first;
+    for (int row = slice * SLICE; row < slice_end(c, slice); row++) {
+        float *u = state_row(c, c->asked->state, row);
+        get_target(l, s.u2, u);
+        logdet[row] += (c->asked->kind == PASS_FORWARD ? c->p->law->forward : c->p->law->inverse)(
+            &l->law, l->m, outputs_of(c, 0, row), outputs_of(c, 1, row), c->s, s.u2);
+        put_target(l, u, s.u2);
+    }
+    meter_end(s.spare.m, METER_LAW, start, 0);
+}
+
+static void backward_law(void *arg, int slice, int worker) {
+    const call *c = arg;
+    const coupling_layer *l = &c->p->l;
+    scratch s = carve(c, worker);
+    double start = meter_begin(s.spare.m);
+    const float *dlogdet = (const float *)c->asked->dlogdet + c->first;
+    float ds = 0;
+    for (int row = slice * SLICE; row < slice_end(c, slice); row++) {
+        float *u = state_row(c, c->asked->state, row), *du = state_row(c, c->asked->dstate, row);
+        get_target(l, s.u2, u);
+        get_target(l, s.du2, du);
+        (c->asked->kind == PASS_BACKWARD ? c->p->law->backward : c->p->law->inverse_backward)(
+            &l->law, l->m, outputs_of(c, 0, row), outputs_of(c, 1, row), c->s, s.u2, s.du2, dlogdet[row],
+            c->dout[0] + (size_t)row * c->p->widths[0], c->dout[1] + (size_t)row * c->p->widths[1], &ds);
+        put_target(l, u, s.u2);
+        put_target(l, du, s.du2);
+    }
+    c->ds[slice] = ds;
+    meter_end(s.spare.m, METER_LAW_BACK, start, 0);
+}
+
+/* One step of the way back of one sample. */
+static void return_sample(const call *c, const scratch *s, int net, int slice, int row, int step) {
+    const image_network *t = &c->nets[net];
+    image_partial partial = c->partial[net];
+    if (partial.head) {
+        partial.head += (size_t)slice * c->stride[net];
+        partial.blocks += (size_t)slice * c->stride[net];
+    }
+    image_return w = {.t = t,
+                      .k = c->p->k,
+                      .acts = {acts_of(c, net, row), 1},
+                      .s = &s->spare,
+                      .dh = c->dh[net] + (size_t)row * image_dh_count(t),
+                      .partial = partial,
+                      .accumulate = row > slice * SLICE,
+                      .dout = s->dout[net],
+                      .u1 = s->u1[net],
+                      .du1 = c->du1[net] + (size_t)row * (size_t)c->p->l.k};
+    if (step == 0)
+        space(t->net, s->spare.m, w.dout, t->net->out.shape.out,
+              c->dout[net] + (size_t)row * c->p->widths[net], NULL);
+    if (step == image_return_steps(t) - 1) space_u1(c, s, net, row);
+    image_return_step(&w, step);
+}
+
+static void return_slice(void *arg, int task, int worker) {
+    const call *c = arg;
+    int slice = task / 2, net = task % 2;
+    if (!is_present(c->p, net)) return;
+    scratch s = carve(c, worker);
+    for (int step = c->step; step < c->end_step; step++)
+        for (int row = slice * SLICE; row < slice_end(c, slice); row++)
+            return_sample(c, &s, net, slice, row, step);
+}
+
+/* Gradients of the source elements of a slice. */
+static void add_du1(const call *c, int slice, meter *m) {
+    const coupling_layer *l = &c->p->l;
     double start = meter_begin(m);
-    int second = task >= image_reduce_tasks(&c->nets[0]);
-    image_network_reduce(&c->nets[second], c->k, second ? task - image_reduce_tasks(&c->nets[0]) : task,
-                         c->partial + (second ? c->nets[0].partial_count : 0), c->stride, c->slices, c->grad);
-    meter_end(m, METER_SUM, start, 0);
+    for (int row = slice * SLICE; row < slice_end(c, slice); row++)
+        for (int net = 0; net < 2; net++) {
+            float *du = state_row(c, c->asked->dstate, row), *du1 = c->du1[net] + (size_t)row * (size_t)l->k;
+            for (int i = 0; is_present(c->p, net) && i < l->k; i++) du[l->source[i]] += du1[i];
+        }
+    meter_end(m, METER_MOVE, start, 0);
 }
 
-static void plan(call *c, const cpu_kernels *k) {
-    c->k = k;
-    c->law = &law_formulas[c->c->law];
-    c->na = c->law->outputs(c->c->m);
-    for (int i = 0; i < 2; i++) image_network_plan(&c->nets[i], &c->c->nets[i], k);
-    c->kept_count = acts_count(c, 1);
+/* Sums of partial gradients of the region's steps, then, after the last one, du1 of the slices. */
+static int sums_of(const call *c) {
+    int tasks = 0;
+    for (int net = 0; c->asked->grad && net < 2; net++)
+        for (int step = c->step; is_present(c->p, net) && step < c->end_step; step++)
+            tasks += image_reduce_tasks(&c->nets[net], step);
+    return tasks;
+}
+static void sum_part(void *arg, int task, int worker) {
+    const call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    for (int net = 0; c->asked->grad && net < 2; net++)
+        for (int step = c->step; is_present(c->p, net) && step < c->end_step; step++) {
+            int tasks = image_reduce_tasks(&c->nets[net], step);
+            if (task < tasks) {
+                double start = meter_begin(m);
+                image_network_reduce(&c->nets[net], c->p->k, step, task, &c->partial[net], c->stride[net],
+                                     c->slices, (float *)c->asked->grad);
+                meter_end(m, METER_SUM, start, 0);
+                return;
+            }
+            task -= tasks;
+        }
+    add_du1(c, task, m);
 }
 
-size_t cpu_image_coupling_kept(const device *d, const image_coupling *l, int n) {
+/* ---- scratch ---- */
+
+/* Partial gradients of a slice: of the head and all blocks, or of the head and one block. */
+static size_t partial_count(const image_network *t, int by_step) {
+    return t->partial_head + (by_step && t->net->depth > 0 ? 1 : (size_t)t->net->depth) * t->partial_block;
+}
+
+static void place_partials(call *c, cpu_room *r, size_t slices) {
+    const image_plan *p = c->p;
+    size_t all = 0;
+    for (int net = 0; net < 2; net++)
+        if (is_present(p, net)) all += slices * partial_count(&p->nets[net], 0);
+    c->by_step = all > PARTIAL_NUMBERS;
+    for (int net = 0; net < 2; net++) {
+        const image_network *t = &p->nets[net];
+        if (!is_present(p, net)) continue;
+        c->stride[net] = partial_count(t, c->by_step);
+        float *at = cpu_take(r, slices * c->stride[net]);
+        if (at)
+            c->partial[net] = (image_partial){at, at + t->partial_head, c->by_step ? 0 : t->partial_block};
+    }
+}
+
+/* Lays out the scratch of a call; returns how many numbers it takes. */
+static size_t place(call *c, float *base, int threads, int n, layer_use use, int acts_in_scratch) {
+    const image_plan *p = c->p;
+    cpu_room r = {base, 0}, worker = {0};
+    size_t rows = (size_t)wave_rows(p, n, acts_in_scratch), slices = (size_t)slices_of((int)rows);
+    for (int net = 0; net < 2; net++) {
+        if (is_present(p, net)) c->nets[net].packed = cpu_take(&r, p->nets[net].packed_count);
+        c->out[net] = cpu_take(&r, rows * p->widths[net]);
+        if (!use.backward) continue;
+        c->dout[net] = cpu_take(&r, rows * p->widths[net]);
+        c->du1[net] = cpu_take(&r, rows * (size_t)p->l.k);
+        if (is_present(p, net)) c->dh[net] = cpu_take(&r, rows * image_dh_count(&p->nets[net]));
+    }
+    if (use.backward) c->ds = cpu_take(&r, slices);
+    if (use.backward && use.gradients) place_partials(c, &r, slices);
+    if (acts_in_scratch) c->acts = cpu_take(&r, rows * p->sample_count);
+    place_worker(p, &worker);
+    c->work_count = worker.used;
+    c->cleared = (int32_t *)cpu_take(&r, (size_t)threads);
+    c->work = cpu_take(&r, (size_t)threads * c->work_count);
+    return r.used;
+}
+
+static size_t image_scratch(const layer_plan *plan, int threads, int n, layer_use use) {
+    call c = {.p = (const image_plan *)plan};
+    size_t forward = place(&c, NULL, threads, n, (layer_use){0}, 0);
+    if (!use.backward) return forward;
+    size_t backward = place(&c, NULL, threads, n, use, !use.kept);
+    return forward > backward ? forward : backward;
+}
+
+static size_t image_kept(const layer_plan *plan, int n) {
+    return (size_t)n * ((const image_plan *)plan)->sample_count;
+}
+
+/* ---- running ---- */
+
+static void run_back(call *c, thread_pool *pool) {
+    int steps = image_return_steps(&c->nets[c->p->some]);
+    for (c->step = 0; c->step < steps; c->step = c->end_step) {
+        c->end_step = c->by_step ? c->step + 1 : steps;
+        pool_run(pool, 2 * c->slices, return_slice, c);
+        pool_run(pool, sums_of(c) + (c->end_step == steps ? c->slices : 0), sum_part, c);
+    }
+}
+
+static void run_wave(call *c, thread_pool *pool, int recompute) {
+    if (!c->backward || recompute) pool_run(pool, 2 * c->rows, forward_network, c);
+    if (!c->backward) {
+        pool_run(pool, c->slices, forward_law, c);
+        return;
+    }
+    pool_run(pool, c->slices, backward_law, c);
+    run_back(c, pool);
+    float *grad = (float *)c->asked->grad;
+    for (int i = 0; grad && c->p->law->shape->has_scale && i < c->slices; i++) grad[c->p->l.s] += c->ds[i];
+}
+
+static void image_run(device *d, const layer_plan *plan, const layer_call *asked) {
+    const image_plan *p = (const image_plan *)plan;
+    cpu_device *own = d->own;
+    call c = {.p = p, .asked = asked, .backward = pass_is_backward(asked->kind), .meters = own->meters};
+    layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .kept = asked->kept != NULL};
+    int acts_in_scratch = c.backward && !use.kept, rows = wave_rows(p, asked->n, acts_in_scratch);
+    int threads = pool_threads(own->pool);
+    for (int net = 0; net < 2; net++) {
+        c.nets[net] = p->nets[net];
+        c.nets[net].params = (const float *)asked->params;
+    }
+    place(&c, (float *)asked->scratch, threads, asked->n, use, acts_in_scratch);
+    memset(c.cleared, 0, sizeof *c.cleared * (size_t)threads);
+    if (p->law->shape->has_scale) c.s = ((const float *)asked->params)[p->l.s];
+    pool_run(own->pool, 2 * (1 + p->nets[p->some].net->depth), pack_part, &c);
+    if (use.kept) c.acts = (float *)asked->kept;
+    for (; c.first < asked->n; c.first += c.rows) {
+        c.rows = asked->n - c.first < rows ? asked->n - c.first : rows;
+        c.slices = slices_of(c.rows);
+        run_wave(&c, own->pool, acts_in_scratch);
+        if (use.kept) c.acts += (size_t)c.rows * p->sample_count;
+    }
+}
+
+static jf_status image_open(const device *d, layer_plan **out, const coupling_layer *layer) {
     const cpu_device *own = d->own;
-    call c = {.c = l};
-    plan(&c, own->kernels);
-    return (size_t)n * c.kept_count;
+    const image_net *nets = layer->nets;
+    image_plan *p;
+    JF_TRY(MEM_NEW(d->ctx, &p, 1));
+    p->plan.kind = &cpu_plan_image;
+    p->l = *layer;
+    p->k = own->kernels;
+    p->law = &law_formulas[layer->law.id];
+    for (int net = 0; net < 2; net++) {
+        if (nets[net].K == 0) continue;
+        p->some = net;
+        p->widths[net] = (size_t)(nets[net].h * nets[net].w * nets[net].out.shape.out);
+        image_network_plan(&p->nets[net], &nets[net], own->kernels);
+        p->sample_count += image_acts_count(&p->nets[net], 1) + cpu_whole_lines(p->widths[net]);
+    }
+    *out = &p->plan;
+    return JF_OK;
 }
 
-/* Weights, partial gradients and the workers' scratch; 0 where memory is short. */
-static int find_room(call *c, device *d) {
-    cpu_device *own = d->own;
-    size_t packed = c->nets[0].packed_count + c->nets[1].packed_count;
-    c->stride = c->grad ? c->nets[0].partial_count + c->nets[1].partial_count : 0;
-    c->work_count = scratch_count(c);
-    float *at = cpu_scratch(d, packed + (size_t)c->slices * c->stride +
-                                   (size_t)pool_threads(own->pool) * c->work_count);
-    if (!at) return 0;
-    for (int i = 0; i < 2; i++) c->nets[i].packed = take(&at, c->nets[i].packed_count);
-    c->partial = take(&at, (size_t)c->slices * c->stride);
-    c->work = at;
-    return 1;
+static void image_close(layer_plan *p) {
+    free(p);
 }
 
-void cpu_image_coupling(device *d, const image_coupling *l, const coupling_call *asked) {
-    cpu_device *own = d->own;
-    call c = {.c = l, .kind = asked->kind, .n = asked->n};
-    const float *params = (const float *)asked->params;
-    int backward = cpu_is_backward(c.kind);
-    c.s = params[l->s];
-    c.state = (float *)asked->state;
-    c.dstate = (float *)asked->dstate;
-    c.logdet = (float *)asked->logdet;
-    c.dlogdet = (const float *)asked->dlogdet;
-    c.grad = backward ? (float *)asked->grad : NULL;
-    c.kept = (float *)asked->kept;
-    c.meters = own->meters;
-    c.slices = backward && c.n > CPU_SLICES ? CPU_SLICES : c.n;
-    plan(&c, own->kernels);
-    if (!find_room(&c, d)) return;
-    for (int i = 0; i < 2; i++) c.nets[i].params = params;
-    pool_run(own->pool, 2 * (1 + l->nets[0].depth), pack_part, &c);
-    pool_run(own->pool, c.slices, run_slice, &c);
-    if (!c.grad) return;
-    for (int i = 0; i < c.slices; i++) c.grad[l->s] += c.ds[i];
-    pool_run(own->pool, image_reduce_tasks(&c.nets[0]) + image_reduce_tasks(&c.nets[1]), reduce_part, &c);
-}
+const cpu_plan_kind cpu_plan_image = {
+    .form = "resnext",
+    .open = image_open,
+    .close = image_close,
+    .kept = image_kept,
+    .scratch = image_scratch,
+    .run = image_run,
+};

@@ -49,8 +49,8 @@ static int widest(const image_network *t) {
     return t->wide > t->thin ? t->wide : t->thin;
 }
 size_t image_spare_count(const image_network *t) {
-    return 2 * compact_count(t, widest(t)) + (2 + IMAGE_GROUP) * compact_count(t, t->thin) +
-           spaced_count(t, t->thin) + spaced_count(t, t->wide) + t->conv_scratch;
+    return 2 * compact_count(t, widest(t)) + 2 * compact_count(t, t->thin) + spaced_count(t, t->thin) +
+           spaced_count(t, t->wide) + t->conv_scratch;
 }
 image_spare image_spare_place(const image_network *t, float *at) {
     image_spare s = {0};
@@ -59,11 +59,15 @@ image_spare image_spare_place(const image_network *t, float *at) {
     s.y = s.g_spaced + spaced_count(t, t->wide);
     s.g = s.y + compact_count(t, widest(t));
     s.t = s.g + compact_count(t, widest(t));
-    for (int i = 0; i < IMAGE_GROUP; i++) s.dh[i] = s.t + (size_t)(1 + i) * compact_count(t, t->thin);
-    s.h = s.dh[IMAGE_GROUP - 1] + compact_count(t, t->thin);
+    s.h = s.t + compact_count(t, t->thin);
     s.conv = s.h + compact_count(t, t->thin);
-    memset(at, 0, sizeof(float) * (size_t)(s.y - at));
     return s;
+}
+void image_spare_clear(const image_spare *s) {
+    memset(s->y_spaced, 0, sizeof(float) * (size_t)(s->y - s->y_spaced));
+}
+size_t image_dh_count(const image_network *t) {
+    return compact_count(t, t->thin);
 }
 size_t image_edge_count(const image_network *t) {
     return spaced_count(t, t->edge);
@@ -343,12 +347,12 @@ static void back_branches(const image_return *w, const image_residual *b, int i,
 }
 
 /* dh: gradient after block i, becomes that before it. */
-void image_return_block(const image_return *w, int i) {
+static void return_block(const image_return *w, int i) {
     const image_network *t = w->t;
     const image_spare *s = w->s;
     const image_residual *b = &t->net->blocks[i];
     const float *packed = image_packed_block(t, i);
-    float *partial = w->partial ? w->partial + t->partial_head + (size_t)i * t->partial_block : NULL;
+    float *partial = w->partial.head ? w->partial.blocks + (size_t)i * w->partial.block_stride : NULL;
     norm_job n = back_product_norm(w, &t->c1, packed, w->dh, &b->n2, acts_concat(t, &w->acts, i),
                                    acts_moments(t, &w->acts, i, 2), partial ? partial + t->n2_dg : NULL);
     back_product_dw(w, &t->c1, s->y, w->dh, partial);
@@ -360,29 +364,29 @@ void image_return_block(const image_return *w, int i) {
     back_norm_dx(w, &n, compact(t, w->dh, t->thin), 1);
 }
 
-void image_return_out(const image_return *w, image_view dout) {
+static void return_out(const image_return *w) {
     const image_network *t = w->t;
     const image_net *net = t->net;
     image_view y = spaced(t, w->s->y_spaced, t->thin);
-    run_conv(w->k, w->s, METER_EDGE_DX, &t->out.backward, dout, compact(t, w->s->g, t->thin),
+    float *head = w->partial.head;
+    run_conv(w->k, w->s, METER_EDGE_DX, &t->out.backward, w->dout, compact(t, w->s->g, t->thin),
              t->packed + t->out.wt, NULL, 0);
-    norm_job n =
-        back_norm(w, &net->last, acts_h(t, &w->acts, w->s, net->depth), t->thin, y,
-                  acts_moments(t, &w->acts, net->depth, 0), w->partial ? w->partial + t->last_dg : NULL);
-    if (w->partial) {
-        back_conv_dw(w, METER_EDGE_DW, &t->out, y, dout, w->partial);
-        back_conv_db(w, METER_EDGE_DW, dout, t->edge, w->partial + t->out_db);
+    norm_job n = back_norm(w, &net->last, acts_h(t, &w->acts, w->s, net->depth), t->thin, y,
+                           acts_moments(t, &w->acts, net->depth, 0), head ? head + t->last_dg : NULL);
+    if (head) {
+        back_conv_dw(w, METER_EDGE_DW, &t->out, y, w->dout, head);
+        back_conv_db(w, METER_EDGE_DW, w->dout, t->edge, head + t->out_db);
     }
     back_norm_dx(w, &n, compact(t, w->dh, t->thin), 0);
 }
 
-void image_return_in(const image_return *w, image_view u1, float *du1) {
+static void return_in(const image_return *w) {
     const image_network *t = w->t;
     const image_net *net = t->net;
     image_view from = compact(t, w->dh, t->thin), dh = spaced(t, w->s->y_spaced, t->thin);
     if (net->depth > 0) {
-        run_in(t, w->k, u1, &w->acts, w->s);
-        image_return_block(w, 0);
+        run_in(t, w->k, w->u1, &w->acts, w->s);
+        return_block(w, 0);
     }
     double start = meter_begin(w->s->m);
     for (int i = 0; i < net->h; i++)
@@ -390,10 +394,23 @@ void image_return_in(const image_return *w, image_view u1, float *du1) {
             memcpy(dh.at + (size_t)i * dh.row + (size_t)j * dh.pixel,
                    from.at + (size_t)i * from.row + (size_t)j * from.pixel, sizeof(float) * (size_t)net->K);
     meter_end(w->s->m, METER_MOVE, start, 0);
-    if (w->partial) {
-        back_conv_dw(w, METER_EDGE_DW, &t->in, u1, dh, w->partial);
-        back_conv_db(w, METER_EDGE_DW, dh, t->thin, w->partial + t->in_db);
+    if (w->partial.head) {
+        back_conv_dw(w, METER_EDGE_DW, &t->in, w->u1, dh, w->partial.head);
+        back_conv_db(w, METER_EDGE_DW, dh, t->thin, w->partial.head + t->in_db);
     }
-    run_conv(w->k, w->s, METER_EDGE_DX, &t->in.backward, dh, compact(t, du1, net->in.shape.in),
+    run_conv(w->k, w->s, METER_EDGE_DX, &t->in.backward, dh, compact(t, w->du1, net->in.shape.in),
              t->packed + t->in.wt, NULL, 0);
+}
+
+int image_return_steps(const image_network *t) {
+    return 1 + (t->net->depth > 0 ? t->net->depth : 1);
+}
+
+void image_return_step(const image_return *w, int step) {
+    if (step == 0)
+        return_out(w);
+    else if (step < image_return_steps(w->t) - 1)
+        return_block(w, w->t->net->depth - step);
+    else
+        return_in(w);
 }

@@ -8,6 +8,7 @@
 
 #include "compute/cpu/cpu.h"
 #include "compute/cpu/image_kernels.h"
+#include "compute/image_net.h"
 
 /* A 3x3 convolution: shapes of its vectors forward and backward, offsets of its packed weights (in a block's) and of the
  * gradient (in a block's part of a partial gradient). */
@@ -45,10 +46,9 @@ typedef struct image_acts {
     int all; /* 0: every block takes the place of the one before; enough for a forward pass */
 } image_acts;
 
-/* What a worker needs besides, for any number of blocks; dh of each of a group of samples. */
-#define IMAGE_GROUP 4
+/* What a worker needs besides, for any number of blocks. */
 typedef struct image_spare {
-    float *y, *y_spaced, *g, *g_spaced, *t, *h, *dh[IMAGE_GROUP], *conv;
+    float *y, *y_spaced, *g, *g_spaced, *t, *h, *conv;
     meter *m; /* of the worker, or NULL; set by the caller */
 } image_spare;
 
@@ -61,8 +61,9 @@ size_t image_norm_count(const image_norm *m); /* of g, and of b */
 
 size_t image_acts_count(const image_network *t, int all);
 size_t image_spare_count(const image_network *t);
-/* Lays out a spare in memory and clears the zeros of its spaced images. */
+/* Lays out a spare in memory; the zeros of its spaced images, which stay zero, have to be cleared once. */
 image_spare image_spare_place(const image_network *t, float *at);
+void image_spare_clear(const image_spare *s);
 /* A spaced image of input or output: how many numbers it needs, and where its pixels are. */
 size_t image_edge_count(const image_network *t);
 image_view image_edge_view(const image_network *t, float *at);
@@ -70,25 +71,35 @@ image_view image_edge_view(const image_network *t, float *at);
 /* out (h, w, .) dense, from a spaced input. */
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
                            const image_spare *s, float *out);
-/* The way back of one sample, from the acts of a forward pass: `out` once, `block` from depth-1 to 1, `in` once,
- * which goes through block 0, too. */
+/* Partial gradients: those of the head (the first and last convolution and the last norm), and of block i at blocks + i *
+ * block_stride, which is 0 where all blocks use one place after the other. head NULL: no gradients of parameters wanted. */
+typedef struct image_partial {
+    float *head, *blocks;
+    size_t block_stride;
+} image_partial;
+
+/* The way back of one sample, from the acts of a forward pass, in steps: step 0 goes through the last convolution and norm,
+ * step i through block depth - i, the last step also through the first convolution. */
 typedef struct image_return {
     const image_network *t;
     const cpu_kernels *k;
     image_acts acts;
     const image_spare *s;
-    float *dh;      /* one of the spare's, for this sample alone in between */
-    float *partial; /* NULL: no gradients of parameters wanted; or this slice's partial gradient, */
-    int accumulate; /* added to */
+    float *dh; /* of this sample, image_dh_count() numbers, from step to step */
+    image_partial partial;
+    int accumulate;      /* partial gradients are added to */
+    image_view dout, u1; /* spaced: dL/dout for step 0, the input for the last step, */
+    float *du1;          /* which gives du1 (h, w, .) dense */
 } image_return;
-void image_return_out(const image_return *w, image_view dout); /* from dL/dout, spaced */
-void image_return_block(const image_return *w, int block);
-void image_return_in(const image_return *w, image_view u1, float *du1); /* du1 (h, w, .) dense */
+int image_return_steps(const image_network *t);
+size_t image_dh_count(const image_network *t);
+void image_return_step(const image_return *w, int step);
 
-/* Task 0 .. image_reduce_tasks()-1: grad (flat, like params) += the partial gradients of all slices, in their order. The
- * first slice's is overwritten. */
-int image_reduce_tasks(const image_network *t);
-void image_network_reduce(const image_network *t, const cpu_kernels *k, int task, float *partial,
-                          size_t stride, int slices, float *grad);
+/* Sums of the partial gradients of a step: tasks 0 .. image_reduce_tasks() - 1. `first` is that of the first of `slices`
+ * slices, the others follow in steps of `stride`; grad (flat, like params) += all of them, in their order. That of the first
+ * slice is overwritten. */
+int image_reduce_tasks(const image_network *t, int step);
+void image_network_reduce(const image_network *t, const cpu_kernels *k, int step, int task,
+                          const image_partial *first, size_t stride, int slices, float *grad);
 
 #endif

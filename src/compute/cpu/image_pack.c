@@ -160,61 +160,93 @@ void image_network_pack(const image_network *t, int part, int backward) {
 
 /* ---- sums of partial gradients ---- */
 
+/* A walk over the sums of a step, each of which is one or more tasks: `task` counts down to the one that is to be done,
+ * `count` counts all. */
 typedef struct reduction {
     const image_network *t;
     const cpu_kernels *k;
-    float *partial;
     size_t stride;
     int slices;
     float *grad;
+    int task, count;
 } reduction;
 
-static void reduce_plain(const reduction *r, size_t to, size_t from, size_t count) {
-    r->k->add_parts(r->grad + to, r->partial + from, r->stride, r->slices, count);
+/* Whether the wanted task is among the next `tasks`; its number among them is then r->task. */
+static int reached(reduction *r, int tasks) {
+    int here = r->task >= 0 && r->task < tasks;
+    r->count += tasks;
+    if (!here) r->task -= tasks;
+    return here;
 }
-static void reduce_norm(const reduction *r, const image_norm *m, size_t from) {
-    reduce_plain(r, m->g, from, image_norm_count(m));
-    reduce_plain(r, m->b, from + image_norm_count(m), image_norm_count(m));
+static void passed(reduction *r) {
+    r->task = -1;
 }
-static void reduce_product(const reduction *r, const image_conv *c, const product_plan *p, size_t block) {
+
+static void reduce_plain(const reduction *r, size_t to, const float *from, size_t count) {
+    r->k->add_parts(r->grad + to, from, r->stride, r->slices, count);
+}
+
+/* In ranges: the parameters of a norm are many where each element has its own. */
+static void reduce_norm(reduction *r, const image_norm *m, const float *from) {
+    const size_t range = 8192;
+    size_t count = image_norm_count(m);
+    if (!reached(r, (int)((count + range - 1) / range))) return;
+    size_t at = (size_t)r->task * range, here = count - at < range ? count - at : range;
+    reduce_plain(r, m->g + at, from + at, here);
+    reduce_plain(r, m->b + at, from + count + at, here);
+    passed(r);
+}
+static void reduce_product(reduction *r, const image_conv *c, const product_plan *p, const float *block) {
+    if (!reached(r, 1)) return;
     for (size_t i = 0; i < (size_t)p->in; i++)
         reduce_plain(r, c->w + i * (size_t)p->out, block + p->dw + i * (size_t)p->out_pad, (size_t)p->out);
     reduce_plain(r, c->b, block + p->db, (size_t)p->out);
+    passed(r);
 }
-static void reduce_conv(const reduction *r, const image_conv *c, const conv_plan *p, size_t block,
-                        size_t db) {
-    float *first = r->partial + block + p->dw;
-    r->k->add_parts(first, first + r->stride, r->stride, r->slices - 1, p->w_count);
-    unpack_conv(r->t, p, first, r->grad + c->w);
+static void reduce_conv(reduction *r, const image_conv *c, const conv_plan *p, float *dw, const float *db) {
+    if (!reached(r, 1)) return;
+    r->k->add_parts(dw, dw + r->stride, r->stride, r->slices - 1, p->w_count);
+    unpack_conv(r->t, p, dw, r->grad + c->w);
     reduce_plain(r, c->b, db, (size_t)p->shape.out);
+    passed(r);
 }
 
-enum { BLOCK_TASKS = 4 };
-
-int image_reduce_tasks(const image_network *t) {
-    return 1 + BLOCK_TASKS * t->net->depth;
+static void reduce_block(reduction *r, int i, const image_partial *first) {
+    const image_network *t = r->t;
+    const image_residual *b = &t->net->blocks[i];
+    float *block = first->blocks + (size_t)i * first->block_stride;
+    reduce_norm(r, &b->n2, block + t->n2_dg);
+    reduce_norm(r, &b->n0, block + t->n0_dg);
+    reduce_norm(r, &b->n1, block + t->n1_dg);
+    reduce_product(r, &b->c0, &t->c0, block);
+    reduce_product(r, &b->c1, &t->c1, block);
+    for (int j = 0; j < t->net->branches; j++)
+        reduce_conv(r, &b->branch[j], &t->branch[j], block + t->branch[j].dw,
+                    block + t->branch_db + (size_t)t->branch[j].shape.y_offset);
 }
 
-void image_network_reduce(const image_network *t, const cpu_kernels *k, int task, float *partial,
-                          size_t stride, int slices, float *grad) {
+static void reduce_step(reduction *r, int step, const image_partial *first) {
+    const image_network *t = r->t;
     const image_net *net = t->net;
-    reduction r = {t, k, partial, stride, slices, grad};
-    if (task == 0) {
-        reduce_conv(&r, &net->in, &t->in, 0, t->in_db);
-        reduce_norm(&r, &net->last, t->last_dg);
-        reduce_conv(&r, &net->out, &t->out, 0, t->out_db);
+    float *head = first->head;
+    if (step == 0) {
+        reduce_norm(r, &net->last, head + t->last_dg);
+        reduce_conv(r, &net->out, &t->out, head + t->out.dw, head + t->out_db);
         return;
     }
-    int part = (task - 1) % BLOCK_TASKS, i = (task - 1) / BLOCK_TASKS;
-    const image_residual *b = &net->blocks[i];
-    size_t block = t->partial_head + (size_t)i * t->partial_block;
-    if (part == 0) reduce_norm(&r, &b->n0, block + t->n0_dg);
-    if (part == 1) reduce_norm(&r, &b->n1, block + t->n1_dg);
-    if (part == 2) reduce_norm(&r, &b->n2, block + t->n2_dg);
-    if (part < 3) return;
-    reduce_product(&r, &b->c0, &t->c0, block);
-    reduce_product(&r, &b->c1, &t->c1, block);
-    for (int j = 0; j < net->branches; j++)
-        reduce_conv(&r, &b->branch[j], &t->branch[j], block,
-                    block + t->branch_db + (size_t)t->branch[j].shape.y_offset);
+    if (net->depth > 0) reduce_block(r, net->depth - step, first);
+    if (step == image_return_steps(t) - 1) reduce_conv(r, &net->in, &t->in, head + t->in.dw, head + t->in_db);
+}
+
+int image_reduce_tasks(const image_network *t, int step) {
+    static float none[1];
+    reduction r = {.t = t, .task = -1};
+    reduce_step(&r, step, &(image_partial){none, none, 0});
+    return r.count;
+}
+
+void image_network_reduce(const image_network *t, const cpu_kernels *k, int step, int task,
+                          const image_partial *first, size_t stride, int slices, float *grad) {
+    reduction r = {t, k, stride, slices, grad, task, 0};
+    reduce_step(&r, step, first);
 }

@@ -18,33 +18,34 @@ static void law_slice(void *arg, int slice, int worker) {
     (void)worker;
     law_call *k = arg;
     const law_batch *c = k->c;
-    size_t m = (size_t)c->m, na = (size_t)k->f->outputs(c->m);
-    const float *A = (const float *)c->A, *b = (const float *)c->b, s = *(const float *)c->s;
+    size_t m = (size_t)c->m, na = (size_t)k->f->outputs(&c->law, c->m),
+           nb = (size_t)law_shifts(&c->law, c->m);
+    const float *A = (const float *)c->A, *b = (const float *)c->b, s = c->s ? *(const float *)c->s : 0;
     size_t end = (size_t)cpu_slice_begin(c->n, k->slices, slice + 1);
     for (size_t i = (size_t)cpu_slice_begin(c->n, k->slices, slice); i < end; i++) {
-        const float *Ai = A + i * na, *bi = b + i * m;
+        const float *Ai = A + i * na, *bi = b + i * nb;
         float *u = k->u + i * m;
         switch (k->mode) {
         case 0:
-            k->logdet[i] += k->f->forward(c->m, Ai, bi, s, u);
+            k->logdet[i] += k->f->forward(&c->law, c->m, Ai, bi, s, u);
             break;
         case 1:
-            k->logdet[i] += k->f->inverse(c->m, Ai, bi, s, u);
+            k->logdet[i] += k->f->inverse(&c->law, c->m, Ai, bi, s, u);
             break;
         case 2:
-            k->f->backward(c->m, Ai, bi, s, u, k->du + i * m, k->dlogdet[i], k->dA + i * na, k->db + i * m,
-                           &k->ds[slice]);
+            k->f->backward(&c->law, c->m, Ai, bi, s, u, k->du + i * m, k->dlogdet[i], k->dA + i * na,
+                           k->db + i * nb, &k->ds[slice]);
             break;
         default:
-            k->f->inverse_backward(c->m, Ai, bi, s, u, k->du + i * m, k->dlogdet[i], k->dA + i * na,
-                                   k->db + i * m, &k->ds[slice]);
+            k->f->inverse_backward(&c->law, c->m, Ai, bi, s, u, k->du + i * m, k->dlogdet[i], k->dA + i * na,
+                                   k->db + i * nb, &k->ds[slice]);
         }
     }
 }
 
 static void law_run(device *d, law_call *k) {
     cpu_device *own = d->own;
-    k->f = &law_formulas[k->c->law];
+    k->f = &law_formulas[k->c->law.id];
     k->slices = cpu_slices(k->c->n);
     pool_run(own->pool, k->slices, law_slice, k);
 }

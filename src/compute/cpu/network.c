@@ -5,7 +5,7 @@ static int is_narrow(const network *t, int layer) {
     return t->narrow_out && layer == t->layers - 1;
 }
 
-void network_plan(network *t, const dense_net *net, int vector, int backward) {
+void network_plan(network *t, const dense_net *net, int vector) {
     *t = (network){.net = net, .layers = net->depth + 1, .narrow_out = net->out <= CPU_NARROW};
     for (int i = 0; i < t->layers; i++) {
         t->in[i] = i ? net->width : net->in;
@@ -14,8 +14,9 @@ void network_plan(network *t, const dense_net *net, int vector, int backward) {
         t->out_pad[i] = cpu_round_up(t->out[i], vector);
         if (t->in_pad[i] > t->ld) t->ld = t->in_pad[i];
         if (t->out_pad[i] > t->ld) t->ld = t->out_pad[i];
+        t->packed[i] = t->packed_count;
         if (t->out[i] != t->out_pad[i]) t->packed_count += (size_t)(t->in[i] + 1) * (size_t)t->out_pad[i];
-        if (backward || is_narrow(t, i)) t->packed_count += (size_t)t->out[i] * (size_t)t->in_pad[i];
+        t->packed_count = cpu_whole_lines(t->packed_count + (size_t)t->out[i] * (size_t)t->in_pad[i]);
         t->dw[i] = t->partial_count;
         t->partial_count += is_narrow(t, i) ? (size_t)t->out[i] * (size_t)t->in_pad[i]
                                             : (size_t)t->in[i] * (size_t)t->out_pad[i];
@@ -52,7 +53,7 @@ static inline void transpose_square(float *wt, size_t ldwt, const float *w, size
 }
 
 /* wt (out, in_pad) = w (in, out)^t, zeros behind: in squares of 4 x 4, the edges one by one. */
-static float *transpose(float *wt, const float *w, int in, int out, int in_pad) {
+static void transpose(float *wt, const float *w, int in, int out, int in_pad) {
     int in_whole = in / 4 * 4, out_whole = out / 4 * 4;
     for (int r = 0; r < in_whole; r += 4)
         for (int o = 0; o < out_whole; o += 4)
@@ -61,25 +62,23 @@ static float *transpose(float *wt, const float *w, int in, int out, int in_pad) 
     for (int o = 0; o < out; o++)
         for (int r = o < out_whole ? in_whole : 0; r < in_pad; r++)
             wt[(size_t)o * in_pad + r] = r < in ? w[(size_t)r * out + o] : 0;
-    return wt + (size_t)out * (size_t)in_pad;
 }
 
-void network_pack(network *t, const float *params, float *packed, int backward) {
-    for (int i = 0; i < t->layers; i++) {
-        int in = t->in[i], out = t->out[i], in_pad = t->in_pad[i], out_pad = t->out_pad[i];
-        const float *w = params + t->net->w[i], *b = params + t->net->b[i];
-        t->w[i] = w;
-        t->b[i] = b;
-        if (out != out_pad) {
-            t->w[i] = packed;
-            packed = pad_rows(packed, w, in, out, out_pad);
-            t->b[i] = packed;
-            packed = pad_rows(packed, b, 1, out, out_pad);
-        }
-        if (!backward && !is_narrow(t, i)) continue;
-        t->wt[i] = packed;
-        packed = transpose(packed, w, in, out, in_pad);
+void network_pack(network *t, int i, const float *params, float *packed, int backward) {
+    int in = t->in[i], out = t->out[i], in_pad = t->in_pad[i], out_pad = t->out_pad[i];
+    const float *w = params + t->net->w[i], *b = params + t->net->b[i];
+    packed += t->packed[i];
+    t->w[i] = w;
+    t->b[i] = b;
+    if (out != out_pad) {
+        t->w[i] = packed;
+        packed = pad_rows(packed, w, in, out, out_pad);
+        t->b[i] = packed;
+        packed = pad_rows(packed, b, 1, out, out_pad);
     }
+    if (!backward && !is_narrow(t, i)) return;
+    t->wt[i] = packed;
+    transpose(packed, w, in, out, in_pad);
 }
 
 /* Of one of a layer's products. */

@@ -7,6 +7,7 @@
 #define JF_COMPUTE_CPU_NETWORK_H
 
 #include "compute/cpu/cpu.h"
+#include "compute/dense_net.h"
 
 #define NETWORK_MAX_LAYERS 65
 
@@ -20,12 +21,14 @@ typedef struct network {
     const float *wt[NETWORK_MAX_LAYERS]; /* (out, in_pad): of narrow outputs, and backward */
     int narrow_out;                      /* the last layer's gradient is (out, in_pad): transposed */
     size_t dw[NETWORK_MAX_LAYERS], db[NETWORK_MAX_LAYERS]; /* offsets into a slice's partial gradient */
+    size_t packed[NETWORK_MAX_LAYERS];                     /* offsets of packed weights */
     size_t packed_count, partial_count; /* floats of packed weights and of a partial gradient */
 } network;
 
-/* Sizes only; network_pack() then fills `packed` (packed_count floats) and the pointers. */
-void network_plan(network *t, const dense_net *net, int vector, int backward);
-void network_pack(network *t, const float *params, float *packed, int backward);
+/* Sizes only, and where packed weights go. */
+void network_plan(network *t, const dense_net *net, int vector);
+/* Fills one layer's part of `packed` (packed_count floats) and its pointers; the transposed weights where they are needed. */
+void network_pack(network *t, int layer, const float *params, float *packed, int backward);
 
 /* h[0] holds the input (rows, in); h[i + 1] gets the output of layer i, for the first `layers` layers. m: this worker's
  * meter, or NULL. */

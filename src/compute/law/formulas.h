@@ -1,21 +1,71 @@
-/* The formulas of all laws over `num`, and their table. Included once by each device after `typedef ...
- * num;`. */
+/* The formulas of all laws over `num`, and their table. Included once by each device after `typedef ... num;`; a compiler
+ * that needs another word before each function defines LAW_FN first. */
+#ifndef LAW_FN
+#define LAW_FN static inline
+#endif
+#include "compute/law/additive.h"
 #include "compute/law/affine.h"
 #include "compute/law/shear.h"
 
+/* On m elements: A (outputs(c, m)), b (m) where the law has a shift. */
 typedef struct law_functions {
-    int (*outputs)(int m);
-    num (*forward)(int m, const num *A, const num *b, num s, num *u_to_v);
-    num (*inverse)(int m, const num *A, const num *b, num s, num *v_to_u);
-    void (*backward)(int m, const num *A, const num *b, num s, num *v, num *dv, num dl, num *dA, num *db,
-                     num *ds);
-    void (*inverse_backward)(int m, const num *A, const num *b, num s, num *u, num *du, num dl, num *dA,
-                             num *db, num *ds);
+    const law_shape *shape;
+    int each; /* every element by itself */
+    int (*outputs)(const law_config *c, int m);
+    num (*forward)(const law_config *c, int m, const num *A, const num *b, num s, num *u_to_v);
+    num (*inverse)(const law_config *c, int m, const num *A, const num *b, num s, num *v_to_u);
+    void (*backward)(const law_config *c, int m, const num *A, const num *b, num s, num *v, num *dv, num dl,
+                     num *dA, num *db, num *ds);
+    void (*inverse_backward)(const law_config *c, int m, const num *A, const num *b, num s, num *u, num *du,
+                             num dl, num *dA, num *db, num *ds);
 } law_functions;
 
+/* The loops over the elements of a law that takes them one by one. */
+#define LAW_LOOP(name, direction)                                                                            \
+    static num name##_all_##direction(const law_config *c, int m, const num *A, const num *b, num s,         \
+                                      num *u) {                                                              \
+        int each = name##_outputs(c, 1);                                                                     \
+        num logdet = 0;                                                                                      \
+        for (int i = 0; i < m; i++)                                                                          \
+            logdet += name##_##direction(c, A + i * each, name##_shape.has_shift ? b[i] : 0, s, &u[i]);      \
+        return logdet;                                                                                       \
+    }
+#define LAW_LOOP_BACK(name, direction)                                                                       \
+    static void name##_all_##direction(const law_config *c, int m, const num *A, const num *b, num s,        \
+                                       num *v, num *dv, num dl, num *dA, num *db, num *ds) {                 \
+        int each = name##_outputs(c, 1);                                                                     \
+        num none = 0;                                                                                        \
+        for (int i = 0; i < m; i++)                                                                          \
+            name##_##direction(c, A + i * each, name##_shape.has_shift ? b[i] : 0, s, &v[i], &dv[i], dl,     \
+                               dA + i * each, name##_shape.has_shift ? &db[i] : &none, ds);                  \
+    }
+#define LAW_EACH(name)                                                                                       \
+    LAW_LOOP(name, forward)                                                                                  \
+    LAW_LOOP(name, inverse)                                                                                  \
+    LAW_LOOP_BACK(name, backward)                                                                            \
+    LAW_LOOP_BACK(name, inverse_backward)
+#define LAW_ALL(name)
+#define X(name, form) form(name)
+LAW_LIST(X)
+#undef X
+#undef LAW_EACH
+#undef LAW_ALL
+
 static const law_functions law_formulas[] = {
-#define X(name, doc)                                                                                         \
-    {name##_outputs, name##_forward, name##_inverse, name##_backward, name##_inverse_backward},
+#define LAW_EACH(name)                                                                                       \
+    {&name##_shape,                                                                                          \
+     1,                                                                                                      \
+     name##_outputs,                                                                                         \
+     name##_all_forward,                                                                                     \
+     name##_all_inverse,                                                                                     \
+     name##_all_backward,                                                                                    \
+     name##_all_inverse_backward},
+#define LAW_ALL(name)                                                                                        \
+    {&name##_shape,          0, name##_outputs, name##_forward, name##_inverse, name##_backward,             \
+     name##_inverse_backward},
+#define X(name, form) form(name)
     LAW_LIST(X)
 #undef X
+#undef LAW_EACH
+#undef LAW_ALL
 };

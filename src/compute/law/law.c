@@ -1,4 +1,4 @@
-/* Names and sizes of the laws, from their list. */
+/* Names and shapes of the laws, from their list. */
 #include "compute/law/law.h"
 #include <math.h>
 #include <string.h>
@@ -8,7 +8,7 @@ typedef double num;
 
 const char *law_name(law_id law) {
     static const char *const names[] = {
-#define X(name, doc) #name,
+#define X(name, form) #name,
         LAW_LIST(X)
 #undef X
     };
@@ -21,6 +21,18 @@ int law_find(const char *name) {
     return -1;
 }
 
-int law_outputs(law_id law, int m) {
-    return law_formulas[law].outputs(m);
+const law_shape *law_shape_of(law_id law) {
+    return law_formulas[law].shape;
+}
+
+int law_outputs(const law_config *law, int m) {
+    return law_formulas[law->id].outputs(law, m);
+}
+
+int law_shifts(const law_config *law, int m) {
+    return law_formulas[law->id].shape->has_shift ? m : 0;
+}
+
+int law_outputs_per_element(const law_config *law) {
+    return law_formulas[law->id].each ? law_outputs(law, 1) : -1;
 }

@@ -2,16 +2,23 @@
  * further outputs of A as they are, row by row: (1,0), (2,0), (2,1), ...   logdet = sum_i a_i. */
 #include <tgmath.h>
 
-static inline int shear_outputs(int m) {
+static const law_shape shear_shape = {
+    .doc = "v = (L + diag exp(a)) u + b, L strictly lower triangular: adds shear",
+    .has_scale = 1,
+    .has_shift = 1};
+
+LAW_FN int shear_outputs(const law_config *c, int m) {
+    (void)c;
     return m + m * (m - 1) / 2;
 }
 
 /* Row i of the entries below the diagonal. */
-static inline int shear_row(int m, int i) {
+LAW_FN int shear_row(int m, int i) {
     return m + i * (i - 1) / 2;
 }
 
-static inline num shear_forward(int m, const num *A, const num *b, num s, num *u_to_v) {
+LAW_FN num shear_forward(const law_config *c, int m, const num *A, const num *b, num s, num *u_to_v) {
+    (void)c;
     num logdet = 0;
     for (int i = m - 1; i >= 0; i--) { /* from the last: row i reads u_j of j < i, not yet overwritten */
         const num *row = A + shear_row(m, i);
@@ -23,7 +30,8 @@ static inline num shear_forward(int m, const num *A, const num *b, num s, num *u
     return logdet;
 }
 
-static inline num shear_inverse(int m, const num *A, const num *b, num s, num *v_to_u) {
+LAW_FN num shear_inverse(const law_config *c, int m, const num *A, const num *b, num s, num *v_to_u) {
+    (void)c;
     num logdet = 0;
     for (int i = 0; i < m; i++) {
         const num *row = A + shear_row(m, i);
@@ -36,9 +44,9 @@ static inline num shear_inverse(int m, const num *A, const num *b, num s, num *v
 }
 
 /* du = T^t dv;  dT_ij = dv_i u_j;  db = dv;  da_i = dT_ii T_ii + dl */
-static inline void shear_backward(int m, const num *A, const num *b, num s, num *v, num *dv, num dl, num *dA,
-                                  num *db, num *ds) {
-    shear_inverse(m, A, b, s, v);
+LAW_FN void shear_backward(const law_config *c, int m, const num *A, const num *b, num s, num *v, num *dv,
+                           num dl, num *dA, num *db, num *ds) {
+    shear_inverse(c, m, A, b, s, v);
     for (int i = 0; i < m; i++) db[i] = dv[i];
     for (int j = 0; j < m; j++) { /* upwards: column j reads dv_i of i > j, not yet overwritten */
         num t = tanh(A[j]), scale = exp(s * t), da = db[j] * v[j] * scale + dl, du = scale * db[j];
@@ -53,8 +61,8 @@ static inline void shear_backward(int m, const num *A, const num *b, num s, num 
 }
 
 /* u = T^-1 (v - b):  w = T^-t du;  dv = w;  db = -w;  dT_ij = -w_i u_j;  da_i = -w_i T_ii u_i + dl */
-static inline void shear_inverse_backward(int m, const num *A, const num *b, num s, num *u, num *du, num dl,
-                                          num *dA, num *db, num *ds) {
+LAW_FN void shear_inverse_backward(const law_config *c, int m, const num *A, const num *b, num s, num *u,
+                                   num *du, num dl, num *dA, num *db, num *ds) {
     for (int j = m - 1; j >= 0; j--) {
         num t = tanh(A[j]), scale = exp(s * t), w = du[j];
         for (int i = j + 1; i < m; i++) {
@@ -68,5 +76,5 @@ static inline void shear_inverse_backward(int m, const num *A, const num *b, num
         du[j] = w;
         db[j] = -w;
     }
-    shear_forward(m, A, b, s, u);
+    shear_forward(c, m, A, b, s, u);
 }

@@ -167,41 +167,54 @@ static void ref_norm_backward(device *d, const norm_shape *s, int n, real *dx, r
         image_norm_backward(s, N(dx) + i * count, N(dg), N(db), C(dy) + i * count, C(x) + i * count, C(g));
 }
 
+/* Sample i of a batch of laws. */
+typedef struct law_row {
+    const law_functions *f;
+    const num *A, *b;
+    num s;
+    size_t na, nb;
+} law_row;
+
+static law_row row_of(const law_batch *c, size_t i) {
+    const law_functions *f = &law_formulas[c->law.id];
+    size_t na = (size_t)f->outputs(&c->law, c->m), nb = (size_t)law_shifts(&c->law, c->m);
+    return (law_row){f, C(c->A) + i * na, c->b ? C(c->b) + i * nb : NULL, c->s ? *C(c->s) : 0, na, nb};
+}
+
 static void ref_law_forward(device *d, const law_batch *c, real *u, real *logdet) {
     (void)d;
-    const law_functions *f = &law_formulas[c->law];
-    size_t m = (size_t)c->m, na = (size_t)f->outputs(c->m);
-    for (size_t s = 0; s < (size_t)c->n; s++)
-        N(logdet)[s] += f->forward(c->m, C(c->A) + s * na, C(c->b) + s * m, *C(c->s), N(u) + s * m);
+    for (size_t i = 0; i < (size_t)c->n; i++) {
+        law_row r = row_of(c, i);
+        N(logdet)[i] += r.f->forward(&c->law, c->m, r.A, r.b, r.s, N(u) + i * (size_t)c->m);
+    }
 }
 static void ref_law_inverse(device *d, const law_batch *c, real *v, real *logdet) {
     (void)d;
-    const law_functions *f = &law_formulas[c->law];
-    size_t m = (size_t)c->m, na = (size_t)f->outputs(c->m);
-    for (size_t s = 0; s < (size_t)c->n; s++)
-        N(logdet)[s] += f->inverse(c->m, C(c->A) + s * na, C(c->b) + s * m, *C(c->s), N(v) + s * m);
+    for (size_t i = 0; i < (size_t)c->n; i++) {
+        law_row r = row_of(c, i);
+        N(logdet)[i] += r.f->inverse(&c->law, c->m, r.A, r.b, r.s, N(v) + i * (size_t)c->m);
+    }
+}
+static void law_back(const law_batch *c, int inverse, num *v, num *dv, const num *dlogdet, num *dA, num *db,
+                     num *ds) {
+    num sum = 0;
+    for (size_t i = 0; i < (size_t)c->n; i++) {
+        law_row r = row_of(c, i);
+        (inverse ? r.f->inverse_backward : r.f->backward)(&c->law, c->m, r.A, r.b, r.s, v + i * (size_t)c->m,
+                                                          dv + i * (size_t)c->m, dlogdet[i], dA + i * r.na,
+                                                          db + i * r.nb, &sum);
+    }
+    if (ds) *ds += sum;
 }
 static void ref_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,
                              real *db, real *ds) {
     (void)d;
-    const law_functions *f = &law_formulas[c->law];
-    size_t m = (size_t)c->m, na = (size_t)f->outputs(c->m);
-    num sum = 0;
-    for (size_t s = 0; s < (size_t)c->n; s++)
-        f->backward(c->m, C(c->A) + s * na, C(c->b) + s * m, *C(c->s), N(v) + s * m, N(dv) + s * m,
-                    C(dlogdet)[s], N(dA) + s * na, N(db) + s * m, &sum);
-    if (ds) *N(ds) += sum;
+    law_back(c, 0, N(v), N(dv), C(dlogdet), N(dA), N(db), N(ds));
 }
 static void ref_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet,
                                      real *dA, real *db, real *ds) {
     (void)d;
-    const law_functions *f = &law_formulas[c->law];
-    size_t m = (size_t)c->m, na = (size_t)f->outputs(c->m);
-    num sum = 0;
-    for (size_t s = 0; s < (size_t)c->n; s++)
-        f->inverse_backward(c->m, C(c->A) + s * na, C(c->b) + s * m, *C(c->s), N(u) + s * m, N(du) + s * m,
-                            C(dlogdet)[s], N(dA) + s * na, N(db) + s * m, &sum);
-    if (ds) *N(ds) += sum;
+    law_back(c, 1, N(u), N(du), C(dlogdet), N(dA), N(db), N(ds));
 }
 
 static void ref_prior_term(device *d, real *term, real *dstate, const real *state, int n, layout l,

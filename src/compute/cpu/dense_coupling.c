@@ -1,0 +1,373 @@
+/* Whole coupling layers of dense networks on the cpu device.
+ *
+ * A batch is cut into waves of rows, a wave into pieces that depend on its size alone. Regions of parallel tasks follow
+ * each other: weights are packed; (piece, network) goes through its network; a piece goes through the law; and backwards the
+ * law, (piece, network), sums. Rows of a piece pass through a network while they are in the cache. Every (piece, network) has
+ * its own partial gradients, which are summed in the order of the pieces: the same bits for any number of threads. */
+#include "base/memory.h"
+#include "compute/cpu/network.h"
+#include <stdlib.h>
+#include <string.h>
+
+typedef float num;
+#include "compute/law/formulas.h"
+
+extern const cpu_plan_kind cpu_plan_dense;
+
+enum { MAX_PIECES = 32, WAVE_ROWS = MAX_PIECES * CPU_CHUNK, SMALL_PIECE = 24, FEW_PIECES = 8 };
+#define WAVE_NUMBERS                                                                                         \
+    ((size_t)1 << 25) /* of activations that a wave may hold in scratch where none are kept */
+
+typedef struct dense_plan {
+    layer_plan plan;
+    coupling_layer l;
+    const cpu_kernels *k;
+    const law_functions *law;
+    network nets[2];  /* A, B; sizes only */
+    size_t widths[2]; /* their outputs */
+    int ld;           /* numbers from row to row of activations */
+} dense_plan;
+
+/* ---- how a batch is cut ---- */
+
+static int is_present(const dense_plan *p, int net) {
+    return p->widths[net] > 0;
+}
+
+/* A piece is worth a task from about two dozen rows. Up to FEW_PIECES the partial gradients stay few; larger waves have
+ * pieces that fill a chunk. */
+static int pieces_of(int rows) {
+    int few = (rows + SMALL_PIECE - 1) / SMALL_PIECE, full = (rows + CPU_CHUNK - 1) / CPU_CHUNK;
+    if (few > FEW_PIECES) few = FEW_PIECES;
+    return full > few ? full : few;
+}
+
+static size_t row_numbers(const dense_plan *p) { /* activations of a row */
+    return (size_t)(p->nets[0].layers + p->nets[1].layers) * (size_t)p->ld;
+}
+static size_t piece_numbers(const dense_plan *p) {
+    return CPU_CHUNK * row_numbers(p);
+}
+
+static int wave_rows(const dense_plan *p, int n, int acts_in_scratch) {
+    int rows = WAVE_ROWS;
+    if (acts_in_scratch && WAVE_NUMBERS / piece_numbers(p) < MAX_PIECES) {
+        int pieces = (int)(WAVE_NUMBERS / piece_numbers(p));
+        rows = (pieces > 0 ? pieces : 1) * CPU_CHUNK;
+    }
+    return n < rows ? n : rows;
+}
+
+/* ---- a call ---- */
+
+typedef struct call {
+    const dense_plan *p;
+    const layer_call *asked;
+    int first, rows, pieces; /* the wave */
+    int backward;
+    float s;
+    network nets[2]; /* with their weights */
+    float *packed[2];
+    float *out[2],
+        *dout[2];      /* (rows, width): the networks' outputs and gradients, where acts do not hold them */
+    float *du1[2];     /* (rows, k) */
+    float *ds;         /* (pieces) */
+    float *acts;       /* activations of the wave's pieces, or NULL: each worker has its own */
+    float *partial[2]; /* (pieces, stride) */
+    size_t stride[2];
+    float *work; /* (threads, work_count) */
+    size_t work_count;
+    meter *meters; /* (threads), or NULL */
+} call;
+
+/* What a worker needs for one network: its input, outputs of its layers, two gradients. */
+static size_t work_count_of(const dense_plan *p) {
+    int layers = p->nets[0].layers > p->nets[1].layers ? p->nets[0].layers : p->nets[1].layers;
+    return cpu_whole_lines(CPU_CHUNK * (size_t)p->ld * (size_t)(layers + 3) + CPU_MAX_VECTOR);
+}
+
+typedef struct scratch {
+    float *h[NETWORK_MAX_LAYERS + 1];
+    float *g, *g_next;
+    meter *m;
+} scratch;
+
+/* Where the outputs of a network's layers are, of a piece. */
+static float *acts_of(const call *c, int piece, int net) {
+    if (!c->acts) return NULL;
+    return c->acts + (size_t)piece * piece_numbers(c->p) +
+           (net ? (size_t)c->p->nets[0].layers * CPU_CHUNK * (size_t)c->p->ld : 0);
+}
+
+static scratch carve(const call *c, int piece, int net, int worker) {
+    scratch s;
+    size_t block = CPU_CHUNK * (size_t)c->p->ld;
+    float *at = c->work + (size_t)worker * c->work_count, *acts = acts_of(c, piece, net);
+    s.m = meter_of(c->meters, worker);
+    s.h[0] = at;
+    s.g = at + block;
+    s.g_next = s.g + block;
+    if (!acts) acts = s.g_next + block;
+    for (int i = 0; i < c->nets[net].layers; i++, acts += block) s.h[i + 1] = acts;
+    return s;
+}
+
+static int piece_begin(const call *c, int piece) {
+    return cpu_slice_begin(c->rows, c->pieces, piece);
+}
+static float *state_row(const call *c, real *of, int row) {
+    return (float *)of + (size_t)(c->first + row) * (size_t)c->p->l.dim;
+}
+
+/* Outputs of a network for a row, wherever they are. */
+static const float *outputs_of(const call *c, int net, int piece, int row) {
+    const float *acts = is_present(c->p, net) ? acts_of(c, piece, net) : NULL;
+    if (!acts) return c->out[net] + (size_t)row * c->p->widths[net];
+    acts += (size_t)(c->nets[net].layers - 1) * CPU_CHUNK * (size_t)c->p->ld;
+    return acts + (size_t)(row - piece_begin(c, piece)) * (size_t)c->p->ld;
+}
+
+/* ---- regions ---- */
+
+static void pack_layer(void *arg, int task, int worker) {
+    call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
+    int net = task >= c->nets[0].layers, layer = net ? task - c->nets[0].layers : task;
+    if (is_present(c->p, net))
+        network_pack(&c->nets[net], layer, (const float *)c->asked->params, c->packed[net], c->backward);
+    meter_end(m, METER_PACK, start, 0);
+}
+
+static void gather_input(const call *c, const scratch *s, int begin, int end) {
+    const coupling_layer *l = &c->p->l;
+    double start = meter_begin(s->m);
+    for (int r = begin; r < end; r++) {
+        const float *u = state_row(c, c->asked->state, r);
+        float *to = s->h[0] + (size_t)(r - begin) * (size_t)c->p->ld;
+        for (int i = 0; i < l->k; i++) to[i] = u[l->source[i]];
+    }
+    meter_end(s->m, METER_MOVE, start, 0);
+}
+
+static void forward_network(void *arg, int task, int worker) {
+    const call *c = arg;
+    int piece = task / 2, net = task % 2, begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
+    if (!is_present(c->p, net)) return;
+    const network *t = &c->nets[net];
+    scratch s = carve(c, piece, net, worker);
+    gather_input(c, &s, begin, end);
+    network_forward(t, c->p->k, s.m, end - begin, s.h, t->layers);
+    if (c->acts) return;
+    double start = meter_begin(s.m);
+    size_t width = c->p->widths[net];
+    for (int r = begin; r < end; r++)
+        memcpy(c->out[net] + (size_t)r * width, s.h[t->layers] + (size_t)(r - begin) * (size_t)c->p->ld,
+               sizeof(float) * width);
+    meter_end(s.m, METER_MOVE, start, 0);
+}
+
+/* The target elements of a row, out of the state and back. */
+static void get_target(const coupling_layer *l, float *part, const float *whole) {
+    for (int i = 0; i < l->m; i++) part[i] = whole[l->target[i]];
+}
+static void put_target(const coupling_layer *l, float *whole, const float *part) {
+    for (int i = 0; i < l->m; i++) whole[l->target[i]] = part[i];
+}
+
+static void forward_law(void *arg, int piece, int worker) {
+    const call *c = arg;
+    const coupling_layer *l = &c->p->l;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
+    float *u2 = c->work + (size_t)worker * c->work_count, *logdet = (float *)c->asked->logdet + c->first;
+    num (*apply)(const law_config *, int, const num *, const num *, num, num *) =
+        c->asked->kind == PASS_FORWARD ? c->p->law->forward : c->p->law->inverse;
+    for (int r = piece_begin(c, piece); r < piece_begin(c, piece + 1); r++) {
+        float *u = state_row(c, c->asked->state, r);
+        get_target(l, u2, u);
+        logdet[r] += apply(&l->law, l->m, outputs_of(c, 0, piece, r), outputs_of(c, 1, piece, r), c->s, u2);
+        put_target(l, u, u2);
+    }
+    meter_end(m, METER_LAW, start, 0);
+}
+
+static void backward_law(void *arg, int piece, int worker) {
+    const call *c = arg;
+    const coupling_layer *l = &c->p->l;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
+    float *u2 = c->work + (size_t)worker * c->work_count, *du2 = u2 + l->m, ds = 0;
+    const float *dlogdet = (const float *)c->asked->dlogdet + c->first;
+    for (int r = piece_begin(c, piece); r < piece_begin(c, piece + 1); r++) {
+        float *u = state_row(c, c->asked->state, r), *du = state_row(c, c->asked->dstate, r);
+        get_target(l, u2, u);
+        get_target(l, du2, du);
+        (c->asked->kind == PASS_BACKWARD ? c->p->law->backward : c->p->law->inverse_backward)(
+            &l->law, l->m, outputs_of(c, 0, piece, r), outputs_of(c, 1, piece, r), c->s, u2, du2, dlogdet[r],
+            c->dout[0] + (size_t)r * c->p->widths[0], c->dout[1] + (size_t)r * c->p->widths[1], &ds);
+        put_target(l, u, u2);
+        put_target(l, du, du2);
+    }
+    c->ds[piece] = ds;
+    meter_end(m, METER_LAW_BACK, start, 0);
+}
+
+/* The gradient of a network's outputs as padded rows; what the way back begins with is fetched meanwhile. */
+static void spread_gradient(const call *c, const scratch *s, int net, int begin, int end) {
+    const network *t = &c->nets[net];
+    double start = meter_begin(s->m);
+    size_t width = c->p->widths[net], pad = (size_t)t->out_pad[t->layers - 1], ld = (size_t)c->p->ld;
+    for (int r = begin; r < end; r++) {
+        size_t at = (size_t)(r - begin) * ld;
+        for (int i = t->layers - 1; i > 0 && i > t->layers - 3; i--)
+            for (size_t j = 0; j < ld; j += CPU_MAX_VECTOR) __builtin_prefetch(s->h[i] + at + j, 0, 2);
+        memcpy(s->g + at, c->dout[net] + (size_t)r * width, sizeof(float) * width);
+        memset(s->g + at + width, 0, sizeof(float) * (pad - width));
+    }
+    meter_end(s->m, METER_MOVE, start, 0);
+}
+
+static void backward_network(void *arg, int task, int worker) {
+    const call *c = arg;
+    int piece = task / 2, net = task % 2, begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
+    if (!is_present(c->p, net)) return;
+    const network *t = &c->nets[net];
+    scratch s = carve(c, piece, net, worker);
+    gather_input(c, &s, begin, end);
+    spread_gradient(c, &s, net, begin, end);
+    float *partial = c->asked->grad ? c->partial[net] + (size_t)piece * c->stride[net] : NULL;
+    const float *dx = network_backward(t, c->p->k, s.m, end - begin, s.h, s.g, s.g_next, partial, 0, NULL);
+    double start = meter_begin(s.m);
+    size_t k = (size_t)c->p->l.k;
+    for (int r = begin; r < end; r++)
+        memcpy(c->du1[net] + (size_t)r * k, dx + (size_t)(r - begin) * (size_t)c->p->ld, sizeof(float) * k);
+    meter_end(s.m, METER_MOVE, start, 0);
+}
+
+/* Gradients of the source elements, and sums of partial gradients: a task is a piece, then a layer of a network. */
+static void finish_backward(void *arg, int task, int worker) {
+    const call *c = arg;
+    const coupling_layer *l = &c->p->l;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m);
+    if (task >= c->pieces) {
+        int layer = task - c->pieces, net = layer >= c->nets[0].layers;
+        if (is_present(c->p, net))
+            network_reduce(&c->nets[net], c->p->k, net ? layer - c->nets[0].layers : layer, c->partial[net],
+                           c->stride[net], c->pieces, (float *)c->asked->grad);
+        meter_end(m, METER_SUM, start, 0);
+        return;
+    }
+    for (int r = piece_begin(c, task); r < piece_begin(c, task + 1); r++)
+        for (int net = 0; net < 2; net++) {
+            float *du = state_row(c, c->asked->dstate, r), *du1 = c->du1[net] + (size_t)r * (size_t)l->k;
+            for (int i = 0; is_present(c->p, net) && i < l->k; i++) du[l->source[i]] += du1[i];
+        }
+    meter_end(m, METER_MOVE, start, 0);
+}
+
+/* ---- scratch ---- */
+
+/* Lays out the scratch of a call; returns how many numbers it takes. */
+static size_t place(call *c, float *scratch_base, int threads, int n, layer_use use, int acts_in_scratch) {
+    const dense_plan *p = c->p;
+    cpu_room r = {scratch_base, 0};
+    size_t rows = (size_t)wave_rows(p, n, acts_in_scratch), pieces = (size_t)pieces_of((int)rows);
+    for (int net = 0; net < 2; net++) {
+        c->packed[net] = cpu_take(&r, p->nets[net].packed_count);
+        c->out[net] = cpu_take(&r, rows * p->widths[net]);
+        if (!use.backward) continue;
+        c->dout[net] = cpu_take(&r, rows * p->widths[net]);
+        c->du1[net] = cpu_take(&r, rows * (size_t)p->l.k);
+        c->stride[net] = use.gradients ? cpu_whole_lines(p->nets[net].partial_count) : 0;
+        c->partial[net] = cpu_take(&r, pieces * c->stride[net]);
+    }
+    if (use.backward) c->ds = cpu_take(&r, pieces);
+    if (acts_in_scratch) c->acts = cpu_take(&r, pieces * piece_numbers(p) + CPU_MAX_VECTOR);
+    c->work_count = work_count_of(p);
+    c->work = cpu_take(&r, (size_t)threads * c->work_count);
+    return r.used;
+}
+
+static size_t dense_scratch(const layer_plan *plan, int threads, int n, layer_use use) {
+    call c = {.p = (const dense_plan *)plan};
+    layer_use none = {0};
+    size_t forward = place(&c, NULL, threads, n, none, 0);
+    if (!use.backward) return forward;
+    size_t backward = place(&c, NULL, threads, n, use, !use.kept);
+    return forward > backward ? forward : backward;
+}
+
+static size_t dense_kept(const layer_plan *plan, int n) {
+    const dense_plan *p = (const dense_plan *)plan;
+    size_t pieces = (size_t)(n / WAVE_ROWS) * MAX_PIECES + (size_t)pieces_of(n % WAVE_ROWS);
+    return pieces * piece_numbers(p) + CPU_MAX_VECTOR;
+}
+
+/* ---- running ---- */
+
+static void run_wave(call *c, thread_pool *pool, int recompute) {
+    if (!c->backward || recompute) pool_run(pool, 2 * c->pieces, forward_network, c);
+    if (!c->backward) {
+        pool_run(pool, c->pieces, forward_law, c);
+        return;
+    }
+    pool_run(pool, c->pieces, backward_law, c);
+    pool_run(pool, 2 * c->pieces, backward_network, c);
+    float *grad = (float *)c->asked->grad;
+    int sums = grad ? c->nets[0].layers + c->nets[1].layers : 0;
+    pool_run(pool, c->pieces + sums, finish_backward, c);
+    for (int i = 0; grad && c->p->law->shape->has_scale && i < c->pieces; i++) grad[c->p->l.s] += c->ds[i];
+}
+
+static void dense_run(device *d, const layer_plan *plan, const layer_call *asked) {
+    const dense_plan *p = (const dense_plan *)plan;
+    cpu_device *own = d->own;
+    call c = {.p = p, .asked = asked, .backward = pass_is_backward(asked->kind), .meters = own->meters};
+    layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .kept = asked->kept != NULL};
+    int acts_in_scratch = c.backward && !use.kept, rows = wave_rows(p, asked->n, acts_in_scratch);
+    place(&c, (float *)asked->scratch, pool_threads(own->pool), asked->n, use, acts_in_scratch);
+    if (p->law->shape->has_scale) c.s = ((const float *)asked->params)[p->l.s];
+    for (int net = 0; net < 2; net++) c.nets[net] = p->nets[net];
+    pool_run(own->pool, c.nets[0].layers + c.nets[1].layers, pack_layer, &c);
+    if (use.kept) c.acts = (float *)asked->kept;
+    for (; c.first < asked->n; c.first += c.rows) {
+        c.rows = asked->n - c.first < rows ? asked->n - c.first : rows;
+        c.pieces = pieces_of(c.rows);
+        run_wave(&c, own->pool, acts_in_scratch);
+        if (use.kept) c.acts += (size_t)c.pieces * piece_numbers(p);
+    }
+}
+
+static jf_status dense_open(const device *d, layer_plan **out, const coupling_layer *layer) {
+    const cpu_device *own = d->own;
+    const dense_net *nets = layer->nets;
+    dense_plan *p;
+    JF_TRY(MEM_NEW(d->ctx, &p, 1));
+    p->plan.kind = &cpu_plan_dense;
+    p->l = *layer;
+    p->k = own->kernels;
+    p->law = &law_formulas[layer->law.id];
+    for (int net = 0; net < 2; net++) {
+        p->widths[net] = (size_t)nets[net].out;
+        if (nets[net].out > 0) network_plan(&p->nets[net], &nets[net], own->kernels->vector);
+        if (p->nets[net].ld > p->ld) p->ld = p->nets[net].ld;
+    }
+    p->nets[0].ld = p->nets[1].ld = p->ld;
+    *out = &p->plan;
+    return JF_OK;
+}
+
+static void dense_close(layer_plan *p) {
+    free(p);
+}
+
+const cpu_plan_kind cpu_plan_dense = {
+    .form = "dense",
+    .open = dense_open,
+    .close = dense_close,
+    .kept = dense_kept,
+    .scratch = dense_scratch,
+    .run = dense_run,
+};
