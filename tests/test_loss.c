@@ -492,7 +492,7 @@ TEST(objective__may_own_parameters_and_buffers) {
     double *values = new_numbers(params.total), *batch = draw_normal(2 * N, 1, 24);
     CHECK_STATUS(params_initialise(&params, 1, values), JF_OK);
     real *flat = lab_put(l, values, params.total), *grad = lab_fill(l, 0, params.total);
-    CHECK_STATUS(flow_run_create(&run, f, flat, grad, N), JF_OK);
+    CHECK_STATUS(flow_run_create(&run, f, flat, grad, N, (run_use){.backward = 1}), JF_OK);
     flow_run_put(run, N, batch);
     o.kind->evaluate(&o, run, N, &terms);
     double *g = lab_get(l, grad, params.total);
