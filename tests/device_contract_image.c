@@ -137,14 +137,14 @@ static void layer_open(layer *y, trial *t, const layer_case *z) {
              "gain = 0.7\nlaw = %s\n",
              z->kernels, z->cardinality, z->residual, z->norm, z->slope, law_name(z->law));
     recipe *recipe_of_layer = recipe_of(t->l->ctx, content);
-    coupling_spec spec = {.dim = k + m,
-                          .source = maps,
-                          .target = maps + k,
-                          .source_shape = z->source,
-                          .target_shape = z->target,
-                          .law = {.id = z->law},
-                          .prefix = "layer"};
-    if (coupling_create(t->l->ctx, &y->transform, t->l->d, &spec, recipe_of_layer, &y->list) != JF_OK)
+    transform_spec spec = {.dim = k + m,
+                           .source = maps,
+                           .target = maps + k,
+                           .source_shape = z->source,
+                           .target_shape = z->target,
+                           .prefix = "layer"};
+    if (transform_create(t->l->ctx, &y->transform, transform_find("coupling"), t->l->d, &spec,
+                         recipe_of_layer, &y->list) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s: %s", content, jf_context_error(t->l->ctx));
     recipe_free(recipe_of_layer);
     free(order), free(maps);
@@ -157,13 +157,12 @@ static void layer_open(layer *y, trial *t, const layer_case *z) {
     y->pass =
         (pass){.d = t->l->d,
                .params = lab_put(t->l, y->params, y->list.total),
-               .work = lab_fill(
-                   t->l, NAN, /* scratch may hold anything */
-                   y->transform.kind->workspace(&y->transform, t->l->d, z->n, (layer_use){1, 1, 0}) + 1)};
+               .work = lab_fill(t->l, NAN, /* scratch may hold anything */
+                                transform_workspace(&y->transform, t->l->d, z->n, (layer_use){1, 1, 0}) + 1)};
 }
 
 static void layer_close(layer *y) {
-    y->transform.kind->free(&y->transform, y->t->l->d);
+    transform_free(&y->transform, y->t->l->d);
     params_free(&y->list);
     free(y->params), free(y->state), free(y->dstate), free(y->dlogdet);
 }

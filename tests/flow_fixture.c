@@ -123,6 +123,13 @@ void check_gradient(const char *what, double *x, size_t count, const double *gra
 
 /* ---- a flow on a device ---- */
 
+int transforms_to_try(int k, char to[TRANSFORMS_TEXT]) {
+    if (!transform_kinds[k]) return 0;
+    const char *name = transform_kinds[k]->name;
+    snprintf(to, TRANSFORMS_TEXT, strcmp(name, "coupling") == 0 ? "%s" : "%s coupling", name);
+    return 1;
+}
+
 recipe *recipe_of(jf_context *ctx, const char *content) {
     recipe *r = NULL;
     if (recipe_parse(ctx, &r, content, "test.recipe") != JF_OK || flow_declare(r) != JF_OK ||
@@ -164,8 +171,9 @@ flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text
     r->l = lab_open(device_name, threads);
     r->recipe = recipe_of(r->l->ctx, recipe_text);
     r->params_list.ctx = r->l->ctx;
-    if (flow_create(r->l->ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "", dim_x, dim_y, masks, layers,
-                    seed) != JF_OK)
+    flow_origin origin = {.seed = seed, .masks = masks, .steps = layers};
+    if (flow_create(r->l->ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "", dim_x, dim_y, &origin) !=
+        JF_OK)
         test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
     return rig_fill(r, n_max, seed);
 }
@@ -177,7 +185,9 @@ flow_rig *rig_open_image(const char *device_name, int threads, const char *recip
     r->l = lab_open(device_name, threads);
     r->recipe = recipe_of(r->l->ctx, recipe_text);
     r->params_list.ctx = r->l->ctx;
-    if (flow_create_image(r->l->ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "", size) != JF_OK)
+    flow_origin origin = {.seed = seed};
+    if (flow_create_image(r->l->ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "", size, &origin) !=
+        JF_OK)
         test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
     return rig_fill(r, n_max, seed);
 }

@@ -1,5 +1,5 @@
 /* Flows: both directions undo each other, log-determinants are those of Jacobians, gradients those of finite
- * differences; on every device, for every law, condition and shape. */
+ * differences; on every device, for every transform of the list, law, condition and shape. */
 #include "compute/compute.h"
 #include "flow/masks.h"
 #include "flow_fixture.h"
@@ -10,16 +10,19 @@
 typedef struct shape_case {
     const char *law, *condition;
     int dim_x, dim_y;
+    const char *transforms; /* NULL: couplings alone */
 } shape_case;
 
 static void recipe_for(const shape_case *c, char *to, size_t size) {
     snprintf(to, size,
-             "[model]\nlaw = %s\ncondition = %s\nblocks = %d\ndepth = 2\nwidth = 7\noutput_gain = 0.6\n",
-             c->law, c->condition, c->dim_x + c->dim_y == 2 ? 2 : 1);
+             "[model]\nlaw = %s\ncondition = %s\nblocks = %d\ndepth = 2\nwidth = 7\noutput_gain = 0.6\n"
+             "transforms = %s\n",
+             c->law, c->condition, c->dim_x + c->dim_y == 2 ? 2 : 1,
+             c->transforms ? c->transforms : "coupling");
 }
 
 static flow_rig *rig_for(const char *device_name, const shape_case *c, int n_max) {
-    char content[256];
+    char content[320];
     recipe_for(c, content, sizeof content);
     return rig_open(device_name, 2, content, c->dim_x, c->dim_y, NULL, 0, n_max, 17);
 }
@@ -30,9 +33,14 @@ static void for_all_shapes(void (*check)(const char *device_name, const shape_ca
     static const int dims[][2] = {{2, 0}, {2, 1}, {3, 2}, {4, 3}};
     for (int d = 0; device_kinds[d]; d++) {
         if (only_device && strcmp(device_kinds[d]->name, only_device) != 0) continue;
-        for (int i = 0; i < 16; i++)
-            check(device_kinds[d]->name,
-                  &(shape_case){laws[i % 2], conditions[i / 2 % 2], dims[i / 4][0], dims[i / 4][1]});
+        for (int i = 0; i < 16; i++) {
+            shape_case c = {laws[i % 2], conditions[i / 2 % 2], dims[i / 4][0], dims[i / 4][1], NULL};
+            char transforms[TRANSFORMS_TEXT];
+            for (int k = 0; transforms_to_try(k, transforms); k++) {
+                c.transforms = transforms;
+                check(device_kinds[d]->name, &c);
+            }
+        }
     }
 }
 
@@ -168,7 +176,7 @@ TEST(flow__log_determinant_is_that_of_the_jacobian_of_data_to_latent) {
 }
 
 TEST(flow__jacobian_gives_its_first_rows_alone) {
-    flow_rig *r = rig_for("ref", &(shape_case){"shear", "joint", 3, 2}, SAMPLES);
+    flow_rig *r = rig_for("ref", &(shape_case){"shear", "joint", 3, 2, NULL}, SAMPLES);
     double *start = draw_normal(SAMPLES * 5, 1, 8), whole[SAMPLES * 25], top[SAMPLES * 10];
     flow_run_put(r->run, SAMPLES, start);
     flow_jacobian(r->run, SAMPLES, 5, whole);
@@ -319,35 +327,38 @@ static void results_free(results *o) {
     free(o->forward), free(o->inverse), free(o->logdet), free(o->dstate), free(o->grad);
 }
 
-/* With slope 1 nothing has a kink, and the gradients agree to rounding. With 0.3 a unit within rounding of
- * zero may take the other slope: then its sample's gradient is another one, and many samples have to agree
- * all the same. */
-TEST(flow__devices_agree_with_the_reference_for_any_batch_size_and_memory) {
+/* Number i of the batch sizes and shapes. With slope 1 nothing has a kink, and the gradients agree to rounding. With 0.3
+ * a unit within rounding of zero may take the other slope: then its sample's gradient is another one, and many samples
+ * have to agree all the same. */
+static void check_agreement(int i, int kinks, const char *transforms) {
     static const int sizes[] = {1, 5, 24, 25, 47, 48, 49, 200, 1000};
     static const double kept_mib[] = {0, 0.2, 100}; /* no layer, some, all of them keep their activations */
     char content[256];
-    for (int i = 0; i < 9; i++)
-        for (int kinks = 0; kinks < 2; kinks++) {
-            snprintf(content, sizeof content,
-                     "[model]\nlaw = %s\nblocks = 1\ndepth = %d\nwidth = %d\nslope = %s\n",
-                     i % 2 ? "shear" : "affine", 1 + i % 3, 16 + i, kinks ? "0.3" : "1");
-            results expected = run_all("ref", content, sizes[i], 0);
-            for (int d = 0; device_kinds[d]; d++) {
-                results found = run_all(device_kinds[d]->name, content, sizes[i], kept_mib[i % 3]);
-                double tolerance = kinks && device_kinds[d]->real_size == 4 ? 5e-3 : 1e-5;
-                CHECK_CLOSE(found.forward, expected.forward, found.whole, 1e-5);
-                CHECK_CLOSE(found.inverse, expected.inverse, found.whole, 1e-5);
-                CHECK_CLOSE(found.logdet, expected.logdet, 2 * found.n, 1e-5);
-                CHECK_CLOSE(found.dstate, expected.dstate, found.whole, tolerance);
-                CHECK_CLOSE(found.grad, expected.grad, found.total, tolerance);
-                results_free(&found);
-            }
-            results_free(&expected);
-        }
+    snprintf(content, sizeof content,
+             "[model]\nlaw = %s\nblocks = 1\ndepth = %d\nwidth = %d\nslope = %s\ntransforms = %s\n",
+             i % 2 ? "shear" : "affine", 1 + i % 3, 16 + i, kinks ? "0.3" : "1", transforms);
+    results expected = run_all("ref", content, sizes[i], 0);
+    for (int d = 0; device_kinds[d]; d++) {
+        results found = run_all(device_kinds[d]->name, content, sizes[i], kept_mib[i % 3]);
+        double tolerance = kinks && device_kinds[d]->real_size == 4 ? 5e-3 : 1e-5;
+        CHECK_CLOSE(found.forward, expected.forward, found.whole, 1e-5);
+        CHECK_CLOSE(found.inverse, expected.inverse, found.whole, 1e-5);
+        CHECK_CLOSE(found.logdet, expected.logdet, 2 * found.n, 1e-5);
+        CHECK_CLOSE(found.dstate, expected.dstate, found.whole, tolerance);
+        CHECK_CLOSE(found.grad, expected.grad, found.total, tolerance);
+        results_free(&found);
+    }
+    results_free(&expected);
+}
+
+TEST(flow__devices_agree_with_the_reference_for_any_batch_size_and_memory) {
+    char transforms[TRANSFORMS_TEXT];
+    for (int k = 0; transforms_to_try(k, transforms); k++)
+        for (int i = 0; i < 18; i++) check_agreement(i / 2, i % 2, transforms);
 }
 
 TEST(flow__scales_are_the_parameters_that_have_bounds) {
-    flow_rig *r = rig_for("ref", &(shape_case){"affine", "joint", 2, 1}, 1);
+    flow_rig *r = rig_for("ref", &(shape_case){"affine", "joint", 2, 1, NULL}, 1);
     const param_list *list = r->flow->params;
     for (int i = 0; i < list->count; i++) {
         const param *p = &list->items[i];
@@ -356,6 +367,107 @@ TEST(flow__scales_are_the_parameters_that_have_bounds) {
         CHECK(!is_scale || (p->lo == -LAW_SCALE_LIMIT && p->hi == LAW_SCALE_LIMIT));
     }
     CHECK(params_bounded(list) == (size_t)r->flow->layers);
+    rig_close(r);
+}
+
+/* ---- chains ---- */
+
+TEST(flow__a_step_has_the_transforms_of_the_recipe_in_their_order) {
+    flow_rig *r = rig_for("ref", &(shape_case){"affine", "joint", 2, 1, "coupling coupling"}, 1);
+    CHECK(r->flow->steps == 6 && r->flow->layers == 12 && !flow_is_plain(r->flow));
+    for (int i = 0; i < 12; i++) CHECK_TEXT(r->flow->chain[i].kind->name, "coupling");
+    CHECK_TEXT(r->flow->params->items[0].name, "layer.000.s");
+    CHECK_TEXT(r->flow->params->items[r->flow->params->count - 1].name, "layer.011.B.02.b");
+    text described = {0};
+    flow_describe(r->flow, &described);
+    CHECK_TEXT(described.chars, "6 steps of coupling, coupling");
+    text_free(&described);
+    rig_close(r);
+    r = rig_for("ref", &(shape_case){"affine", "joint", 2, 1, "coupling"}, 1);
+    CHECK(r->flow->steps == 6 && r->flow->layers == 6 && flow_is_plain(r->flow));
+    rig_close(r);
+}
+
+TEST(flow__transforms_that_make_no_flow_are_refused) {
+    static const char *const words[][2] = {{"coupling spline", "expected words out of coupling"},
+                                           {"", "expected a coupling among them"},
+                                           {"coupling coupling coupling coupling coupling coupling coupling "
+                                            "coupling coupling",
+                                            "more than 8"}};
+    lab *l = lab_open("ref", 1);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        recipe *r = NULL;
+        param_list params = {.ctx = l->ctx};
+        flow *f = NULL;
+        CHECK_STATUS(recipe_create(l->ctx, &r, "test.recipe"), JF_OK);
+        CHECK_STATUS(flow_declare(r), JF_OK);
+        CHECK_STATUS(recipe_set(r, "model.transforms", words[i][0]), JF_OK);
+        if (recipe_check(r) == JF_OK)
+            CHECK_STATUS(flow_create(l->ctx, &f, l->d, r, &params, "", 2, 1, &(flow_origin){0}),
+                         JF_ERROR_RECIPE);
+        CHECK_HAS(jf_context_error(l->ctx), "model.transforms");
+        CHECK_HAS(jf_context_error(l->ctx), words[i][1]);
+        CHECK(f == NULL);
+        params_free(&params);
+        recipe_free(r);
+    }
+    lab_close(l);
+}
+
+TEST(flow__names_of_parameters_begin_with_the_prefix) {
+    char transforms[TRANSFORMS_TEXT], content[160];
+    for (int k = 0; transforms_to_try(k, transforms); k++) {
+        lab *l = lab_open("ref", 1);
+        snprintf(content, sizeof content, "[model]\nblocks = 1\ndepth = 1\nwidth = 3\ntransforms = %s\n",
+                 transforms);
+        recipe *r = recipe_of(l->ctx, content);
+        param_list params = {.ctx = l->ctx};
+        flow *first = NULL, *second = NULL;
+        CHECK_STATUS(flow_create(l->ctx, &first, l->d, r, &params, "", 2, 1, &(flow_origin){0}), JF_OK);
+        int count = params.count;
+        CHECK_STATUS(flow_create(l->ctx, &second, l->d, r, &params, "y.", 2, 1, &(flow_origin){0}), JF_OK);
+        CHECK(params.count == 2 * count);
+        for (int i = 0; i < count; i++) {
+            CHECK(strncmp(params.items[i].name, "layer.", 6) == 0);
+            CHECK(strncmp(params.items[count + i].name, "y.", 2) == 0);
+            CHECK_TEXT(params.items[count + i].name + 2, params.items[i].name);
+        }
+        for (int i = 0; i < first->tables.count; i++)
+            CHECK_TEXT(second->tables.items[i].name + 2, first->tables.items[i].name);
+        flow_free(first);
+        flow_free(second);
+        params_free(&params);
+        recipe_free(r);
+        lab_close(l);
+    }
+}
+
+/* A start that writes down what reaches it, into the first parameter of the flow. */
+static jf_status write_down(const transform *t, const pass *p, int n, const real *state, real *params) {
+    (void)t, (void)n;
+    p->d->kind->copy(p->d, params, state, 1);
+    return JF_OK;
+}
+
+TEST(flow__start_shows_a_transform_what_those_before_it_leave) {
+    enum { AT = 4 }; /* its place */
+    flow_rig *r = rig_for("ref", &(shape_case){"affine", "joint", 2, 1, NULL}, 2);
+    transform_kind watched = *r->flow->chain[AT].kind;
+    double *start = draw_normal(6, 1, 3), reaches[6];
+    flow_run_put(r->run, 2, start);
+    for (int i = 0; i < AT; i++)
+        r->flow->chain[i].kind->forward(&r->flow->chain[i], &r->run->pass, 2, r->run->state, r->run->logdet);
+    flow_run_get(r->run, 2, reaches);
+    CHECK(!flow_has_start(r->flow));
+    watched.start = write_down;
+    r->flow->chain[AT].kind = &watched;
+    CHECK(flow_has_start(r->flow));
+    flow_run_put(r->run, 2, start);
+    CHECK_STATUS(flow_start(r->run, 2, r->params), JF_OK);
+    double *found = lab_get(r->l, r->params, r->total);
+    CHECK(reaches[0] != start[0] && found[0] == reaches[0]);
+    CHECK(memcmp(found + 1, r->values + 1, (r->total - 1) * sizeof *found) == 0); /* and nothing else */
+    free(start), free(found);
     rig_close(r);
 }
 
@@ -461,15 +573,20 @@ TEST(masks__impossible_ones_are_refused_with_a_sentence) {
     CHECK_HAS(jf_context_error(l->ctx), "4097");
     recipe *joint = recipe_of(l->ctx, "[model]\n"),
            *fixed = recipe_of(l->ctx, "[model]\ncondition = fixed\n");
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 4000, 1000, given, 1, 1), JF_ERROR_SHAPE);
+    CHECK_STATUS(
+        flow_create(l->ctx, &f, l->d, joint, &params, "", 4000, 1000, &(flow_origin){1, given, 1, NULL}),
+        JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "5000");
     static const uint8_t all[3] = {1, 1, 1}, none[3] = {0}, moves_y[3] = {1, 0, 1};
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1, all, 1, 1), JF_ERROR_SHAPE);
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1, &(flow_origin){1, all, 1, NULL}),
+                 JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "keeps 0 and transforms 3");
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1, none, 1, 1), JF_ERROR_SHAPE);
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1, &(flow_origin){1, none, 1, NULL}),
+                 JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "keeps 3 and transforms 0");
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, fixed, &params, "", 2, 1, moves_y, 1, 1), JF_ERROR_SHAPE);
-    CHECK_HAS(jf_context_error(l->ctx), "layer 0 transforms y");
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, fixed, &params, "", 2, 1, &(flow_origin){1, moves_y, 1, NULL}),
+                 JF_ERROR_SHAPE);
+    CHECK_HAS(jf_context_error(l->ctx), "step 0 transforms y");
     CHECK(f == NULL);
     params_free(&params);
     recipe_free(joint);

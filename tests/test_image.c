@@ -109,15 +109,14 @@ TEST(convolution__groups_dilation_and_padding_are_those_of_the_definition) {
 
 /* ---- masks and squeezes ---- */
 
-static coupling_spec *specs_of(const char *text_of, image_size size, int fixed, int *count,
-                               jf_context **ctx) {
-    coupling_spec *specs = NULL;
+static flow_steps steps_of(const char *text_of, image_size size, int fixed, jf_context **ctx) {
+    flow_steps steps = {0};
     CHECK_STATUS(jf_context_create(ctx), JF_OK);
     recipe *r = recipe_of(*ctx, text_of);
-    jf_status status = image_specs(*ctx, &specs, count, r, size, fixed);
+    jf_status status = image_steps(*ctx, &steps, r, size, fixed);
     recipe_free(r);
-    if (status != JF_OK) CHECK(specs == NULL);
-    return specs;
+    if (status != JF_OK) CHECK(steps.specs == NULL && steps.count == 0);
+    return steps;
 }
 
 static int is_y(int32_t at, image_size s) {
@@ -126,10 +125,10 @@ static int is_y(int32_t at, image_size s) {
 
 TEST(image_masks__checkerboard_and_channels_are_those_of_the_paper) {
     jf_context *ctx;
-    int count;
     image_size size = {4, 4, 1, 1};
-    coupling_spec *s = specs_of("[model]\nnet = resnext\nblocks = 1\n", size, 0, &count, &ctx);
-    CHECK(s && count == 4);
+    flow_steps steps = steps_of("[model]\nnet = resnext\nblocks = 1\n", size, 0, &ctx);
+    const transform_spec *s = steps.specs;
+    CHECK(s && steps.count == 4);
     for (int layer = 0; layer < 2; layer++) {
         CHECK(s[layer].source_shape.h == 2 && s[layer].source_shape.w == 2 && s[layer].source_shape.c == 4);
         for (int k = 0; k < 16; k++) {
@@ -144,18 +143,18 @@ TEST(image_masks__checkerboard_and_channels_are_those_of_the_paper) {
         CHECK(s[2].source[k] == 2 * k && s[2].target[k] == 2 * k + 1); /* y given x */
     for (int k = 0; k < 16; k++)
         CHECK(s[3].source[k] == 2 * k + 1 && s[3].target[k] == 2 * k); /* x given y */
-    image_specs_free(s, count);
+    steps_free(&steps);
     jf_context_free(ctx);
 }
 
 /* Each layer of an active image cuts it in two; after a squeeze half of x and half of y are finished. */
 TEST(image_masks__layers_cut_the_active_image_and_squeezes_halve_it) {
     jf_context *ctx;
-    int count;
     image_size size = {16, 16, 3, 2};
-    coupling_spec *s = specs_of("[model]\nnet = resnext\nblocks = 3\nsqueeze = 1 2\n", size, 0, &count, &ctx);
-    CHECK(s && count == 12);
-    for (int i = 0; i < count; i++) {
+    flow_steps steps = steps_of("[model]\nnet = resnext\nblocks = 3\nsqueeze = 1 2\n", size, 0, &ctx);
+    const transform_spec *s = steps.specs;
+    CHECK(s && steps.count == 12);
+    for (int i = 0; i < steps.count; i++) {
         int active = 16 * 16 * 5 >> (i / 4), seen[16 * 16 * 5] = {0}, y = 0;
         int kept = shape_size(s[i].source_shape), moved = shape_size(s[i].target_shape);
         CHECK(kept + moved == active);
@@ -165,36 +164,35 @@ TEST(image_masks__layers_cut_the_active_image_and_squeezes_halve_it) {
         CHECK(y * 5 == active * 2);
         CHECK(s[i].halved == (i % 4 < 2) && s[i].block == i / 4);
     }
-    image_specs_free(s, count);
+    steps_free(&steps);
     jf_context_free(ctx);
 }
 
 TEST(image_masks__a_fixed_condition_is_never_moved_and_always_seen) {
     jf_context *ctx;
-    int count;
     image_size size = {8, 8, 1, 1};
-    coupling_spec *s = specs_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 1\n", size, 1, &count, &ctx);
-    CHECK(s && count == 8);
-    for (int i = 0; i < count; i++) {
+    flow_steps steps = steps_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 1\n", size, 1, &ctx);
+    const transform_spec *s = steps.specs;
+    CHECK(s && steps.count == 8);
+    for (int i = 0; i < steps.count; i++) {
         int y = 0;
         for (int k = 0; k < shape_size(s[i].target_shape); k++) CHECK(!is_y(s[i].target[k], size));
         for (int k = 0; k < shape_size(s[i].source_shape); k++) y += is_y(s[i].source[k], size);
         CHECK(y == 64);
     }
     CHECK(s[0].source_shape.c == 2 + 4); /* two pixels of x and all four of y in a cell */
-    image_specs_free(s, count);
+    steps_free(&steps);
     jf_context_free(ctx);
 }
 
 TEST(image_masks__sizes_that_cannot_be_halved_are_refused) {
     jf_context *ctx;
-    int count;
-    CHECK(!specs_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 1\n", (image_size){14, 14, 1, 1}, 0,
-                    &count, &ctx));
+    CHECK(!steps_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 1\n", (image_size){14, 14, 1, 1}, 0, &ctx)
+               .specs);
     CHECK_HAS(jf_context_error(ctx), "7 x 7");
     jf_context_free(ctx);
-    CHECK(!specs_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 2\n", (image_size){16, 16, 1, 1}, 0,
-                    &count, &ctx));
+    CHECK(!steps_of("[model]\nnet = resnext\nblocks = 2\nsqueeze = 2\n", (image_size){16, 16, 1, 1}, 0, &ctx)
+               .specs);
     CHECK_HAS(jf_context_error(ctx), "model.squeeze");
     jf_context_free(ctx);
 }
@@ -208,7 +206,8 @@ TEST(image_flow__sizes_beyond_what_can_be_counted_are_refused) {
     param_list params = {.ctx = l->ctx};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         flow *f;
-        CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, &params, "", sizes[i]), JF_ERROR_SHAPE);
+        CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, &params, "", sizes[i], &(flow_origin){0}),
+                     JF_ERROR_SHAPE);
         CHECK_HAS(jf_context_error(l->ctx), "cannot be learned; expected at least 2 x 2 pixels");
         CHECK(f == NULL);
     }
@@ -241,8 +240,9 @@ TEST(resnext__a_cardinality_that_does_not_divide_is_refused) {
     recipe *r = recipe_of(l->ctx, "[model]\nnet = resnext\nblocks = 1\nkernels = 12\ncardinality = 4\n");
     param_list params = {.ctx = l->ctx};
     flow *f;
-    CHECK_STATUS(flow_create_image(l->ctx, &f, l->d, r, &params, "", (image_size){8, 8, 1, 1}),
-                 JF_ERROR_RECIPE);
+    CHECK_STATUS(
+        flow_create_image(l->ctx, &f, l->d, r, &params, "", (image_size){8, 8, 1, 1}, &(flow_origin){0}),
+        JF_ERROR_RECIPE);
     CHECK_HAS(jf_context_error(l->ctx), "a divisor of 6 would");
     params_free(&params);
     recipe_free(r);
@@ -269,10 +269,18 @@ static const struct {
 };
 enum { FLOWS = sizeof flows / sizeof *flows, N = 3 };
 
+/* Case k: each of the flows with each kind of transform. NULL: there are no more. */
+static flow_rig *open_flow(const char *device_name, int threads, int k, int n, uint64_t seed) {
+    char transforms[TRANSFORMS_TEXT], content[400];
+    if (!transforms_to_try(k / FLOWS, transforms)) return NULL;
+    snprintf(content, sizeof content, "%stransforms = %s\n", flows[k % FLOWS].recipe, transforms);
+    return rig_open_image(device_name, threads, content, flows[k % FLOWS].size, n, seed);
+}
+
 TEST(image_flow__inverse_undoes_forward_on_every_device) {
+    flow_rig *r;
     for (int i = 0; device_kinds[i]; i++)
-        for (int k = 0; k < FLOWS; k++) {
-            flow_rig *r = rig_open_image(device_kinds[i]->name, 2, flows[k].recipe, flows[k].size, N, 5);
+        for (int k = 0; (r = open_flow(device_kinds[i]->name, 2, k, N, 5)) != NULL; k++) {
             size_t whole = N * (size_t)r->flow->dim;
             double *points = draw_normal(whole, 1, 6), *state = draw_normal(whole, 1, 6), up[N], down[N];
             rig_forward(r, N, state, up);
@@ -286,8 +294,8 @@ TEST(image_flow__inverse_undoes_forward_on_every_device) {
 }
 
 TEST(image_flow__log_determinant_is_that_of_the_whole_jacobian) {
-    for (int k = 0; k < FLOWS; k++) {
-        flow_rig *r = rig_open_image("ref", 1, flows[k].recipe, flows[k].size, 1, 7);
+    flow_rig *r;
+    for (int k = 0; (r = open_flow("ref", 1, k, 1, 7)) != NULL; k++) {
         int dim = r->flow->dim;
         double *x = draw_normal((size_t)dim, 1, 8), *J = new_numbers((size_t)dim * (size_t)dim), logdet,
                h = 1e-5;
@@ -323,10 +331,11 @@ TEST(image_flow__log_determinant_is_that_of_the_whole_jacobian) {
     }
 }
 
-/* sum of weights * F(u) + logdet weights: its gradient by backward against finite differences. */
+/* sum of weights * F(u) + logdet weights, or of F^-1: its gradient by backward against finite differences. */
 typedef struct flow_case {
     flow_rig *r;
-    double *points, *weights, dlogdet[N], *at;
+    int inverse;
+    double *points, *weights, dlogdet[N];
 } flow_case;
 
 static double flow_loss(void *arg) {
@@ -335,42 +344,62 @@ static double flow_loss(void *arg) {
     double *state = new_numbers(whole), logdet[N], sum = 0;
     rig_upload(k->r);
     memcpy(state, k->points, sizeof(double) * whole);
-    rig_forward(k->r, N, state, logdet);
+    (k->inverse ? rig_inverse : rig_forward)(k->r, N, state, logdet);
     for (size_t i = 0; i < whole; i++) sum += k->weights[i] * state[i];
     for (int i = 0; i < N; i++) sum += k->dlogdet[i] * logdet[i];
     free(state);
     return sum;
 }
 
+/* Of every parameter one number, and some of the input, by lot. */
+static void check_flow_gradients(flow_rig *r, int inverse) {
+    flow_case c = {.r = r, .inverse = inverse, .dlogdet = {0.5, -1, 2}};
+    size_t whole = N * (size_t)r->flow->dim;
+    c.points = draw_normal(whole, 1, 10), c.weights = draw_normal(whole, 1, 11);
+    double *state = draw_normal(whole, 1, 10), *dstate = draw_normal(whole, 1, 11), logdet[N];
+    (inverse ? rig_inverse : rig_forward)(r, N, state, logdet);
+    (inverse ? rig_inverse_backward : rig_backward)(r, N, state, dstate, c.dlogdet);
+    CHECK_CLOSE(state, c.points, whole, 1e-11);
+    double *grad = rig_grad(r);
+    rng pick = rng_stream((rng_key){12, RNG_TEST, 0}, (uint64_t)inverse);
+    for (int i = 0; i < r->flow->params->count; i++) {
+        const param *p = &r->flow->params->items[i];
+        size_t at = p->offset + rng_below(&pick, (uint32_t)p->count);
+        double slope = slope_at(&r->values[at], flow_loss, &c);
+        if (!(fabs(grad[at] - slope) <= 2e-6 * (1 + fabs(grad[at]))))
+            test_fail(__FILE__, __LINE__, "gradient of %s[%zu] is %.10g, by finite differences %.10g",
+                      p->name, at - p->offset, grad[at], slope);
+    }
+    for (int i = 0; i < 30; i++) {
+        size_t e = rng_below(&pick, (uint32_t)whole);
+        CHECK_NEAR(dstate[e], slope_at(&c.points[e], flow_loss, &c), 2e-6 * (1 + fabs(dstate[e])));
+    }
+    free(c.points), free(c.weights), free(state), free(dstate), free(grad);
+}
+
 TEST(image_flow__backward_is_the_gradient_of_forward_and_recovers_its_input) {
-    for (int k = 0; k < FLOWS; k++) {
-        flow_case c = {.r = rig_open_image("ref", 1, flows[k].recipe, flows[k].size, N, 9),
-                       .dlogdet = {0.5, -1, 2}};
-        size_t whole = N * (size_t)c.r->flow->dim;
-        c.points = draw_normal(whole, 1, 10), c.weights = draw_normal(whole, 1, 11);
-        double *state = draw_normal(whole, 1, 10), *dstate = draw_normal(whole, 1, 11), logdet[N];
-        rig_forward(c.r, N, state, logdet);
-        rig_backward(c.r, N, state, dstate, c.dlogdet);
-        CHECK_CLOSE(state, c.points, whole, 1e-11);
-        double *grad = rig_grad(c.r);
-        rng pick = rng_stream((rng_key){12, RNG_TEST, 0}, (uint64_t)k);
-        for (int i = 0; i < 60; i++) {
-            size_t p = rng_below(&pick, (uint32_t)c.r->total), e = rng_below(&pick, (uint32_t)whole);
-            CHECK_NEAR(grad[p], slope_at(&c.r->values[p], flow_loss, &c), 2e-6 * (1 + fabs(grad[p])));
-            CHECK_NEAR(dstate[e], slope_at(&c.points[e], flow_loss, &c), 2e-6 * (1 + fabs(dstate[e])));
-        }
-        free(c.points), free(c.weights), free(state), free(dstate), free(grad);
-        rig_close(c.r);
+    flow_rig *r;
+    for (int k = 0; (r = open_flow("ref", 1, k, N, 9)) != NULL; k++) {
+        check_flow_gradients(r, 0);
+        rig_close(r);
+    }
+}
+
+TEST(image_flow__inverse_backward_is_the_gradient_of_inverse_and_recovers_its_input) {
+    flow_rig *r;
+    for (int k = 0; (r = open_flow("ref", 1, k, N, 9)) != NULL; k++) {
+        check_flow_gradients(r, 1);
+        rig_close(r);
     }
 }
 
 TEST(image_flow__the_cpu_agrees_with_the_reference_for_any_number_of_threads) {
-    for (int k = 0; k < FLOWS; k++) {
+    for (int k = 0;; k++) {
         double *grads[3], *states[3];
         size_t whole = 0, total = 0;
         for (int i = 0; i < 3; i++) {
-            flow_rig *r =
-                rig_open_image(i ? "cpu" : "ref", i == 2 ? 3 : 1, flows[k].recipe, flows[k].size, N, 13);
+            flow_rig *r = open_flow(i ? "cpu" : "ref", i == 2 ? 3 : 1, k, N, 13);
+            if (!r) return;
             double logdet[N], dlogdet[N] = {1, 1, 1}, *dstate;
             whole = N * (size_t)r->flow->dim, total = r->total;
             states[i] = draw_normal(whole, 1, 14), dstate = draw_normal(whole, 1, 15);

@@ -488,7 +488,7 @@ TEST(objective__may_own_parameters_and_buffers) {
     flow_run *run = NULL;
     loss_terms terms;
     CHECK_STATUS(loss_create_kind(l->ctx, &o, &owner_kind, r, l->d, &params), JF_OK);
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, r, &params, "", 2, 0, NULL, 0, 1), JF_OK);
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, r, &params, "", 2, 0, &(flow_origin){.seed = 1}), JF_OK);
     double *values = new_numbers(params.total), *batch = draw_normal(2 * N, 1, 24);
     CHECK_STATUS(params_initialise(&params, 1, values), JF_OK);
     real *flat = lab_put(l, values, params.total), *grad = lab_fill(l, 0, params.total);

@@ -80,8 +80,16 @@ TEST(params__of_a_flow_have_the_names_and_gains_of_the_recipe) {
 
 /* ---- a model to save ---- */
 
-static const char recipe_text[] = "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nlaw = shear\nslope = 0.2\n"
-                                  "[loss]\nlambda = 12.5\n";
+static const char recipe_text[] = "[loss]\nlambda = 12.5\n"
+                                  "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nlaw = shear\nslope = 0.2\n";
+
+/* The same with number k of the transforms to try; 0: there are no more. One more is a chain of two couplings. */
+static int recipe_number(int k, char to[320]) {
+    char transforms[TRANSFORMS_TEXT] = "coupling coupling";
+    if (k > 0 && !transforms_to_try(k - 1, transforms)) return 0;
+    snprintf(to, 320, "%stransforms = %s\n", recipe_text, transforms);
+    return 1;
+}
 
 static model_units units_of(double *mean, double *deviation) {
     model_units u = {
@@ -118,7 +126,15 @@ static int same_model(const model *a, const model *b, const char **what) {
         a->flow->layers != b->flow->layers)
         return 0;
     *what = "masks";
-    if (memcmp(a->flow->masks, b->flow->masks, (size_t)a->flow->layers * dim) != 0) return 0;
+    if (memcmp(a->flow->masks, b->flow->masks, (size_t)a->flow->steps * dim) != 0) return 0;
+    *what = "tables";
+    if (a->flow->tables.count != b->flow->tables.count) return 0;
+    for (int i = 0; i < a->flow->tables.count; i++) {
+        const flow_table *s = &a->flow->tables.items[i], *t = &b->flow->tables.items[i];
+        if (strcmp(s->name, t->name) != 0 || s->count != t->count ||
+            memcmp(s->values, t->values, s->count * sizeof *s->values) != 0)
+            return 0;
+    }
     *what = "units";
     if (u->dim_x != v->dim_x || u->dim_y != v->dim_y || u->classes != v->classes) return 0;
     if (memcmp(u->mean, v->mean, dim * sizeof(double)) ||
@@ -153,55 +169,68 @@ static void check_same(const model *a, const model *b) {
     if (!same_model(a, b, &what)) test_fail(__FILE__, __LINE__, "another %s after loading", what);
 }
 
+static void check_comes_back(const char *content, const char *device_name) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    const char *path = test_path("m.safetensors");
+    model *saved = model_new(ctx, device_name, content), *loaded = NULL;
+    CHECK_STATUS(model_save(saved, path), JF_OK);
+    CHECK_STATUS(model_load(ctx, &loaded, path, device_name, 1, model_declare), JF_OK);
+    check_same(saved, loaded);
+    CHECK(same_weights(saved, loaded));
+    CHECK_TEXT(loaded->trained, "three epochs, \"well\"");
+    CHECK(units_find_class(&loaded->units, "right hand") == 1 && units_find_class(&loaded->units, "x") == -1);
+    model_free(saved);
+    model_free(loaded);
+    jf_context_free(ctx);
+}
+
 TEST(model__comes_back_from_its_file_with_the_same_bits) {
-    for (int d = 0; device_kinds[d]; d++) {
-        jf_context *ctx = NULL;
-        CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-        const char *name = device_kinds[d]->name, *path = test_path("m.safetensors");
-        model *saved = model_new(ctx, name, recipe_text), *loaded = NULL;
-        CHECK_STATUS(model_save(saved, path), JF_OK);
-        CHECK_STATUS(model_load(ctx, &loaded, path, name, 1, model_declare), JF_OK);
-        check_same(saved, loaded);
-        CHECK(same_weights(saved, loaded));
-        CHECK_TEXT(loaded->trained, "three epochs, \"well\"");
-        CHECK(units_find_class(&loaded->units, "right hand") == 1 &&
-              units_find_class(&loaded->units, "x") == -1);
-        model_free(saved);
-        model_free(loaded);
-        jf_context_free(ctx);
-    }
+    char content[320];
+    for (int k = 0; recipe_number(k, content); k++)
+        for (int d = 0; device_kinds[d]; d++) check_comes_back(content, device_kinds[d]->name);
+}
+
+/* Weights are drawn, so that no transform is as it starts. */
+static void check_agrees_on_another(const char *content, const char *from, const char *to) {
+    enum { N = 100 };
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    const char *path = test_path("m.safetensors");
+    model *saved = model_new(ctx, from, content), *loaded = NULL;
+    size_t total = saved->parameters.total;
+    double *weights = weights_of(saved), *noise = draw_normal(total, 0.1, 3);
+    for (size_t i = 0; i < total; i++) weights[i] = as_float(weights[i] + noise[i]);
+    saved->d->kind->put(saved->d, saved->params, weights, total);
+    CHECK_STATUS(model_save(saved, path), JF_OK);
+    CHECK_STATUS(model_load(ctx, &loaded, path, to, 2, model_declare), JF_OK);
+    check_same(saved, loaded);
+    double *a = draw_normal(N * 3, 1, 1), *b = draw_normal(N * 3, 1, 1), logdet[2][N];
+    CHECK_STATUS(model_forward(saved, N, a, logdet[0]), JF_OK);
+    CHECK_STATUS(model_forward(loaded, N, b, logdet[1]), JF_OK);
+    CHECK_CLOSE(b, a, N * 3, 1e-5);
+    CHECK_CLOSE(logdet[1], logdet[0], N, 1e-5);
+    free(a), free(b), free(weights), free(noise);
+    model_free(saved);
+    model_free(loaded);
+    jf_context_free(ctx);
 }
 
 TEST(model__saved_on_one_device_agrees_on_another) {
-    enum { N = 100 };
-    for (int from = 0; device_kinds[from]; from++)
-        for (int to = 0; device_kinds[to]; to++) {
-            jf_context *ctx = NULL;
-            CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-            const char *path = test_path("m.safetensors");
-            model *saved = model_new(ctx, device_kinds[from]->name, recipe_text), *loaded = NULL;
-            CHECK_STATUS(model_save(saved, path), JF_OK);
-            CHECK_STATUS(model_load(ctx, &loaded, path, device_kinds[to]->name, 2, model_declare), JF_OK);
-            check_same(saved, loaded);
-            double *a = draw_normal(N * 3, 1, 1), *b = draw_normal(N * 3, 1, 1), logdet[2][N];
-            CHECK_STATUS(model_forward(saved, N, a, logdet[0]), JF_OK);
-            CHECK_STATUS(model_forward(loaded, N, b, logdet[1]), JF_OK);
-            CHECK_CLOSE(b, a, N * 3, 1e-5);
-            CHECK_CLOSE(logdet[1], logdet[0], N, 1e-5);
-            free(a), free(b);
-            model_free(saved);
-            model_free(loaded);
-            jf_context_free(ctx);
-        }
+    char content[320];
+    for (int k = 0; recipe_number(k, content); k++)
+        for (int from = 0; device_kinds[from]; from++)
+            for (int to = 0; device_kinds[to]; to++)
+                check_agrees_on_another(content, device_kinds[from]->name, device_kinds[to]->name);
 }
 
 /* ---- files that are not what they should be ---- */
 
 /* The file of a small model, whole in memory. */
-static char *saved_bytes(jf_context *ctx, size_t *size) {
+static char *saved_bytes(jf_context *ctx, const char *content, size_t *size) {
     char *bytes = NULL;
     const char *path = test_path("good.safetensors");
-    model *m = model_new(ctx, "cpu", recipe_text);
+    model *m = model_new(ctx, "cpu", content);
     CHECK_STATUS(model_save(m, path), JF_OK);
     CHECK_STATUS(file_read(ctx, &bytes, size, path, 1 << 24), JF_OK);
     model_free(m);
@@ -216,13 +245,13 @@ static void put_bytes(const char *path, const char *bytes, size_t size) {
 
 /* Harmless flips exist: blanks of the header, the name of the checksum's note. They must not change the
  * model. */
-TEST(model_file__no_flipped_byte_goes_unseen) {
+static void check_flips(const char *content) {
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     size_t size = 0, refused = 0, tried = 0;
-    char *bytes = saved_bytes(ctx, &size);
+    char *bytes = saved_bytes(ctx, content, &size);
     const char *path = test_path("flipped.safetensors"), *what;
-    model *good = model_new(ctx, "cpu", recipe_text);
+    model *good = model_new(ctx, "cpu", content);
     rng random = rng_stream((rng_key){.seed = 6, .purpose = RNG_TEST}, 0);
     for (size_t at = 0; at < size; at += 1 + rng_below(&random, 40), tried++) {
         model *m = NULL;
@@ -245,6 +274,11 @@ TEST(model_file__no_flipped_byte_goes_unseen) {
     jf_context_free(ctx);
 }
 
+TEST(model_file__no_flipped_byte_goes_unseen) {
+    char content[320];
+    for (int k = 0; recipe_number(k, content); k++) check_flips(content);
+}
+
 /* Writes the good file again with one thing changed, and checks the refusal. */
 typedef struct change {
     const char *note, *value; /* a note with another value; value NULL: without it */
@@ -256,11 +290,11 @@ typedef struct change {
 } change;
 
 static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
-    static const char *const keys[] = {"jointflow.format", "recipe",     "recipe_name", "seed",
-                                       "trained",          "class_names"};
+    static const char *const keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
+                                       "trained",          "class_names", "chain"};
     tensor_file *file = NULL;
-    tensor tensors[128];
-    tensor_note notes[6];
+    tensor tensors[256];
+    tensor_note notes[7];
     double minus_one[128] = {-1, 1, 1}, infinity[128] = {INFINITY, 1, 1};
     int32_t whole_minus_one[2] = {-1, 1};
     size_t count = 0, note_count = 0;
@@ -277,12 +311,12 @@ static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
         if (c->renumbered && strcmp(t.name, c->renumbered) == 0)
             t.data = t.type == TENSOR_F64 ? (const void *)minus_one : whole_minus_one;
         if (c->infinite && strcmp(t.name, c->infinite) == 0) t.data = infinity;
-        CHECK(count < 128);
+        CHECK(count < 256);
         tensors[count++] = t;
     }
-    for (int i = 0; i < 6; i++) {
+    for (int i = 0; i < 7; i++) {
         int changed = c->note && strcmp(keys[i], c->note) == 0;
-        if (changed && !c->value) continue;
+        if ((changed && !c->value) || (!changed && !tensors_note(file, keys[i]))) continue;
         notes[note_count++] = (tensor_note){keys[i], changed ? c->value : tensors_note(file, keys[i])};
     }
     CHECK_STATUS(tensors_write(ctx, path, tensors, count, notes, note_count), JF_OK);
@@ -290,10 +324,29 @@ static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
     return model_load(ctx, out, path, "cpu", 1, model_declare);
 }
 
+static void check_refusals(const char *content, const change *changes, size_t count) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    size_t size = 0;
+    model *m = NULL;
+    free(saved_bytes(ctx, content, &size));
+    CHECK_STATUS(load_changed(ctx, &(change){0}, &m), JF_OK); /* unchanged but without a checksum: fine */
+    model_free(m);
+    for (size_t i = 0; i < count; i++) {
+        jf_status status = load_changed(ctx, &changes[i], &m);
+        if (status == JF_OK) test_fail(__FILE__, __LINE__, "change %zu was accepted", i);
+        CHECK(m == NULL);
+        CHECK_HAS(jf_context_error(ctx), changes[i].message[0]);
+        CHECK_HAS(jf_context_error(ctx), changes[i].message[1]);
+        if (!changes[i].value) CHECK_HAS(jf_context_error(ctx), "changed.safetensors");
+    }
+    jf_context_free(ctx);
+}
+
 TEST(model_file__what_does_not_fit_is_refused_and_named) {
     static const change changes[] = {
-        {.note = "jointflow.format", .value = "3", .message = {"format 3", "reads up to 2"}},
-        {.note = "jointflow.format", .value = "x", .message = {"format x", "reads up to 2"}},
+        {.note = "jointflow.format", .value = "4", .message = {"format 4", "reads up to 3"}},
+        {.note = "jointflow.format", .value = "x", .message = {"format x", "reads up to 3"}},
         {.note = "jointflow.format", .message = {"not a jointflow model", "\"jointflow.format\" is missing"}},
         {.note = "recipe", .message = {"\"recipe\" is missing", ""}},
         {.note = "recipe", .value = "[model]\ndepht = 2\n", .message = {"depht", ""}},
@@ -305,28 +358,34 @@ TEST(model_file__what_does_not_fit_is_refused_and_named) {
         {.without = "units.mean", .message = {"\"units.mean\" is missing", ""}},
         {.without = "units.dims", .message = {"\"units.dims\" is missing", ""}},
         {.reshaped = "layer.002.A.02.w", .message = {"tensor \"layer.002.A.02.w\" is (", "expected (5, "}},
-        {.reshaped = "masks", .message = {"\"masks\"", "(layers, 3)"}},
+        {.reshaped = "masks", .message = {"\"masks\"", "(steps, 3)"}},
         {.renumbered = "units.deviation", .message = {"units.deviation[0] is -1", "expected > 0"}},
         {.renumbered = "units.dims", .message = {"units.dims is (-1, 1)", ""}},
         {.infinite = "units.mean", .message = {"units.mean[0] is inf", "expected a finite number"}},
         {.infinite = "units.deviation", .message = {"units.deviation[0] is inf", "finite"}},
     };
-    jf_context *ctx = NULL;
-    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-    size_t size = 0;
-    model *m = NULL;
-    free(saved_bytes(ctx, &size));
-    CHECK_STATUS(load_changed(ctx, &(change){0}, &m), JF_OK); /* unchanged but without a checksum: fine */
-    model_free(m);
-    for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-        jf_status status = load_changed(ctx, &changes[i], &m);
-        if (status == JF_OK) test_fail(__FILE__, __LINE__, "change %zu was accepted", i);
-        CHECK(m == NULL);
-        CHECK_HAS(jf_context_error(ctx), changes[i].message[0]);
-        CHECK_HAS(jf_context_error(ctx), changes[i].message[1]);
-        if (!changes[i].value) CHECK_HAS(jf_context_error(ctx), "changed.safetensors");
-    }
-    jf_context_free(ctx);
+    check_refusals(recipe_text, changes, sizeof changes / sizeof *changes);
+}
+
+TEST(model_file__a_chain_that_is_not_that_of_the_recipe_is_refused) {
+    static const char of_two[] =
+        "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nlaw = shear\ntransforms = coupling coupling\n";
+    static const change changes[] = {
+        {.note = "chain", .message = {"\"chain\" is missing", ""}},
+        {.note = "chain",
+         .value = "coupling",
+         .message = {"layer 1 of the chain is \"\"", "expected \"coupling\""}},
+        {.note = "chain",
+         .value = "coupling twist coupling",
+         .message = {"layer 1 of the chain is \"twist\"", ""}},
+        {.note = "recipe",
+         .value = "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nlaw = shear\n",
+         .message = {"layer 6 of the chain is \"coupling\"", "expected \"\""}},
+        {.note = "jointflow.format",
+         .value = "1",
+         .message = {"format 1 is for couplings alone", "coupling coupling"}},
+    };
+    check_refusals(of_two, changes, sizeof changes / sizeof *changes);
 }
 
 TEST(model_file__labels_of_anything_but_one_number_are_refused) {
@@ -351,7 +410,7 @@ TEST(model_file__a_changed_weight_is_called_damage) {
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     size_t size = 0;
-    char *bytes = saved_bytes(ctx, &size);
+    char *bytes = saved_bytes(ctx, recipe_text, &size);
     model *m = NULL;
     const char *path = test_path("damaged.safetensors");
     bytes[size - 9] ^= 1;

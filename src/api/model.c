@@ -77,8 +77,10 @@ jf_status jf_model_info(const jf_model *m, char **out) {
                  m->units.class_name[c][0] ? " (" : "", m->units.class_name[c],
                  m->units.class_name[c][0] ? ")" : "");
     if (m->units.classes) text_add(&t, "\n");
-    text_add(&t, "flow        %d coupling layers, law %s, networks %s\n", f->layers,
-             recipe_get(m->recipe, "model.law"), recipe_get(m->recipe, "model.net"));
+    text_add(&t, "flow        ");
+    flow_describe(f, &t);
+    text_add(&t, ", law %s, networks %s\n", recipe_get(m->recipe, "model.law"),
+             recipe_get(m->recipe, "model.net"));
     text_add(&t, "parameters  %zu\n", m->parameters.total);
     text_add(&t, "training    %s, seed %llu\n", m->trained[0] ? m->trained : "none",
              (unsigned long long)m->seed);

@@ -90,9 +90,12 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
         if (!options->resume) JF_TRY_DONE(write_into(m, options->folder, "recipe.ini", 1));
     }
     char words[96];
+    text layers = {0};
     m->d->kind->describe(m->d, words, sizeof words);
-    jf_log(ctx, "%d coupling layers, %zu parameters on %s (%s)", m->flow->layers, m->parameters.total,
+    flow_describe(m->flow, &layers);
+    jf_log(ctx, "%s, %zu parameters on %s (%s)", layers.chars ? layers.chars : "", m->parameters.total,
            m->d->kind->name, words);
+    text_free(&layers);
     train_memory memory = train_memory_of(m, data);
     const double mib = 1048576;
     jf_log(ctx,

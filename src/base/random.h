@@ -14,7 +14,8 @@ typedef enum rng_purpose {
     RNG_SAMPLE,   /* latent points for users */
     RNG_JUDGE,    /* evaluation points */
     RNG_TEST,
-    RNG_ROW, /* what data sets add to their rows */
+    RNG_ROW,    /* what data sets add to their rows */
+    RNG_MIXING, /* order of the elements of a mixing */
 } rng_purpose;
 
 typedef struct rng_key {

@@ -131,16 +131,16 @@ static void coupling_inverse_backward(const transform *t, const pass *p, int n, 
     backward_by(p->d->kind->law_inverse_backward, t, p, n, state, dstate, dlogdet);
 }
 
-static const transform_kind coupling_kind = {
-    .name = "coupling",
-    .free = coupling_free,
-    .workspace = coupling_workspace,
-    .kept = coupling_kept,
-    .forward = coupling_forward,
-    .inverse = coupling_inverse,
-    .backward = coupling_backward,
-    .inverse_backward = coupling_inverse_backward,
-};
+static law_config law_of(const recipe *r) {
+    law_config law = {.id = (law_id)law_find(recipe_get(r, "model.law"))};
+    const recipe_key *key = law_shape_of(law.id)->keys;
+    for (int i = 0; key && key->name && i < LAW_MAX_HYPER; i++, key++) {
+        char dotted[64];
+        snprintf(dotted, sizeof dotted, "%s.%s", key->section, key->name);
+        law.hyper[i] = key->type == KEY_INT ? recipe_int(r, dotted) : recipe_real(r, dotted);
+    }
+    return law;
+}
 
 /* Both networks' outputs have the target's shape, with as many channels for each of its elements as the law takes. */
 static shape output_shape(shape target, int each, int count) {
@@ -149,7 +149,7 @@ static shape output_shape(shape target, int each, int count) {
     return target;
 }
 
-static jf_status create_net(jf_context *ctx, coupling *c, const coupling_spec *spec, const recipe *r,
+static jf_status create_net(jf_context *ctx, coupling *c, const transform_spec *spec, const recipe *r,
                             param_list *params) {
     const law_config *law = &c->layer.law;
     net place = {.in = spec->source_shape,
@@ -172,15 +172,15 @@ static jf_status plan(coupling *c, device *d) {
     return d->kind->alloc_map(d, &c->target, l->target, (size_t)l->m);
 }
 
-jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coupling_spec *spec,
-                          const recipe *r, param_list *params) {
+static jf_status coupling_create(jf_context *ctx, transform *out, device *d, const transform_spec *spec,
+                                 const recipe *r, param_list *params) {
     coupling *c;
     JF_TRY(MEM_NEW(ctx, &c, 1));
-    *out = (transform){&coupling_kind, spec->dim, c};
+    out->own = c;
     int k = shape_size(spec->source_shape), m = shape_size(spec->target_shape);
-    c->layer = (coupling_layer){.dim = spec->dim, .k = k, .m = m, .law = spec->law};
-    c->na = law_outputs(&spec->law, m);
-    c->nb = law_shifts(&spec->law, m);
+    c->layer = (coupling_layer){.dim = spec->dim, .k = k, .m = m, .law = law_of(r)};
+    c->na = law_outputs(&c->layer.law, m);
+    c->nb = law_shifts(&c->layer.law, m);
     JF_TRY(MEM_NEW(ctx, &c->host_maps, (size_t)k + (size_t)m));
     memcpy(c->host_maps, spec->source, sizeof(int32_t) * (size_t)k);
     memcpy(c->host_maps + k, spec->target, sizeof(int32_t) * (size_t)m);
@@ -188,10 +188,24 @@ jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coup
     c->layer.target = c->host_maps + k;
     char name[48];
     snprintf(name, sizeof name, "%s.s", spec->prefix);
-    if (law_shape_of(spec->law.id)->has_scale) {
+    if (law_shape_of(c->layer.law.id)->has_scale) {
         JF_TRY(params_add(params, &c->layer.s, name, 1, (size_t[]){1}, INIT_CONSTANT, 1));
         params_bound(params, -LAW_SCALE_LIMIT, LAW_SCALE_LIMIT);
     }
     JF_TRY(create_net(ctx, c, spec, r, params));
     return plan(c, d);
 }
+
+const transform_kind transform_coupling = {
+    .name = "coupling",
+    .summary = "v1 = u1, v2 = law(u2; A(u1), B(u1), s)",
+    .nonlinear = 1,
+    .create = coupling_create,
+    .free = coupling_free,
+    .workspace = coupling_workspace,
+    .kept = coupling_kept,
+    .forward = coupling_forward,
+    .inverse = coupling_inverse,
+    .backward = coupling_backward,
+    .inverse_backward = coupling_inverse_backward,
+};

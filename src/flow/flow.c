@@ -30,107 +30,116 @@ static jf_status declare_laws(recipe *r) {
     return JF_OK;
 }
 
-static law_config law_of(const recipe *r) {
-    law_config law = {.id = (law_id)law_find(recipe_get(r, "model.law"))};
-    const recipe_key *key = law_shape_of(law.id)->keys;
-    for (int i = 0; key && key->name && i < LAW_MAX_HYPER; i++, key++) {
-        char dotted[64];
-        snprintf(dotted, sizeof dotted, "%s.%s", key->section, key->name);
-        law.hyper[i] = key->type == KEY_INT ? recipe_int(r, dotted) : recipe_real(r, dotted);
-    }
-    return law;
-}
-
 jf_status flow_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
     JF_TRY(declare_laws(r));
+    JF_TRY(transforms_declare(r));
     JF_TRY(net_declare(r));
     return image_declare(r);
 }
 
-static jf_status add_coupling(flow *f, const recipe *r, const char *prefix, int layer) {
-    int32_t positions[2][4096];
-    int count[2] = {0, 0};
-    for (int i = 0; i < f->dim; i++) {
-        int transformed = f->masks[(size_t)layer * f->dim + i] != 0;
-        positions[transformed][count[transformed]++] = i;
+/* The chain: in every step a transform of each kind that the recipe names. */
+static jf_status build_chain(flow *f, const recipe *r, const char *prefix, const flow_steps *steps,
+                             const flow_origin *origin) {
+    const transform_kind *kinds[TRANSFORMS_A_STEP];
+    int count;
+    JF_TRY(transforms_of_step(r, kinds, &count));
+    JF_TRY(MEM_NEW(f->ctx, &f->chain, (size_t)steps->count * (size_t)count));
+    f->steps = steps->count;
+    f->layers = steps->count * count;
+    for (int i = 0; i < f->layers; i++) {
+        transform_spec spec = steps->specs[i / count];
+        spec.layer = i;
+        spec.seed = origin->seed;
+        spec.tables = &f->tables;
+        spec.given = origin->tables;
+        snprintf(spec.prefix, sizeof spec.prefix, "%slayer.%03d", prefix, i);
+        JF_TRY(transform_create(f->ctx, &f->chain[i], kinds[i % count], f->d, &spec, r, f->params));
     }
-    if (!count[0] || !count[1])
-        return jf_fail(f->ctx, JF_ERROR_SHAPE, "mask of layer %d keeps %d and transforms %d of %d elements",
-                       layer, count[0], count[1], f->dim);
-    coupling_spec spec = {.dim = f->dim,
-                          .law = law_of(r),
-                          .source = positions[0],
-                          .target = positions[1],
-                          .source_shape = {1, 1, count[0]},
-                          .target_shape = {1, 1, count[1]}};
-    snprintf(spec.prefix, sizeof spec.prefix, "%slayer.%03d", prefix, layer);
-    return coupling_create(f->ctx, &f->chain[layer], f->d, &spec, r, f->params);
+    return JF_OK;
+}
+
+/* The masks of a vector: those of a file, or fresh ones. */
+static jf_status take_masks(flow *f, const recipe *r, const flow_origin *origin, int *steps) {
+    *steps = origin->steps;
+    if (!origin->masks)
+        return masks_create(f->ctx, &f->masks, steps, f->dim_x, f->dim_y, f->fixed,
+                            recipe_int(r, "model.blocks"), origin->seed);
+    JF_TRY(masks_check(f->ctx, origin->masks, origin->steps, f->dim_x, f->dim_y, f->fixed));
+    JF_TRY(MEM_NEW(f->ctx, &f->masks, (size_t)origin->steps * (size_t)f->dim));
+    memcpy(f->masks, origin->masks, (size_t)origin->steps * (size_t)f->dim);
+    return JF_OK;
+}
+
+static jf_status flow_new(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
+                          layout l) {
+    JF_TRY(MEM_NEW(ctx, out, 1));
+    **out = (flow){.ctx = ctx, .d = d, .layout = l, .params = params, .tables = {.ctx = ctx}};
+    (*out)->fixed = recipe_is(r, "model.condition", "fixed");
+    (*out)->dim = l.pixels * l.channels;
+    (*out)->dim_x = l.pixels * l.x_channels;
+    (*out)->dim_y = (*out)->dim - (*out)->dim_x;
+    return JF_OK;
 }
 
 jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
-                      const char *prefix, int dim_x, int dim_y, const uint8_t *masks, int layers,
-                      uint64_t seed) {
+                      const char *prefix, int dim_x, int dim_y, const flow_origin *origin) {
     *out = NULL;
     flow *f;
+    flow_steps steps = {0};
+    int count;
     jf_status status;
-    JF_TRY(MEM_NEW(ctx, &f, 1));
-    *f = (flow){.ctx = ctx, .d = d, .dim_x = dim_x, .dim_y = dim_y, .dim = dim_x + dim_y, .params = params};
-    f->layout = (layout){1, f->dim, dim_x};
-    f->fixed = recipe_is(r, "model.condition", "fixed");
-    if (masks) {
-        JF_TRY_DONE(masks_check(ctx, masks, layers, dim_x, dim_y, f->fixed));
-        JF_TRY_DONE(MEM_NEW(ctx, &f->masks, (size_t)layers * (size_t)f->dim));
-        memcpy(f->masks, masks, (size_t)layers * (size_t)f->dim);
-        f->layers = layers;
-    } else {
-        JF_TRY_DONE(masks_create(ctx, &f->masks, &f->layers, dim_x, dim_y, f->fixed,
-                                 recipe_int(r, "model.blocks"), seed));
-    }
-    JF_TRY_DONE(MEM_NEW(ctx, &f->chain, (size_t)f->layers));
-    for (int i = 0; i < f->layers; i++) JF_TRY_DONE(add_coupling(f, r, prefix, i));
+    JF_TRY(flow_new(ctx, &f, d, r, params, (layout){1, dim_x + dim_y, dim_x}));
+    JF_TRY_DONE(take_masks(f, r, origin, &count));
+    JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, dim_y, f->fixed));
+    JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
     *out = f;
-    return JF_OK;
+    f = NULL;
 done:
+    steps_free(&steps);
     flow_free(f);
     return status;
 }
 
 jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
-                            const char *prefix, image_size size) {
+                            const char *prefix, image_size size, const flow_origin *origin) {
     *out = NULL;
-    flow *f;
-    coupling_spec *specs = NULL;
+    flow *f = NULL;
+    flow_steps steps = {0};
     jf_status status;
-    JF_TRY(MEM_NEW(ctx, &f, 1));
-    *f = (flow){.ctx = ctx, .d = d, .params = params};
-    f->fixed = recipe_is(r, "model.condition", "fixed");
-    JF_TRY_DONE(image_specs(ctx, &specs, &f->layers, r, size, f->fixed)); /* checks the sizes, too */
-    int pixels = size.h * size.w, channels = size.x_channels + size.y_channels;
-    f->dim_x = pixels * size.x_channels;
-    f->dim_y = pixels * size.y_channels;
-    f->dim = pixels * channels;
-    f->layout = (layout){pixels, channels, size.x_channels};
-    JF_TRY_DONE(MEM_NEW(ctx, &f->chain, (size_t)f->layers));
-    for (int i = 0; i < f->layers; i++) {
-        snprintf(specs[i].prefix, sizeof specs[i].prefix, "%slayer.%03d", prefix, i);
-        specs[i].law = law_of(r);
-        JF_TRY_DONE(coupling_create(ctx, &f->chain[i], d, &specs[i], r, f->params));
-    }
+    int fixed = recipe_is(r, "model.condition", "fixed");
+    JF_TRY_DONE(image_steps(ctx, &steps, r, size, fixed)); /* checks the sizes, too */
+    JF_TRY_DONE(flow_new(ctx, &f, d, r, params,
+                         (layout){size.h * size.w, size.x_channels + size.y_channels, size.x_channels}));
+    JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
     *out = f;
     f = NULL;
 done:
-    image_specs_free(specs, f ? f->layers : (*out)->layers);
+    steps_free(&steps);
     flow_free(f);
     return status;
 }
 
+int flow_is_plain(const flow *f) {
+    return f->layers == f->steps && f->chain[0].kind == transform_kinds[0];
+}
+
+void flow_describe(const flow *f, text *out) {
+    if (flow_is_plain(f)) {
+        text_add(out, "%d coupling layers", f->layers);
+        return;
+    }
+    int of_a_step = f->layers / f->steps;
+    text_add(out, "%d steps of ", f->steps);
+    for (int i = 0; i < of_a_step; i++) text_add(out, "%s%s", i ? ", " : "", f->chain[i].kind->name);
+}
+
 void flow_free(flow *f) {
     if (!f) return;
-    for (int i = 0; f->chain && i < f->layers; i++)
-        if (f->chain[i].kind) f->chain[i].kind->free(&f->chain[i], f->d);
+    for (int i = 0; f->chain && i < f->layers; i++) transform_free(&f->chain[i], f->d);
     free(f->chain);
     free(f->masks);
+    tables_clear(&f->tables);
     free(f);
 }
 

@@ -11,20 +11,32 @@ typedef struct flow {
     layout layout;
     int fixed; /* condition = fixed: no transform touches y */
     int layers;
-    transform *chain;
-    uint8_t *masks;     /* (layers, dim): kept with the model */
+    transform *chain;   /* (layers): in each step one of every kind that model.transforms names */
+    int steps;          /* of a vector its masks, of an image its couplings */
+    uint8_t *masks;     /* (steps, dim) of a vector: kept with the model */
+    table_list tables;  /* of its transforms: kept with the model */
     param_list *params; /* of the whole model, which may hold more than one flow's */
 } flow;
 
+/* Where masks and tables come from: from the seed, or from a model file. */
+typedef struct flow_origin {
+    uint64_t seed;
+    const uint8_t *masks; /* NULL, or (steps, dim) of a file's vector model */
+    int steps;
+    const table_list *tables; /* NULL, or a file's */
+} flow_origin;
+
 jf_status flow_declare(recipe *r); /* keys of [model] */
 /* Adds its parameters to `params`, which must outlive it, under names that begin with `prefix` ("" for the only flow of a
- * model). masks: (layers, dim) from a model file, or NULL to make them from the recipe and the seed. */
+ * model). */
 jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
-                      const char *prefix, int dim_x, int dim_y, const uint8_t *masks, int layers,
-                      uint64_t seed);
+                      const char *prefix, int dim_x, int dim_y, const flow_origin *origin);
 /* The same for images: a state is [h][w][c], x channels first; no masks are kept, they follow from the sizes. */
 jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
-                            const char *prefix, image_size size);
+                            const char *prefix, image_size size, const flow_origin *origin);
+/* Whether it is what every flow was before there was a list of transforms: one coupling for each step. */
+int flow_is_plain(const flow *f);
+void flow_describe(const flow *f, text *out); /* "24 coupling layers" */
 void flow_free(flow *f);
 
 /* The transform's functions, along the chain. forward and inverse overwrite logdet (n). */
@@ -69,6 +81,11 @@ void flow_run_get(flow_run *run, int n, double *state);
 /* The same for rows as everything outside of the flow has them: all of x [h][w][cx], then all of y [h][w][cy]. */
 void flow_run_put_rows(flow_run *run, int n, const double *rows);
 void flow_run_get_rows(flow_run *run, int n, double *rows);
+
+/* Lets transforms that have a `start` set their parameters from the batch in run->state, each by what reaches it through
+ * those before. For once, before training: `params` is what run->pass.params points to. The state is lost. */
+jf_status flow_start(flow_run *run, int n, real *params);
+int flow_has_start(const flow *f); /* whether any of them does */
 
 /* Jacobian dF_i/du_j of forward, its first `rows` rows, at the states in `run`, which hold u before and F(u)
  * after: J (n, rows, dim) in host memory, from as many backward passes. logdet is left in run->logdet. */

@@ -32,6 +32,12 @@ static int32_t *pixel(const view *v, int i, int j) {
     return v->at + ((size_t)i * (size_t)v->w + (size_t)j) * (size_t)v->c;
 }
 
+static jf_status view_copy(jf_context *ctx, view *to, const view *from) {
+    JF_TRY(view_create(ctx, to, from->h, from->w, from->c));
+    memcpy(to->at, from->at, sizeof(int32_t) * (size_t)(from->h * from->w * from->c));
+    return JF_OK;
+}
+
 /* Channels first .. first+count-1 of the whole state. */
 static jf_status view_state(jf_context *ctx, view *v, image_size s, int first, int count) {
     JF_TRY(view_create(ctx, v, s.h, s.w, count));
@@ -91,23 +97,27 @@ typedef struct builder {
     jf_context *ctx;
     view flow;      /* what is transformed: x and y together (joint), or x alone (fixed) */
     view condition; /* fixed: all of y, however often squeezed; otherwise of no channels */
-    int dim, block;
-    coupling_spec *specs;
-    int count;
+    layout layout;
+    int block;
+    flow_steps steps;
 } builder;
 
-/* Takes over the views' arrays. */
-static void add_spec(builder *b, view *source, view *target, int halved) {
-    coupling_spec *s = &b->specs[b->count];
-    *s = (coupling_spec){.dim = b->dim,
-                         .source = source->at,
-                         .target = target->at,
-                         .source_shape = {source->h, source->w, source->c},
-                         .target_shape = {target->h, target->w, target->c},
-                         .block = b->block,
-                         .halved = halved};
-    b->count++;
+/* Takes over the arrays of source and target. */
+static jf_status add_step(builder *b, view *source, view *target, int halved) {
+    view active;
+    JF_TRY(view_copy(b->ctx, &active, &b->flow));
+    b->steps.specs[b->steps.count++] = (transform_spec){.dim = b->layout.pixels * b->layout.channels,
+                                                        .layout = b->layout,
+                                                        .active = active.at,
+                                                        .active_shape = {active.h, active.w, active.c},
+                                                        .source = source->at,
+                                                        .target = target->at,
+                                                        .source_shape = {source->h, source->w, source->c},
+                                                        .target_shape = {target->h, target->w, target->c},
+                                                        .block = b->block,
+                                                        .halved = halved};
     source->at = target->at = NULL;
+    return JF_OK;
 }
 
 static jf_status add_checkerboard(builder *b, int parity) {
@@ -116,12 +126,11 @@ static jf_status add_checkerboard(builder *b, int parity) {
     JF_TRY_DONE(half_of_pixels(b->ctx, &source, &b->flow, parity));
     JF_TRY_DONE(half_of_pixels(b->ctx, &target, &b->flow, 1 - parity));
     if (b->condition.c) {
-        JF_TRY_DONE(view_create(b->ctx, &all, b->condition.h, b->condition.w, b->condition.c));
-        memcpy(all.at, b->condition.at, sizeof(int32_t) * (size_t)(all.h * all.w * all.c));
+        JF_TRY_DONE(view_copy(b->ctx, &all, &b->condition));
         JF_TRY_DONE(squeeze(b->ctx, &all, 0));
         JF_TRY_DONE(join(b->ctx, &source, &all));
     }
-    add_spec(b, &source, &target, 1);
+    JF_TRY_DONE(add_step(b, &source, &target, 1));
 done:
     free(source.at);
     free(target.at);
@@ -138,7 +147,7 @@ static jf_status add_channelwise(builder *b, int parity) {
     JF_TRY_DONE(half_of_channels(b->ctx, &source, &b->flow, alone ? 1 : parity));
     JF_TRY_DONE(half_of_channels(b->ctx, &target, &b->flow, alone ? 0 : 1 - parity));
     if (b->condition.c) JF_TRY_DONE(join(b->ctx, &source, &b->condition));
-    add_spec(b, &source, &target, 0);
+    JF_TRY_DONE(add_step(b, &source, &target, 0));
 done:
     free(source.at);
     free(target.at);
@@ -181,10 +190,8 @@ static jf_status add_block(builder *b, const recipe *r) {
     return b->condition.c ? squeeze(b->ctx, &b->condition, 0) : JF_OK;
 }
 
-jf_status image_specs(jf_context *ctx, coupling_spec **out, int *count, const recipe *r, image_size size,
-                      int fixed) {
-    *out = NULL;
-    *count = 0;
+jf_status image_steps(jf_context *ctx, flow_steps *out, const recipe *r, image_size size, int fixed) {
+    *out = (flow_steps){0};
     double elements = (double)size.h * size.w * ((double)size.x_channels + size.y_channels);
     if (size.h < 2 || size.w < 2 || size.x_channels < 1 || size.y_channels < 0 || elements > MAX_ELEMENTS)
         return jf_fail(ctx, JF_ERROR_SHAPE,
@@ -192,26 +199,17 @@ jf_status image_specs(jf_context *ctx, coupling_spec **out, int *count, const re
                        "least 2 x 2 pixels, a channel of x, and at most %d elements",
                        size.h, size.w, size.x_channels, size.y_channels, MAX_ELEMENTS);
     int blocks = recipe_int(r, "model.blocks"), channels = size.x_channels + size.y_channels;
-    builder b = {.ctx = ctx, .dim = size.h * size.w * channels};
+    builder b = {.ctx = ctx, .layout = {size.h * size.w, channels, size.x_channels}};
     jf_status status;
     JF_TRY_DONE(view_state(ctx, &b.flow, size, 0, fixed ? size.x_channels : channels));
     if (fixed) JF_TRY_DONE(view_state(ctx, &b.condition, size, size.x_channels, size.y_channels));
-    JF_TRY_DONE(MEM_NEW(ctx, &b.specs, (size_t)blocks * 4));
+    JF_TRY_DONE(MEM_NEW(ctx, &b.steps.specs, (size_t)blocks * 4));
     for (b.block = 0; b.block < blocks; b.block++) JF_TRY_DONE(add_block(&b, r));
-    *out = b.specs;
-    *count = b.count;
-    b.specs = NULL;
+    *out = b.steps;
+    b.steps = (flow_steps){0};
 done:
-    image_specs_free(b.specs, b.count);
+    steps_free(&b.steps);
     free(b.flow.at);
     free(b.condition.at);
     return status;
-}
-
-void image_specs_free(coupling_spec *specs, int count) {
-    for (int i = 0; specs && i < count; i++) {
-        free((int32_t *)specs[i].source);
-        free((int32_t *)specs[i].target);
-    }
-    free(specs);
 }

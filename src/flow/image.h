@@ -11,9 +11,7 @@
 #include "flow/transform.h"
 
 jf_status image_declare(recipe *r); /* model.squeeze */
-/* `*out` (count), in the order of the flow; free with image_specs_free. Refuses sizes that cannot be halved. */
-jf_status image_specs(jf_context *ctx, coupling_spec **out, int *count, const recipe *r, image_size size,
-                      int fixed);
-void image_specs_free(coupling_spec *specs, int count);
+/* A step for each coupling, in the order of the flow; free with steps_free. Refuses sizes that cannot be halved. */
+jf_status image_steps(jf_context *ctx, flow_steps *out, const recipe *r, image_size size, int fixed);
 
 #endif

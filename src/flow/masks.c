@@ -40,7 +40,7 @@ jf_status masks_check(jf_context *ctx, const uint8_t *masks, int layers, int dim
         for (int k = dim_x; k < dim_x + dim_y; k++)
             if (masks[(size_t)i * (size_t)(dim_x + dim_y) + (size_t)k])
                 return jf_fail(ctx, JF_ERROR_SHAPE,
-                               "mask of layer %d transforms y, which model.condition = fixed keeps", i);
+                               "mask of step %d transforms y, which model.condition = fixed keeps", i);
     return JF_OK;
 }
 
@@ -69,6 +69,42 @@ jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, i
             for (int i = 0; i < per_block; i += 2)
                 random_half(&r, free_dim, block + i * dim, block + (i + 1) * dim);
         }
+    }
+    return JF_OK;
+}
+
+/* The elements of a step: those that its coupling keeps and those that it transforms. */
+static jf_status split(jf_context *ctx, transform_spec *s, const uint8_t *mask, int step) {
+    int32_t *source, *target, count[2] = {0, 0};
+    JF_TRY(MEM_NEW(ctx, &source, (size_t)s->dim));
+    s->source = source;
+    JF_TRY(MEM_NEW(ctx, &target, (size_t)s->dim));
+    s->target = target;
+    for (int i = 0; i < s->dim; i++)
+        if (mask[i])
+            target[count[1]++] = i;
+        else
+            source[count[0]++] = i;
+    s->source_shape = (shape){1, 1, count[0]};
+    s->target_shape = (shape){1, 1, count[1]};
+    if (count[0] && count[1]) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_SHAPE, "mask of step %d keeps %d and transforms %d of %d elements", step,
+                   count[0], count[1], s->dim);
+}
+
+jf_status masks_steps(jf_context *ctx, flow_steps *out, const uint8_t *masks, int steps, int dim_x, int dim_y,
+                      int fixed) {
+    int dim = dim_x + dim_y;
+    JF_TRY(MEM_NEW(ctx, &out->specs, (size_t)steps));
+    for (int i = 0; i < steps; i++) {
+        transform_spec *s = &out->specs[out->count++];
+        int32_t *active;
+        *s = (transform_spec){
+            .dim = dim, .layout = {1, dim, dim_x}, .active_shape = {1, 1, fixed ? dim_x : dim}};
+        JF_TRY(MEM_NEW(ctx, &active, (size_t)dim));
+        for (int k = 0; k < dim; k++) active[k] = k;
+        s->active = active;
+        JF_TRY(split(ctx, s, masks + (size_t)i * (size_t)dim, i));
     }
     return JF_OK;
 }

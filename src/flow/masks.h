@@ -2,9 +2,7 @@
 #ifndef JF_FLOW_MASKS_H
 #define JF_FLOW_MASKS_H
 
-#include "base/context.h"
-#include "base/random.h"
-#include <stdint.h>
+#include "flow/transform.h"
 
 /* Masks of vectors with dim_x + dim_y elements, in blocks of layers, random order from the seed:
  *   joint, up to 3 elements   one block = all 2^dim - 2 non-trivial masks (six of three, as in the paper)
@@ -17,5 +15,10 @@ jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, i
                        int blocks, uint64_t seed);
 /* Refuses masks, from a file, of a size that no flow has, or that transform y where it is fixed. */
 jf_status masks_check(jf_context *ctx, const uint8_t *masks, int layers, int dim_x, int dim_y, int fixed);
+
+/* A step for each mask, which says what its coupling transforms; free with steps_free. Refuses a mask that keeps or
+ * transforms everything. */
+jf_status masks_steps(jf_context *ctx, flow_steps *out, const uint8_t *masks, int steps, int dim_x, int dim_y,
+                      int fixed);
 
 #endif

@@ -9,13 +9,13 @@ run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t 
     run_size size = {0, 0};
     for (int i = f->layers - 1; i >= 0; i--) {
         const transform *t = &f->chain[i];
-        size_t kept = t->kind->kept ? t->kind->kept(t, f->d, n) : 0;
+        size_t kept = transform_kept(t, f->d, n);
         if ((double)kept > left) kept = 0;
         left -= (double)kept;
         size.kept += kept;
         if (kept_counts) kept_counts[i] = kept;
         layer_use layer = {.backward = use.backward, .gradients = gradients, .kept = kept > 0};
-        size_t scratch = t->kind->workspace ? t->kind->workspace(t, f->d, n, layer) : 0;
+        size_t scratch = transform_workspace(t, f->d, n, layer);
         if (scratch > size.scratch) size.scratch = scratch;
     }
     return size;
@@ -106,6 +106,26 @@ void flow_run_put_rows(flow_run *run, int n, const double *rows) {
 void flow_run_get_rows(flow_run *run, int n, double *rows) {
     flow_run_get(run, n, run->host);
     reorder(run->f, n, rows, run->host, 0);
+}
+
+int flow_has_start(const flow *f) {
+    for (int i = 0; i < f->layers; i++)
+        if (f->chain[i].kind->start) return 1;
+    return 0;
+}
+
+jf_status flow_start(flow_run *run, int n, real *params) {
+    const flow *f = run->f;
+    pass p = run->pass;
+    p.grad = NULL;
+    p.kept_by_layer = NULL;
+    p.kept = NULL;
+    for (int i = 0; i < f->layers; i++) {
+        const transform *t = &f->chain[i];
+        if (t->kind->start) JF_TRY(t->kind->start(t, &p, n, run->state, params));
+        t->kind->forward(t, &p, n, run->state, run->logdet);
+    }
+    return JF_OK;
 }
 
 /* Row i of every sample's Jacobian is what backward makes of the unit gradient e_i. */

@@ -10,10 +10,11 @@
  * The backward pass recovers its input by inverting, so that memory does not grow with depth. Where a budget
  * allows, a transform may keep activations for it (`kept`), which saves computing them twice.
  *
- * A kind is one file with the same functions in the same order. */
+ * A kind is one file with the same functions in the same order, and one line in list.c. */
 #ifndef JF_FLOW_TRANSFORM_H
 #define JF_FLOW_TRANSFORM_H
 
+#include "flow/tables.h"
 #include "net/net.h"
 
 typedef struct transform transform;
@@ -28,12 +29,40 @@ typedef struct pass {
     real *const *kept_by_layer; /* NULL, or the above for each transform of a chain */
 } pass;
 
+/* What a transform is made from. All transforms of a step of the flow get the same, except for the last group.
+ * An image of positions, shape [h][w][c], says where its elements lie in the state; a vector has h = w = 1. */
+typedef struct transform_spec {
+    int dim;
+    layout layout; /* of the state: which elements are x and which are y */
+    /* The elements that it may transform: all that are not finished, of x alone where the condition is fixed. In an image
+     * the elements of one channel are all x or all y. */
+    const int32_t *active;
+    shape active_shape;
+    /* Of these a coupling transforms the target; its networks read the source, where a fixed condition is part of it. */
+    const int32_t *source, *target;
+    shape source_shape, target_shape;
+    int block, halved; /* for its networks: see net.h */
+
+    int layer;               /* its place in the chain, from 0 */
+    char prefix[32];         /* of the names of its parameters and tables: "layer.007" */
+    uint64_t seed;           /* of tables that it draws */
+    table_list *tables;      /* those of the flow: what it draws is added here */
+    const table_list *given; /* NULL, or those of a model file, which it takes instead */
+} transform_spec;
+
 typedef struct transform_kind {
-    const char *name;
-    void (*free)(transform *t, device *d);
-    /* numbers of pass.work for passes of up to n samples */
+    const char *name, *summary;
+    const recipe_key *keys; /* keys of [model] that only this kind reads; NULL: none */
+    int nonlinear;          /* more than an affine map of the state: a step has at least one such transform */
+    /* Adds its parameters, named "PREFIX...", fills in own. What it leaves there after a failure, free() gets. */
+    jf_status (*create)(jf_context *ctx, transform *out, device *d, const transform_spec *spec,
+                        const recipe *r, param_list *params);
+    void (*free)(transform *t, device *d); /* optional: there is nothing to free */
+    /* Optional: numbers of pass.work for passes of up to n samples; it needs none. */
     size_t (*workspace)(const transform *t, const device *d, int n, layer_use use);
-    size_t (*kept)(const transform *t, const device *d, int n); /* numbers it can make use of; 0: none */
+    size_t (*kept)(const transform *t, const device *d, int n); /* optional: numbers it can make use of */
+    /* Optional: before the first step of training, sets its parameters by what reaches it, in a batch of the data. */
+    jf_status (*start)(const transform *t, const pass *p, int n, const real *state, real *params);
     void (*forward)(const transform *t, const pass *p, int n, real *u_to_v, real *logdet); /* logdet += */
     void (*inverse)(const transform *t, const pass *p, int n, real *v_to_u, real *logdet); /* logdet += */
     /* of forward: v -> u by inverting, dv -> du; dlogdet (n) is dL/dlogdet */
@@ -50,17 +79,24 @@ struct transform {
     void *own;
 };
 
-/* A coupling layer: the networks read the source elements (a sample of shape source_shape) and transform the target
- * elements; the source elements stay as they are. */
-typedef struct coupling_spec {
-    int dim;
-    law_config law;
-    const int32_t *source, *target; /* positions in the state */
-    shape source_shape, target_shape;
-    int block, halved; /* for its networks: see net.h */
-    char prefix[32];   /* of its parameters' names */
-} coupling_spec;
-jf_status coupling_create(jf_context *ctx, transform *out, device *d, const coupling_spec *spec,
-                          const recipe *r, param_list *params);
+extern const transform_kind *const transform_kinds[];   /* ends with NULL; the first is the coupling */
+const transform_kind *transform_find(const char *name); /* NULL: none */
+
+#define TRANSFORMS_A_STEP 8              /* at most */
+jf_status transforms_declare(recipe *r); /* model.transforms, and the keys of all kinds */
+/* The kinds that model.transforms names; refuses those that cannot make a flow. */
+jf_status transforms_of_step(const recipe *r, const transform_kind *kinds[TRANSFORMS_A_STEP], int *count);
+jf_status transform_create(jf_context *ctx, transform *out, const transform_kind *kind, device *d,
+                           const transform_spec *spec, const recipe *r, param_list *params);
+void transform_free(transform *t, device *d); /* of one that was not created, too */
+size_t transform_workspace(const transform *t, const device *d, int n, layer_use use);
+size_t transform_kept(const transform *t, const device *d, int n);
+
+/* Steps: what the transforms of each step are made from. */
+typedef struct flow_steps {
+    transform_spec *specs; /* (count), with the index maps that they point to */
+    int count;
+} flow_steps;
+void steps_free(flow_steps *s);
 
 #endif

@@ -1,11 +1,15 @@
 /* The model file: safetensors, weights under readable names, and in the metadata everything needed to use
  * them.
  *
- *     metadata   jointflow.format = 1 or 2, recipe (text), recipe_name, seed, trained (a sentence),
- *                class_names (comma-separated), checksum (of all else)
+ *     metadata   jointflow.format, recipe (text), recipe_name, seed, trained (a sentence),
+ *                class_names (comma-separated), checksum (of all else);
+ *                format 3: chain (the names of all transforms, in their order)
  *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
- *                masks (layers, dim) of vector models, units.image (h, w, x channels, y channels) of image models,
- *                layer.000.s, layer.000.A.00.w, ...
+ *                masks (steps, dim) of vector models, units.image (h, w, x channels, y channels) of image models,
+ *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32
+ *
+ * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms. A model is
+ * written in the lowest that can hold it, so that older programs read what they can use.
  *
  * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
  * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
@@ -18,10 +22,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT       2 /* the highest that is understood */
-#define FORMAT_IMAGE 2 /* of image models: units.image in the place of masks */
-#define FORMAT_PLAIN 1 /* of all others, which every version reads */
-#define MAX_DIM      (1 << 22)
+enum { FORMAT_VECTOR = 1, FORMAT_IMAGE, FORMAT_CHAIN, FORMAT_HIGHEST = FORMAT_CHAIN };
+#define MAX_DIM (1 << 22)
 
 static int is_double(const model *m) {
     return m->d->kind->real_size == sizeof(double);
@@ -154,18 +156,22 @@ static uint64_t hash_tensor(uint64_t hash, const tensor *t) {
     return hash_bytes(hash, t->data, tensor_elements(t) * tensor_type_size(t->type));
 }
 
-/* The notes that a checksum covers, in this order. */
-static const char *const note_keys[] = {"jointflow.format", "recipe",     "recipe_name", "seed",
-                                        "trained",          "class_names"};
+/* The notes that a checksum covers, in this order; the last one in files of format 3 only. */
+static const char *const note_keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
+                                        "trained",          "class_names", "chain"};
 enum { NOTES = sizeof note_keys / sizeof *note_keys, CHECKSUM_SIZE = 17 };
+
+static int notes_of(int format) {
+    return format < FORMAT_CHAIN ? NOTES - 1 : NOTES;
+}
 
 static const uint64_t hash_start = UINT64_C(0xcbf29ce484222325);
 
-static jf_status check_checksum(jf_context *ctx, const tensor_file *file, const char *path) {
+static jf_status check_checksum(jf_context *ctx, const tensor_file *file, const char *path, int format) {
     const char *stored = tensors_note(file, "checksum");
     if (!stored) return JF_OK;
     uint64_t hash = hash_start;
-    for (int i = 0; i < NOTES; i++) hash = hash_text(hash, tensors_note(file, note_keys[i]));
+    for (int i = 0; i < notes_of(format); i++) hash = hash_text(hash, tensors_note(file, note_keys[i]));
     for (size_t i = 0; i < tensors_count(file); i++) hash = hash_tensor(hash, tensors_at(file, i));
     char found[CHECKSUM_SIZE];
     snprintf(found, sizeof found, "%016" PRIx64, hash);
@@ -174,25 +180,19 @@ static jf_status check_checksum(jf_context *ctx, const tensor_file *file, const 
                    found, stored);
 }
 
-jf_status model_save(const model *m, const char *path) {
-    tensor *weights = NULL, *all = NULL;
-    void *storage = NULL;
-    int32_t *masks = NULL;
-    text recipe_text = {0}, names = {0};
-    char seed[32], format[8], checksum[CHECKSUM_SIZE];
-    jf_status status;
-    const flow *f = m->flow;
-    size_t dim = (size_t)f->dim, count = (size_t)m->parameters.count,
-           mask_count = f->masks ? (size_t)f->layers * dim : 0;
-    const image_size *image = &m->units.image;
-    int32_t sizes[4] = {image->h, image->w, image->x_channels, image->y_channels};
-    int32_t dims[2] = {f->dim_x, f->dim_y};
+static int format_of(const model *m) {
+    if (!flow_is_plain(m->flow)) return FORMAT_CHAIN;
+    return m->units.image.h > 0 ? FORMAT_IMAGE : FORMAT_VECTOR;
+}
 
-    JF_TRY_DONE(model_tensors(m, "", m->params, &weights, &storage));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + 5));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &masks, mask_count + 1)); /* never of size 0 */
-    for (size_t i = 0; i < mask_count; i++) masks[i] = f->masks[i];
-    size_t k = 0;
+/* Everything but the weights. sizes (4), dims (2) and masks (steps, dim) are what tensors of integers point to. */
+static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t *dims, int32_t *masks) {
+    const flow *f = m->flow;
+    const image_size *image = &m->units.image;
+    size_t dim = (size_t)f->dim, k = 0;
+    memcpy(dims, (int32_t[]){f->dim_x, f->dim_y}, 2 * sizeof *dims);
+    memcpy(sizes, (int32_t[]){image->h, image->w, image->x_channels, image->y_channels}, 4 * sizeof *sizes);
+    for (size_t i = 0; f->masks && i < (size_t)f->steps * dim; i++) masks[i] = f->masks[i];
     all[k++] = (tensor){"units.dims", TENSOR_I32, 1, {2}, dims};
     all[k++] = (tensor){"units.mean", TENSOR_F64, 1, {dim}, m->units.mean};
     all[k++] = (tensor){"units.deviation", TENSOR_F64, 1, {dim}, m->units.deviation};
@@ -201,32 +201,64 @@ jf_status model_save(const model *m, const char *path) {
     if (image->h > 0)
         all[k++] = (tensor){"units.image", TENSOR_I32, 1, {4}, sizes};
     else
-        all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->layers, dim}, masks};
+        all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->steps, dim}, masks};
+    for (int i = 0; i < f->tables.count; i++) {
+        const flow_table *t = &f->tables.items[i];
+        all[k++] = (tensor){t->name, TENSOR_I32, 1, {t->count}, t->values};
+    }
+    return k;
+}
+
+/* The notes, and the checksum of them and of the tensors. */
+static jf_status write_file(const model *m, const char *path, const tensor *all, size_t count,
+                            const char *const values[NOTES]) {
+    tensor_note notes[NOTES + 1];
+    char checksum[CHECKSUM_SIZE];
+    uint64_t hash = hash_start;
+    int used = notes_of(format_of(m));
+    for (int i = 0; i < used; i++) {
+        notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
+        hash = hash_text(hash, notes[i].value);
+    }
+    for (size_t i = 0; i < count; i++) hash = hash_tensor(hash, &all[i]);
+    snprintf(checksum, sizeof checksum, "%016" PRIx64, hash);
+    notes[used] = (tensor_note){"checksum", checksum};
+    return tensors_write(m->ctx, path, all, count, notes, (size_t)used + 1);
+}
+
+jf_status model_save(const model *m, const char *path) {
+    enum { OTHERS = 5 }; /* tensors besides weights and tables, at most */
+    tensor *weights = NULL, *all = NULL;
+    void *storage = NULL;
+    int32_t *masks = NULL, sizes[4], dims[2];
+    text recipe_text = {0}, names = {0}, chain = {0};
+    char seed[32], format[8];
+    jf_status status;
+    const flow *f = m->flow;
+    size_t count = (size_t)m->parameters.count;
+    JF_TRY_DONE(model_tensors(m, "", m->params, &weights, &storage));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + OTHERS + (size_t)f->tables.count));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &masks, (size_t)f->steps * (size_t)f->dim));
+    size_t k = list_tensors(m, all, sizes, dims, masks);
     memcpy(all + k, weights, count * sizeof *weights);
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
     for (int i = 0; i < m->units.classes; i++) text_add(&names, "%s%s", i ? "," : "", m->units.class_name[i]);
     JF_TRY_DONE(text_check(m->ctx, &names));
+    for (int i = 0; i < f->layers; i++) text_add(&chain, "%s%s", i ? " " : "", f->chain[i].kind->name);
+    JF_TRY_DONE(text_check(m->ctx, &chain));
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    snprintf(format, sizeof format, "%d", image->h > 0 ? FORMAT_IMAGE : FORMAT_PLAIN);
-    const char *values[NOTES] = {format, recipe_text.chars, recipe_short_name(m->recipe),
-                                 seed,   m->trained,        names.chars};
-    tensor_note notes[NOTES + 1];
-    uint64_t hash = hash_start;
-    for (int i = 0; i < NOTES; i++) {
-        notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
-        hash = hash_text(hash, notes[i].value);
-    }
-    for (size_t i = 0; i < k + count; i++) hash = hash_tensor(hash, &all[i]);
-    snprintf(checksum, sizeof checksum, "%016" PRIx64, hash);
-    notes[NOTES] = (tensor_note){"checksum", checksum};
-    JF_TRY_DONE(tensors_write(m->ctx, path, all, k + count, notes, NOTES + 1));
+    snprintf(format, sizeof format, "%d", format_of(m));
+    const char *values[NOTES] = {
+        format, recipe_text.chars, recipe_short_name(m->recipe), seed, m->trained, names.chars, chain.chars};
+    JF_TRY_DONE(write_file(m, path, all, k + count, values));
 done:
     model_tensors_free(m, weights, storage);
     free(all);
     free(masks);
     text_free(&recipe_text);
     text_free(&names);
+    text_free(&chain);
     return status;
 }
 
@@ -311,14 +343,49 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
 }
 
 static jf_status read_masks(jf_context *ctx, const tensor_file *file, const char *path, int dim,
-                            uint8_t **out, int *layers) {
+                            uint8_t **out, int *steps) {
     const tensor *t = tensors_find(file, "masks");
     if (!t || t->rank != 2 || t->shape[1] != (size_t)dim || t->shape[0] < 1 || t->shape[0] > 100000)
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"masks\" is missing or not (layers, %d)", path,
-                       dim);
-    *layers = (int)t->shape[0];
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"masks\" is missing or not (steps, %d)", path, dim);
+    *steps = (int)t->shape[0];
     JF_TRY(MEM_NEW(ctx, out, tensor_elements(t)));
     for (size_t i = 0; i < tensor_elements(t); i++) (*out)[i] = tensor_value(t, i) != 0;
+    return JF_OK;
+}
+
+/* Tables of transforms: all tensors of integers that are not the file's own. */
+static jf_status read_tables(const tensor_file *file, table_list *out) {
+    static const char *const own[] = {"units.dims", "units.image", "masks"};
+    for (size_t i = 0; i < tensors_count(file); i++) {
+        const tensor *t = tensors_at(file, i);
+        int is_table = t->type == TENSOR_I32;
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++) is_table &= strcmp(t->name, own[k]) != 0;
+        if (is_table) JF_TRY(tables_add(out, t->name, tensor_elements(t), t->data));
+    }
+    return JF_OK;
+}
+
+/* The chain that the file tells has to be that of its recipe. Files of formats 1 and 2 hold couplings alone. */
+static jf_status check_chain(const model *m, const tensor_file *file, const char *path, int format) {
+    const flow *f = m->flow;
+    const char *at;
+    if (format < FORMAT_CHAIN) {
+        if (flow_is_plain(f)) return JF_OK;
+        return jf_fail(m->ctx, JF_ERROR_FORMAT,
+                       "%s: format %d is for couplings alone, found model.transforms = %s", path, format,
+                       recipe_get(m->recipe, "model.transforms"));
+    }
+    JF_TRY(read_note(m->ctx, file, path, "chain", &at));
+    for (int i = 0; i <= f->layers; i++, at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        const char *expected = i < f->layers ? f->chain[i].kind->name : "";
+        if (length != strlen(expected) || memcmp(at, expected, length) != 0)
+            return jf_fail(
+                m->ctx, JF_ERROR_FORMAT,
+                "%s: layer %d of the chain is \"%.*s\", expected \"%s\" by its recipe and %d steps", path, i,
+                (int)length, at, expected, f->steps);
+        at += length;
+    }
     return JF_OK;
 }
 
@@ -327,18 +394,20 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     tensor_file *file = NULL;
     recipe *r = NULL;
     model_units units = {0};
+    table_list tables = {.ctx = ctx};
     uint8_t *masks = NULL;
-    const char *format, *recipe_note, *name, *seed, *trained;
-    int layers = 0;
+    const char *format_note, *recipe_note, *name, *seed, *trained;
+    int steps = 0;
     model *m = NULL;
     jf_status status;
     *out = NULL;
     JF_TRY_DONE(tensors_read(ctx, &file, path));
-    JF_TRY_DONE(read_note(ctx, file, path, "jointflow.format", &format));
-    if (atoi(format) < 1 || atoi(format) > FORMAT)
-        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_FORMAT, "%s: format %s, this version reads up to %d", path, format,
-                            FORMAT));
-    JF_TRY_DONE(check_checksum(ctx, file, path));
+    JF_TRY_DONE(read_note(ctx, file, path, "jointflow.format", &format_note));
+    int format = atoi(format_note);
+    if (format < 1 || format > FORMAT_HIGHEST)
+        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_FORMAT, "%s: format %s, this version reads up to %d", path,
+                            format_note, FORMAT_HIGHEST));
+    JF_TRY_DONE(check_checksum(ctx, file, path, format));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
     JF_TRY_DONE(read_note(ctx, file, path, "seed", &seed));
@@ -348,9 +417,11 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     JF_TRY_DONE(recipe_check(r));
     JF_TRY_DONE(read_units(ctx, file, path, &units));
     if (units.image.h == 0)
-        JF_TRY_DONE(read_masks(ctx, file, path, units.dim_x + units.dim_y, &masks, &layers));
-    model_origin origin = {strtoull(seed, NULL, 10), 1, masks, layers};
+        JF_TRY_DONE(read_masks(ctx, file, path, units.dim_x + units.dim_y, &masks, &steps));
+    JF_TRY_DONE(read_tables(file, &tables));
+    model_origin origin = {strtoull(seed, NULL, 10), 1, masks, steps, &tables};
     JF_TRY_DONE(model_create(ctx, &m, r, &units, device_name, threads, &origin));
+    JF_TRY_DONE(check_chain(m, file, path, format));
     JF_TRY_DONE(model_read_tensors(m, file, path, "", m->params));
     JF_TRY_DONE(model_set_trained(m, trained));
     *out = m;
@@ -358,6 +429,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
 done:
     model_free(m);
     free(masks);
+    tables_clear(&tables);
     units_free(&units);
     recipe_free(r);
     tensors_free(file);

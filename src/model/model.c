@@ -23,11 +23,12 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
     JF_TRY_DONE(loss_create(ctx, &m->objective, r, m->d, &m->parameters));
     JF_TRY_DONE(loss_check_shape(&m->objective, units->dim_x, units->dim_y));
     JF_TRY_DONE(loss_check_masks(&m->objective, r));
+    flow_origin of_flow = {origin->seed, origin->masks, origin->steps, origin->tables};
     if (units->image.h > 0)
-        JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, &m->parameters, "", units->image));
+        JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, &m->parameters, "", units->image, &of_flow));
     else
-        JF_TRY_DONE(flow_create(ctx, &m->flow, m->d, r, &m->parameters, "", units->dim_x, units->dim_y,
-                                origin->masks, origin->layers, origin->seed));
+        JF_TRY_DONE(
+            flow_create(ctx, &m->flow, m->d, r, &m->parameters, "", units->dim_x, units->dim_y, &of_flow));
     JF_TRY_DONE(m->d->kind->alloc(m->d, &m->params, m->parameters.total));
     if (!origin->from_file) {
         JF_TRY_DONE(MEM_NEW(ctx, &values, m->parameters.total));

@@ -40,8 +40,9 @@ jf_status model_declare(recipe *r); /* keys of [model] and [loss] */
 typedef struct model_origin {
     uint64_t seed;
     int from_file;        /* the weights are left at zero */
-    const uint8_t *masks; /* (layers, dim) of a file's vector model */
-    int layers;
+    const uint8_t *masks; /* (steps, dim) of a file's vector model */
+    int steps;
+    const table_list *tables; /* of a file */
 } model_origin;
 /* The recipe must be checked; it is cloned. The model owns the device. */
 jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,

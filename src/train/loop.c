@@ -318,6 +318,17 @@ static jf_status run_phases(trainer *t) {
     return save_checkpoint(t);
 }
 
+/* Of a fresh run: transforms that start from data see a batch of the first phase, of all classes. */
+static jf_status start_from_data(trainer *t) {
+    const model *m = t->m;
+    const phase *p = phases;
+    if (!m->objective.kind->from_data || !flow_has_start(m->flow)) return JF_OK;
+    while (phase_epochs(p, m) == 0) p++; /* the last one has epochs always */
+    batch_mixed(m, t->data, p, t->batch, t->scratch, t->host);
+    flow_run_put_rows(t->run, t->batch, t->host);
+    return flow_start(t->run, t->batch, m->params);
+}
+
 static jf_status prepare(trainer *t) {
     model *m = t->m;
     size_t dim = (size_t)(m->units.dim_x + m->units.dim_y),
@@ -341,6 +352,7 @@ static jf_status prepare(trainer *t) {
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));
     real **start[] = {&t->start.params, &t->start.first, &t->start.second};
     for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, start[i], m->parameters.total));
+    if (!t->options->resume) JF_TRY(start_from_data(t));
     copy_flat(t, t->best, m->params);
     t->s = (train_state){.epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN};
     if (t->options->folder) {

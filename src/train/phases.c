@@ -208,6 +208,15 @@ void batch_make(const model *m, const dataset *data, const batch_key *key, int n
               host);
 }
 
+void batch_mixed(const model *m, const dataset *data, const phase *p, int n, double *scratch, double *host) {
+    double share = share_of(m, &(batch_key){.phase = p, .phase_epoch = 1});
+    if (share > 0) {
+        dataset_draw(data, (rng_key){m->seed, RNG_DATA, 0}, 0, n, -1, scratch);
+        take_rows(m, data, n, scratch, host);
+    }
+    add_noise(m, share, (rng_key){m->seed, RNG_NOISE, 0}, 0, n, host);
+}
+
 void batch_held_out(const model *m, const dataset *data, const batch_key *key, long first, int n,
                     double *scratch, double *host) {
     dataset_held_out(data, (uint64_t)first, n, scratch);

@@ -33,6 +33,9 @@ typedef struct batch_key {
 void batch_make(const model *m, const dataset *data, const batch_key *key, int n, double *scratch,
                 double *host);
 
+/* The same of all classes together: a look at what a phase begins with. */
+void batch_mixed(const model *m, const dataset *data, const phase *p, int n, double *scratch, double *host);
+
 /* The same for the held-out rows first .. first+n-1; their noise is the same in every epoch. */
 void batch_held_out(const model *m, const dataset *data, const batch_key *key, long first, int n,
                     double *scratch, double *host);
