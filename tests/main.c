@@ -1,7 +1,8 @@
 /* Runs the registered tests, one line each, and closes with "N passed, N failed, N skipped".
  *
- * Every test runs in a process of its own: a crash, a leak or an endless loop is one failed test and leaves
- * nothing behind for the next. What a test prints is kept back and shown only when it fails. */
+ * Every test runs in a process of its own, as many at a time as there are processors: a crash, a leak or an endless
+ * loop is one failed test and leaves nothing behind for the others. Lines come in the order of the tests, whichever
+ * ends first. What a test prints is kept back and shown only when it fails. */
 #define _GNU_SOURCE /* nftw, MAP_ANONYMOUS */
 #include "test.h"
 
@@ -15,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEFAULT_TIME_LIMIT 60 /* seconds a test */
+#define DEFAULT_TIME_LIMIT 120 /* seconds per test */
 
 typedef struct test {
     const char *name, *file;
@@ -32,13 +33,23 @@ typedef struct report {
     char folder[512]; /* "" until the test asks for one */
 } report;
 
+/* A test that was chosen, and how far it has come. */
+typedef struct trial {
+    const test *test;
+    report *report;
+    FILE *output; /* NULL: none, or not wanted any more */
+    pid_t child;
+    int ended;
+    double start, took; /* seconds */
+} trial;
+
 typedef struct path {
     struct path *next;
     char text[];
 } path;
 
 typedef struct options {
-    int in_process, list;
+    int in_process, list, jobs;
     unsigned time_limit;
     char **filters; /* a test runs where its name or file contains one of them */
     int filter_count;
@@ -126,13 +137,19 @@ static int remove_entry(const char *name, const struct stat *status, int kind, s
     return remove(name);
 }
 
-static void tidy_up(void) {
+static void tidy_up(const report *r) {
     while (running.paths) {
         path *next = running.paths->next;
         free(running.paths);
         running.paths = next;
     }
-    if (running.report->folder[0]) nftw(running.report->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    if (r->folder[0]) nftw(r->folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static double seconds(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void run_in_process(const test *t) {
@@ -150,8 +167,25 @@ static _Noreturn void be_the_test(const test *t, FILE *output, unsigned time_lim
     exit(0); /* through the leak check of a sanitizer */
 }
 
-static void judge_exit(int status, unsigned time_limit) {
-    report *r = running.report;
+static void begin(trial *t, const options *o) {
+    running.report = t->report;
+    *t->report = (report){.outcome = FAILED, .message = "called exit() before its end"};
+    t->start = seconds();
+    if (o->in_process) {
+        run_in_process(t->test);
+        t->ended = 1;
+        t->took = seconds() - t->start;
+        return;
+    }
+    t->output = tmpfile();
+    if (!t->output) die("tmpfile");
+    fflush(NULL); /* or the child writes it again */
+    t->child = fork();
+    if (t->child < 0) die("fork");
+    if (t->child == 0) be_the_test(t->test, t->output, o->time_limit);
+}
+
+static void judge_exit(report *r, int status, unsigned time_limit) {
     size_t size = sizeof r->message;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return; /* the report holds what happened */
     if (WIFEXITED(status))
@@ -163,15 +197,19 @@ static void judge_exit(int status, unsigned time_limit) {
     r->outcome = FAILED;
 }
 
-static void run_in_child(const test *t, FILE *output, unsigned time_limit) {
-    fflush(NULL); /* or the child writes it again */
-    pid_t child = fork();
-    if (child < 0) die("fork");
-    if (child == 0) be_the_test(t, output, time_limit);
-    int status;
-    while (waitpid(child, &status, 0) < 0)
+/* Waits until one of the running tests ends. */
+static void wait_for_one(trial *trials, int count, const options *o) {
+    int status, i = 0;
+    pid_t child;
+    while ((child = waitpid(-1, &status, 0)) < 0)
         if (errno != EINTR) die("waitpid");
-    judge_exit(status, time_limit);
+    while (i < count && trials[i].child != child) i++;
+    if (i == count) die("waitpid gave a process that is not ours");
+    trial *t = &trials[i];
+    t->ended = 1;
+    t->took = seconds() - t->start;
+    judge_exit(t->report, status, o->time_limit);
+    if (t->report->outcome != FAILED) fclose(t->output), t->output = NULL;
 }
 
 static void show_output(FILE *output) {
@@ -180,33 +218,24 @@ static void show_output(FILE *output) {
     while (fgets(line, sizeof line, output)) printf("      | %s%s", line, strchr(line, '\n') ? "" : "\n");
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-static outcome run_test(const test *t, const options *o) {
+static outcome show(trial *t) {
     static const char *const words[] = {[PASSED] = "ok", [FAILED] = "FAIL", [SKIPPED] = "skip"};
-    report *r = running.report;
-    *r = (report){.outcome = FAILED, .message = "called exit() before its end"};
-    FILE *output = o->in_process ? NULL : tmpfile();
-    if (!o->in_process && !output) die("tmpfile");
-
-    double start = seconds();
-    if (o->in_process)
-        run_in_process(t);
-    else
-        run_in_child(t, output, o->time_limit);
-    double took = seconds() - start;
-
-    printf("%-4s  %-90s %8.3f s\n", words[r->outcome], t->name, took);
+    const report *r = t->report;
+    printf("%-4s  %-90s %8.3f s\n", words[r->outcome], t->test->name, t->took);
     if (r->outcome != PASSED) printf("      %s\n", r->message);
-    if (r->outcome == FAILED && output) show_output(output);
-    if (output) fclose(output);
-    tidy_up();
+    if (t->output) show_output(t->output), fclose(t->output);
+    tidy_up(r);
     fflush(stdout);
     return r->outcome;
+}
+
+/* counts: of each outcome. */
+static void run_all(trial *trials, int count, const options *o, int *counts) {
+    for (int begun = 0, ended = 0, shown = 0; shown < count; ended++) {
+        while (begun < count && begun - ended < o->jobs) begin(&trials[begun++], o);
+        if (!o->in_process) wait_for_one(trials, begun, o);
+        while (shown < begun && trials[shown].ended) counts[show(&trials[shown++])]++;
+    }
 }
 
 /* ---- choosing tests ---- */
@@ -225,17 +254,19 @@ static int is_chosen(const test *t, const options *o) {
 
 static _Noreturn void usage(FILE *to, int status) {
     fprintf(to,
-            "usage: jointflow-tests [--list] [--no-fork] [--timeout SECONDS] [PART ...]\n"
+            "usage: jointflow-tests [--list] [--no-fork] [--jobs N] [--timeout SECONDS] [PART ...]\n"
             "Runs the tests whose name or file contains one of the parts; all of them without a part.\n"
             "  --list               name the tests instead of running them\n"
             "  --no-fork            run in this process, for a debugger: no time limit, output as it comes\n"
+            "  --jobs N             how many tests run at a time, default as many as there are processors\n"
             "  --timeout SECONDS    limit for each test, default %d\n",
             DEFAULT_TIME_LIMIT);
     exit(status);
 }
 
 static options read_options(int argc, char **argv) {
-    options o = {.time_limit = DEFAULT_TIME_LIMIT};
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    options o = {.time_limit = DEFAULT_TIME_LIMIT, .jobs = processors > 0 ? (int)processors : 1};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--help") == 0)
@@ -244,35 +275,49 @@ static options read_options(int argc, char **argv) {
             o.list = 1;
         else if (strcmp(argv[i], "--no-fork") == 0)
             o.in_process = 1;
+        else if (strcmp(argv[i], "--jobs") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
+            o.jobs = atoi(argv[++i]);
         else if (strcmp(argv[i], "--timeout") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
             o.time_limit = (unsigned)atoi(argv[++i]);
         else
             usage(stderr, 2);
     }
+    if (o.in_process) o.jobs = 1;
     o.filters = argv + i;
     o.filter_count = argc - i;
     return o;
 }
 
+/* The chosen tests, in order; *count of them. */
+static trial *choose(const options *o, int *count) {
+    size_t all = (size_t)registry.count;
+    trial *trials = calloc(all + 1, sizeof *trials);
+    report *reports =
+        mmap(NULL, (all + 1) * sizeof *reports, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (!trials || reports == MAP_FAILED) die("choosing tests");
+    if (all > 1) qsort(registry.tests, all, sizeof(test), by_file_then_order);
+    *count = 0;
+    for (size_t i = 0; i < all; i++)
+        if (is_chosen(&registry.tests[i], o))
+            trials[(*count)++] = (trial){.test = &registry.tests[i], .report = &reports[i]};
+    return trials;
+}
+
+static int run_chosen(trial *trials, int count, const options *o) {
+    int counts[3] = {0};
+    if (count == 0) fprintf(stderr, "jointflow-tests: no test has such a name\n");
+    run_all(trials, count, o, counts);
+    printf("%d passed, %d failed, %d skipped\n", counts[PASSED], counts[FAILED], counts[SKIPPED]);
+    return counts[FAILED] > 0 || count == 0;
+}
+
 int main(int argc, char **argv) {
     options o = read_options(argc, argv);
+    int count, status = 0;
+    trial *trials = choose(&o, &count);
     running.in_process = o.in_process;
-    running.report = mmap(NULL, sizeof(report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (running.report == MAP_FAILED) die("mmap");
-    if (registry.count > 1) qsort(registry.tests, (size_t)registry.count, sizeof(test), by_file_then_order);
-
-    int counts[3] = {0}, chosen = 0;
-    for (int i = 0; i < registry.count; i++) {
-        const test *t = &registry.tests[i];
-        if (!is_chosen(t, &o)) continue;
-        chosen++;
-        if (o.list)
-            printf("%s\n", t->name);
-        else
-            counts[run_test(t, &o)]++;
-    }
-    if (o.list) return 0;
-    if (chosen == 0) fprintf(stderr, "jointflow-tests: no test has such a name\n");
-    printf("%d passed, %d failed, %d skipped\n", counts[PASSED], counts[FAILED], counts[SKIPPED]);
-    return counts[FAILED] > 0 || chosen == 0;
+    for (int i = 0; o.list && i < count; i++) printf("%s\n", trials[i].test->name);
+    if (!o.list) status = run_chosen(trials, count, &o);
+    free(trials);
+    return status;
 }
