@@ -118,12 +118,17 @@ static void write_image_recipe(const golden *g, char *to, size_t size) {
 
 static void write_recipe(const golden *g, char *to, size_t size) {
     int fixed = strcmp(words(g, "condition"), "fixed") == 0;
-    int used =
-        snprintf(to, size,
-                 "[model]\nlaw = %s\ncondition = %s\ndepth = %d\nwidth = %d\nslope = %.17g\n"
-                 "[loss]\nobjective = %s\nlambda = %.17g\ndistance = %s\n",
-                 words(g, "law"), fixed ? "fixed" : "joint", g->depth, (int)number(g, "width"),
-                 number(g, "leaky_slope"), words(g, "objective"), number(g, "lambda"), words(g, "distance"));
+    int used = snprintf(to, size,
+                        "[model]\nlaw = %s\ncondition = %s\ndepth = %d\nwidth = %d\nslope = %.17g\n"
+                        "[loss]\nobjective = %s\n",
+                        words(g, "law"), fixed ? "fixed" : "joint", g->depth, (int)number(g, "width"),
+                        number(g, "leaky_slope"), words(g, "objective"));
+    if (json_find(g->root, "loss_keys")) { /* of objectives that have others than the first three */
+        snprintf(to + used, size - (size_t)used, "%s\n", words(g, "loss_keys"));
+        return;
+    }
+    used += snprintf(to + used, size - (size_t)used, "lambda = %.17g\ndistance = %s\n", number(g, "lambda"),
+                     words(g, "distance"));
     if (g->by_rule)
         snprintf(to + used, size - (size_t)used, "rule = %s\nsize = %.17g\n", words(g, "rule"),
                  number(g, "rule_size"));

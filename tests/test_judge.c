@@ -18,14 +18,19 @@ static recipe *checked_recipe(jf_context *ctx, const char *content) {
 #define SMALL "[model]\nblocks = 1\ndepth = 1\nwidth = 6\noutput_gain = 0.3\n"
 
 /* A model as it starts, which keeps neither y nor volumes: nothing about it is by chance right. */
-static model *untrained(jf_context *ctx, const char *content, int dim_x, int dim_y) {
+static model *untrained_on(jf_context *ctx, const char *device_name, const char *content, int dim_x,
+                           int dim_y) {
     double mean[4] = {0}, deviation[4] = {1, 1, 1, 1};
     model_units units = {.dim_x = dim_x, .dim_y = dim_y, .mean = mean, .deviation = deviation};
     recipe *r = checked_recipe(ctx, content);
     model *m = NULL;
-    CHECK_STATUS(model_create(ctx, &m, r, &units, "ref", 1, &(model_origin){.seed = 3}), JF_OK);
+    CHECK_STATUS(model_create(ctx, &m, r, &units, device_name, 1, &(model_origin){.seed = 3}), JF_OK);
     recipe_free(r);
     return m;
+}
+
+static model *untrained(jf_context *ctx, const char *content, int dim_x, int dim_y) {
+    return untrained_on(ctx, "ref", content, dim_x, dim_y);
 }
 
 /* ---- densities ---- */
@@ -118,32 +123,35 @@ TEST(judge__refuses_data_of_another_shape) {
     jf_context_free(ctx);
 }
 
-static judgement *judged(jf_context *ctx, const char *content, int dim_x, int dim_y, model **m) {
+static judgement *judged(const model *m) {
     judgement *j = NULL;
-    *m = untrained(ctx, content, dim_x, dim_y);
-    CHECK_STATUS(judge_run(*m, &j, 2500, 1), JF_OK);
+    CHECK_STATUS(judge_run(m, &j, 500, 1), JF_OK);
     return j;
 }
 
-/* Whole batches and a rest: the terms are means over the points, whatever pieces they went through in. */
-TEST(judge__terms_are_those_of_the_objective) {
+/* Whole pieces and a rest: the terms are means over the points, whatever pieces they went through in. */
+TEST(judge__terms_are_means_of_the_objective_over_all_points) {
+    enum { POINTS = 2500 };
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-    model *m;
-    judgement *j =
-        judged(ctx, "[data]\nset = crescents\n[loss]\nlambda = 7\ndistance = l2\n" SMALL, 2, 1, &m);
-    double z = 0, y = 0, y_error = 0;
-    for (long i = 0; i < j->points; i++) {
-        const double *v = j->encoded + 3 * i, e = v[2] - j->data[3 * i + 2];
-        z += (v[0] * v[0] + v[1] * v[1]) / 2 + log(2 * acos(-1));
-        y += 7 * e * e;
-        y_error += fabs(e);
+    model *m = untrained(ctx, "[data]\nset = crescents\n[loss]\nlambda = 7\ndistance = l2\n" SMALL, 2, 1);
+    static double data[3 * POINTS], encoded[3 * POINTS], logdet[POINTS];
+    rng r = rng_stream((rng_key){1, RNG_TEST, 0}, 0);
+    for (int i = 0; i < 3 * POINTS; i++) encoded[i] = data[i] = rng_normal(&r);
+    loss_terms terms, expected = {0};
+    CHECK(model_chunk(m, POINTS) < POINTS);
+    CHECK_STATUS(model_evaluate(m, POINTS, encoded, logdet, &terms), JF_OK);
+    for (int i = 0; i < POINTS; i++) {
+        const double *v = encoded + 3 * i, e = v[2] - data[3 * i + 2];
+        expected.value[TERM_Z] += ((v[0] * v[0] + v[1] * v[1]) / 2 + log(2 * acos(-1))) / POINTS;
+        expected.value[TERM_Y] += 7 * e * e / POINTS;
+        expected.value[TERM_LOGDET] -= logdet[i] / POINTS;
+        expected.value[TERM_Y_ERROR] += fabs(e) / POINTS;
     }
-    CHECK_NEAR(j->terms.value[TERM_Z], z / 2500, 1e-9);
-    CHECK_NEAR(j->terms.value[TERM_Y], y / 2500, 1e-9);
-    CHECK_NEAR(j->terms.value[TERM_Y_ERROR], y_error / 2500, 1e-9);
-    CHECK_NEAR(j->terms.value[TERM_Y_ERROR], j->y_error, 1e-9);
-    judge_free(j);
+    loss_terms_total(&expected);
+    for (int t = 0; t < TERM_COUNT; t++) CHECK_NEAR(terms.value[t], expected.value[t], 1e-11);
+    model_forward(m, POINTS, data, NULL);
+    CHECK(memcmp(encoded, data, sizeof data) == 0);
     model_free(m);
     jf_context_free(ctx);
 }
@@ -158,8 +166,8 @@ TEST(judge__divergence_from_a_rule_is_that_of_the_samples_density_from_its_exact
             content, sizeof content,
             "[loss]\nobjective = rule\nrule = %s\nlambda = 4\n[model]\nblocks = 1\ndepth = 1\nwidth = 6\n",
             names[k]);
-        model *m;
-        judgement *j = judged(ctx, content, 2, 0, &m);
+        model *m = untrained(ctx, content, 2, 0);
+        judgement *j = judged(m);
         const objective *o = &m->objective;
         double expected = 0, *x = j->data, *logdet = NULL;
         CHECK_STATUS(MEM_NEW(ctx, &logdet, (size_t)j->points), JF_OK);
@@ -191,12 +199,40 @@ TEST(judge__of_a_rule_without_an_exact_target_says_nothing_of_a_divergence) {
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     for (int k = 0; k < 3; k++) {
         char content[300];
-        model *m;
         snprintf(content, sizeof content, "[loss]\nobjective = rule\n%s\n" SMALL, rules_without[k]);
-        judgement *j = judged(ctx, content, 2, 0, &m);
+        model *m = untrained(ctx, content, 2, 0);
+        judgement *j = judged(m);
         CHECK(isnan(j->by_rule.divergence));
         CHECK_HAS(j->json.chars, "\"divergence\": null");
         CHECK(!strstr(j->table.chars, "divergence") && !strstr(j->json.chars, "radius"));
+        judge_free(j);
+        model_free(m);
+    }
+    jf_context_free(ctx);
+}
+
+TEST(judge__every_objective_of_the_list_is_judged_and_reported) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int i = 0; objective_kinds[i]; i++) {
+        const objective_kind *k = objective_kinds[i];
+        const char *data = !k->from_data      ? ""
+                           : k->has_condition ? "[data]\nset = crescents\n"
+                                              : "[data]\nset = ring\n";
+        char content[300];
+        snprintf(content, sizeof content, "%s[loss]\nobjective = %s\n" SMALL, data, k->name);
+        model *m = untrained_on(ctx, "cpu", content, 2, k->has_condition);
+        judgement *j = judged(m);
+        double sum = 0;
+        for (int t = 0; t < TERM_COUNT; t++) {
+            CHECK(isfinite(j->terms.value[t]));
+            if (loss_term_info[t].role != TERM_IS_PART) continue;
+            sum += j->terms.value[t];
+            CHECK_HAS(j->table.chars, loss_about(k, (term_id)t));
+        }
+        CHECK_NEAR(sum, j->terms.value[TERM_TOTAL], 1e-9 * (1 + fabs(sum)));
+        CHECK(!k->from_data || isfinite(j->nll_sampler));
+        CHECK_STATUS(report_write(m, j, test_path(k->name)), JF_OK);
         judge_free(j);
         model_free(m);
     }

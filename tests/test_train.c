@@ -23,6 +23,7 @@ struct run {
     void (*watch)(run *r, const train_progress *p); /* NULL, or called after every batch */
     int done;                                       /* of the watcher */
     train_progress last;                            /* as it was reported last */
+    loss_terms first;                               /* of the first epoch, where they are watched */
 };
 
 static recipe *checked_recipe(jf_context *ctx, const char *content) {
@@ -39,7 +40,7 @@ static run *run_open(const char *content) {
     CHECK(r != NULL);
     CHECK_STATUS(jf_context_create(&r->ctx), JF_OK);
     r->recipe = checked_recipe(r->ctx, content);
-    if (dataset_open(r->ctx, &r->data, r->recipe) != JF_OK)
+    if (loss_kind(r->recipe)->from_data && dataset_open(r->ctx, &r->data, r->recipe) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
     CHECK_STATUS(train_units(r->ctx, &units, r->data, r->recipe), JF_OK);
     CHECK_STATUS(model_create(r->ctx, &r->m, r->recipe, &units, "cpu", 1, &(model_origin){.seed = 5}), JF_OK);
@@ -266,6 +267,38 @@ TEST(train__the_loss_is_the_sum_of_its_parts_and_history_names_every_term) {
     CHECK_HAS(history, row);
     free(history);
     run_close(r);
+}
+
+/* ---- objectives ---- */
+
+static void note_first_epoch(run *r, const train_progress *p) {
+    if (p->epoch_ended && p->epoch == 1) r->first = p->terms;
+}
+
+/* Of those with a condition also that it comes back: its error falls. */
+TEST(train__every_objective_of_the_list_learns) {
+    for (int i = 0; objective_kinds[i]; i++) {
+        const objective_kind *k = objective_kinds[i];
+        char content[400], data[64] = "";
+        if (k->from_data)
+            snprintf(data, sizeof data, "[data]\nset = %s\n", k->has_condition ? "crescents" : "ring");
+        snprintf(content, sizeof content,
+                 "%s[loss]\nobjective = %s\n[model]\nblocks = 2\ndepth = 2\nwidth = 8\n[train]\nbatch = 100\n"
+                 "batches = 20\nprecondition_batches = 20\nprecondition = %d\nanneal = 0\nepochs = 12\n"
+                 "rate = 5e-3\nks_every = 0\n",
+                 data, k->name, k->from_data ? 0 : 12);
+        run *r = run_open(content);
+        r->watch = note_first_epoch;
+        CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
+        double first = r->first.value[TERM_TOTAL], last = r->last.terms.value[TERM_TOTAL],
+               y_error = r->last.terms.value[TERM_Y_ERROR];
+        if (!(isfinite(first) && last < first - 0.1))
+            test_fail(__FILE__, __LINE__, "%s: the loss is %g after one epoch and %g at the end", k->name,
+                      first, last);
+        if (k->has_condition && !(y_error < 0.1 && y_error < 0.5 * r->first.value[TERM_Y_ERROR]))
+            test_fail(__FILE__, __LINE__, "%s: y comes back with an error of %g", k->name, y_error);
+        run_close(r);
+    }
 }
 
 /* ---- which weights are taken ---- */

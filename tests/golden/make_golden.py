@@ -38,12 +38,13 @@ HALVES = (
 
 
 def case(name, objective, flow, seed, n=8, condition="none", weight=0.0, distance="l1", rule="none", size=0.0,
-         store_gradient=True):
-    """seed: parameters, points and signs take 3 consecutive seeds from it."""
+         store_gradient=True, **others):
+    """seed: parameters, points and signs take 3 consecutive seeds from it. others: the [loss] keys of an objective that
+    has others than lambda, distance, rule and size."""
     return {
         "name": name, "objective": objective, "condition": condition, "flow": flow, "n": n, "lambda": weight,
         "distance": distance, "rule": rule, "rule_size": size, "seed_parameters": seed, "seed_points": seed + 1,
-        "seed_signs": seed + 2, "store_gradient": store_gradient,
+        "seed_signs": seed + 2, "store_gradient": store_gradient, "others": others,
     }
 
 
@@ -97,6 +98,9 @@ def evaluate_vector(golden_case):
     if golden_case["objective"] == "rule":
         state, logdet, terms = tf.rule_terms(flow, parameters, points, golden_case["lambda"], golden_case["rule"],
                                              golden_case["rule_size"])
+    elif golden_case["others"]:
+        state, logdet, terms = tf.OBJECTIVES[golden_case["objective"]](flow, parameters, points,
+                                                                       **golden_case["others"])
     else:
         state, logdet, terms = tf.data_terms(flow, parameters, points, golden_case["lambda"],
                                              golden_case["distance"])
@@ -107,6 +111,8 @@ def evaluate_vector(golden_case):
     record = {key: golden_case[key] for key in (
         "name", "objective", "condition", "distance", "lambda", "rule", "rule_size", "n",
         "seed_parameters", "seed_points", "seed_signs")}
+    if golden_case["others"]:
+        record["loss_keys"] = "\n".join(f"{key} = {value!r}" for key, value in golden_case["others"].items())
     record.update(
         dim_x=flow.dim_x, dim_y=flow.dim_y, law=flow.law, depth=flow.depth, width=flow.width,
         leaky_slope=tf.LEAKY_SLOPE, layers=len(flow.masks), masks=[list(m) for m in flow.masks],
