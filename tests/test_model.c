@@ -452,6 +452,34 @@ TEST(model__objectives_refuse_shapes_they_cannot_train) {
     jf_context_free(ctx);
 }
 
+TEST(model__objectives_with_a_say_in_the_masks_are_asked_before_the_flow_is_made) {
+    jf_context *ctx = NULL;
+    int refused = 0;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    double ones[3] = {1, 1, 1};
+    for (int i = 0; objective_kinds[i]; i++) {
+        const objective_kind *k = objective_kinds[i];
+        char content[100];
+        snprintf(content, sizeof content,
+                 "[model]\ncondition = fixed\nblocks = 1\ndepth = 1\nwidth = 4\n[loss]\nobjective = %s\n",
+                 k->name);
+        recipe *r = recipe_of(ctx, content);
+        model_units u = {.dim_x = 2, .dim_y = k->has_condition, .mean = ones, .deviation = ones};
+        model *m = NULL;
+        jf_status status = model_create(ctx, &m, r, &u, "ref", 1, &(model_origin){.seed = 1});
+        CHECK(status == JF_OK || (k->check_masks && m == NULL));
+        if (status != JF_OK) {
+            CHECK_HAS(jf_context_error(ctx), "model.condition: found fixed, expected joint");
+            CHECK_HAS(jf_context_error(ctx), k->name);
+            refused++;
+        }
+        model_free(m);
+        recipe_free(r);
+    }
+    CHECK(refused > 0);
+    jf_context_free(ctx);
+}
+
 /* ---- units and use ---- */
 
 TEST(units__standardise_and_back) {

@@ -7,6 +7,7 @@
 /* Each is an objective_kind objective_NAME in a file of its own. */
 #define OBJECTIVES(X)                                                                                        \
     X(joint, "likelihood of (x, y) with y' = y")                                                             \
+    X(gaussian, "likelihood of (x, y) with y' around y")                                                     \
     X(plain, "likelihood of x alone")                                                                        \
     X(rule, "from a rule instead of data")
 

@@ -213,6 +213,13 @@ def data_terms(flow: Flow, parameters: Parameters, u: torch.Tensor, weight: floa
     return v, logdet, terms
 
 
+def gaussian_terms(flow: Flow, parameters: Parameters, u: torch.Tensor, sigma: float):
+    """The same with y' normally distributed around y; y: mean( -log N(y'; y, sigma^2) ), summed over the elements."""
+    v, logdet, terms = data_terms(flow, parameters, u, 0.0, "l2")
+    p_y = torch.distributions.Normal(u[:, flow.dim_x:].detach(), sigma)
+    return v, logdet, {**terms, "y": -p_y.log_prob(v[:, flow.dim_x:]).sum(1).mean()}
+
+
 def rule_terms(flow: Flow, parameters: Parameters, z: torch.Tensor, weight: float, rule: str, size: float):
     """Training by rule; returns x = F^{-1}(z), log|det J_F(x)| and the terms
         rule:   mean( weight * d(x) )
@@ -220,3 +227,7 @@ def rule_terms(flow: Flow, parameters: Parameters, z: torch.Tensor, weight: floa
     """
     x, logdet = inverse(flow, parameters, z)
     return x, logdet, {"rule": (weight * RULES[rule](x, size)).mean(), "logdet": logdet.mean()}
+
+
+# Objectives with [loss] keys of their own, by their names in a recipe.
+OBJECTIVES = {"gaussian": gaussian_terms}
