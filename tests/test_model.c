@@ -501,11 +501,11 @@ TEST(model__runs_any_number_of_rows_and_tells_which_is_not_finite) {
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     model *m = model_new(ctx, "cpu", recipe_text);
     double *state = new_numbers(ROWS * 3), *start = new_numbers(ROWS * 3), *logdet = new_numbers(ROWS);
-    model_draw_latent(m, 9, 100, ROWS, start);
+    model_draw_latent(m, (latent_points){9, LATENT_SAMPLES, 100}, ROWS, start);
     memcpy(state, start, ROWS * 3 * sizeof *state);
     CHECK_STATUS(model_inverse(m, ROWS, state, NULL), JF_OK);
     double late[3] = {0}; /* the last row alone is the same */
-    model_draw_latent(m, 9, 100 + ROWS - 1, 1, late);
+    model_draw_latent(m, (latent_points){9, LATENT_SAMPLES, 100 + ROWS - 1}, 1, late);
     CHECK(memcmp(late, start + (ROWS - 1) * 3, sizeof late) == 0);
     CHECK_STATUS(model_inverse(m, 1, late, NULL), JF_OK);
     CHECK_CLOSE(late, state + (ROWS - 1) * 3, 3, 1e-6);
@@ -516,6 +516,60 @@ TEST(model__runs_any_number_of_rows_and_tells_which_is_not_finite) {
     CHECK_STATUS(model_forward(m, ROWS, state, NULL), JF_ERROR_NUMERIC);
     CHECK_HAS(jf_context_error(ctx), "row 1501");
     free(state), free(start), free(logdet);
+    model_free(m);
+    jf_context_free(ctx);
+}
+
+/* ---- samples ---- */
+
+TEST(latent_streams__have_no_point_in_common) {
+    static const struct {
+        latent_stream stream;
+        uint64_t first; /* sample of RNG_SAMPLE */
+    } streams[] = {{LATENT_SAMPLES, 0},
+                   {LATENT_MAPS, UINT64_C(1) << 32},
+                   {LATENT_COVERAGE, UINT64_C(2) << 32},
+                   {LATENT_ENERGY, UINT64_C(3) << 32},
+                   {LATENT_FINE, UINT64_C(1) << 40}};
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = model_new(ctx, "ref", recipe_text);
+    for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
+        double row[3] = {0};
+        rng r = rng_stream((rng_key){7, RNG_SAMPLE, 0}, streams[i].first + 5);
+        model_draw_latent(m, (latent_points){7, streams[i].stream, 5}, 1, row);
+        for (int k = 0; k < m->units.dim_x; k++) CHECK(row[k] == rng_normal(&r));
+        if (i > 0) CHECK(streams[i].first - streams[i - 1].first >= LATENT_STREAM_SIZE);
+    }
+    model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(model_sample__is_the_inverse_at_the_condition_in_either_units) {
+    enum { ROWS = 5 };
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = model_new(ctx, "ref", recipe_text);
+    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x, count = ROWS * dim;
+    double *by_hand = new_numbers(count), *rows = new_numbers(count), *data = new_numbers(count),
+           *z = new_numbers(ROWS * dim_x);
+    const latent_points from = {3, LATENT_ENERGY, 0};
+    model_draw_latent(m, from, ROWS, by_hand);
+    for (size_t i = 0; i < count; i++) rows[i] = i % dim < dim_x ? 1e9 : 0.25 * (double)(i / dim) - 0.5;
+    for (size_t i = 0; i < count; i++)
+        if (i % dim >= dim_x) by_hand[i] = rows[i];
+    double *latent = new_numbers(count);
+    memcpy(latent, by_hand, count * sizeof *latent);
+    memcpy(data, rows, count * sizeof *data);
+    units_unstandardise(&m->units, ROWS, data);
+    CHECK_STATUS(model_inverse(m, ROWS, by_hand, NULL), JF_OK);
+    CHECK_STATUS(model_sample(m, from, MODEL_UNITS, ROWS, rows, z), JF_OK);
+    CHECK_CLOSE(rows, by_hand, count, 0);
+    for (size_t i = 0; i < ROWS * dim_x; i++) CHECK(z[i] == latent[i / dim_x * dim + i % dim_x]);
+    CHECK_STATUS(model_sample(m, from, DATA_UNITS, ROWS, data, NULL), JF_OK);
+    units_standardise(&m->units, ROWS, data);
+    CHECK_CLOSE(data, by_hand, count, 1e-12);
+    free(by_hand), free(rows), free(data), free(z), free(latent);
     model_free(m);
     jf_context_free(ctx);
 }

@@ -185,7 +185,7 @@ static jf_status copy_with_channels(jf_context *ctx, jf_images *out, const jf_im
 static jf_status degrade_all(const task *t, jf_images *inputs, const jf_images *whole, uint64_t seed) {
     JF_TRY(images_create(t->ctx, inputs, whole->count, t->input_h, t->input_w, t->input_channels));
     for (int i = 0; i < whole->count; i++) {
-        rng stream = rng_stream((rng_key){seed, RNG_ROW, 1}, (uint64_t)i);
+        rng stream = rng_stream((rng_key){seed, RNG_ROW, RNG_USE_GIVEN}, (uint64_t)i);
         t->kind->degrade(t, image_at(whole, i), &stream, image_at(inputs, i));
     }
     return JF_OK;
@@ -290,7 +290,7 @@ static jf_status fetch_image(const model *m, const dataset *data, jf_images *out
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "row %ld: the data have %ld row%s %s, counted from 0", row,
                        rows, rows == 1 ? "" : "s", which);
     JF_TRY(MEM_NEW(m->ctx, &xy, (size_t)dataset_dim(data)));
-    rng stream = rng_stream((rng_key){0, RNG_ROW, 1}, (uint64_t)row);
+    rng stream = rng_stream((rng_key){0, RNG_ROW, RNG_USE_GIVEN}, (uint64_t)row);
     data->kind->fetch(data, of_training ? row : data->rows + row, &stream, xy, xy + data->dim_x);
     jf_status status = jf_restore(m, out, 1, xy, xy + data->dim_x);
     free(xy);

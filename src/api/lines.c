@@ -35,13 +35,13 @@ static jf_status lines_create(const model *m, jf_lines *out, int lines, int each
 }
 
 /* Latent points (n, dim_x), those that jf_sample() draws for the same seed. */
-static jf_status latent_points(const model *m, int n, const jf_use_options *options, double **out) {
+static jf_status draw_points(const model *m, int n, const jf_use_options *options, double **out) {
     size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
     double *state;
     JF_TRY(mem_alloc(m->ctx, &state, (size_t)n, dim * sizeof(double)));
     jf_status status = mem_alloc(m->ctx, out, (size_t)n, dim_x * sizeof(double));
     if (status == JF_OK) {
-        model_draw_latent(m, options ? options->seed : 0, 0, n, state);
+        model_draw_latent(m, (latent_points){options ? options->seed : 0, LATENT_SAMPLES, 0}, n, state);
         for (size_t i = 0; i < (size_t)n; i++)
             memcpy(*out + i * dim_x, state + i * dim, dim_x * sizeof(double));
     }
@@ -62,7 +62,7 @@ jf_status jf_lines_along_z(const jf_model *m, jf_lines *out, int lines, int step
     double *ends;
     JF_TRY(lines_create(m, out, lines, conditions, steps, 0));
     jf_status status = check_rows(m, conditions, out->z, y);
-    if (status == JF_OK) status = latent_points(m, 2 * lines, options, &ends);
+    if (status == JF_OK) status = draw_points(m, 2 * lines, options, &ends);
     if (status != JF_OK) {
         jf_lines_free(out);
         return status;
@@ -86,7 +86,7 @@ jf_status jf_lines_along_y(const jf_model *m, jf_lines *out, int lines, int step
     if (dim_y == 0) return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED, "a line in y: this model has no condition");
     if (!from || !to) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "a line in y: no ends were given");
     JF_TRY(lines_create(m, out, lines, 1, steps, 1));
-    jf_status status = latent_points(m, lines, options, &points);
+    jf_status status = draw_points(m, lines, options, &points);
     if (status != JF_OK) {
         jf_lines_free(out);
         return status;

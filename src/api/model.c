@@ -108,19 +108,26 @@ jf_status check_rows(const model *m, int n, const double *x, const double *y) {
     return JF_OK;
 }
 
-/* Joins x (n, dim_x) and y (n, dim_y) into rows of the model's units; refuses values that are not finite. */
-static jf_status join_rows(const model *m, int n, const double *x, const double *y, int standardised,
-                           double *rows) {
+/* Joins x (n, dim_x) and y (n, dim_y) into rows; refuses values that are not finite. Without x (NULL) its places stay
+ * as they are. */
+static jf_status join_values(const model *m, int n, const double *x, const double *y, double *rows) {
     int dim_x = m->units.dim_x, dim_y = m->units.dim_y, dim = dim_x + dim_y;
-    JF_TRY(check_rows(m, n, x, y));
     for (long s = 0; s < n; s++) {
-        for (int i = 0; i < dim_x; i++) rows[s * dim + i] = x[s * dim_x + i];
+        for (int i = 0; x && i < dim_x; i++) rows[s * dim + i] = x[s * dim_x + i];
         for (int i = 0; i < dim_y; i++) rows[s * dim + dim_x + i] = y[s * dim_y + i];
         for (int i = 0; i < dim; i++)
             if (!isfinite(rows[s * dim + i]))
                 return jf_fail(m->ctx, JF_ERROR_DATA, "row %ld: %s%d is %g, expected a finite number", s + 1,
                                i < dim_x ? "x" : "y", i < dim_x ? i : i - dim_x, rows[s * dim + i]);
     }
+    return JF_OK;
+}
+
+/* The same with both, in the model's units. */
+static jf_status join_rows(const model *m, int n, const double *x, const double *y, int standardised,
+                           double *rows) {
+    JF_TRY(check_rows(m, n, x, y));
+    JF_TRY(join_values(m, n, x, y, rows));
     if (!standardised) units_standardise(&m->units, n, rows);
     return JF_OK;
 }
@@ -185,16 +192,14 @@ jf_status jf_decode(const jf_model *m, int n, const double *z, const double *y, 
 
 jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double *y_back, double *z,
                     const jf_use_options *options) {
-    double *latent = NULL, *rows;
-    jf_status status;
+    latent_points from = {.seed = options ? options->seed : 0, .stream = LATENT_SAMPLES};
+    row_units units = options && options->standardised ? MODEL_UNITS : DATA_UNITS;
+    double *rows;
     JF_TRY(rows_create(m, n, &rows));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &latent, (size_t)n * (size_t)m->units.dim_x));
-    model_draw_latent(m, options ? options->seed : 0, 0, n, rows);
-    split_rows(m, n, rows, latent, NULL);
-    if (z && n > 0) memcpy(z, latent, sizeof(double) * (size_t)n * (size_t)m->units.dim_x);
-    JF_TRY_DONE(jf_decode(m, n, latent, y, x, y_back, options));
-done:
-    free(latent);
+    jf_status status = check_rows(m, n, rows, y); /* x is what is asked for */
+    if (status == JF_OK) status = join_values(m, n, NULL, y, rows);
+    if (status == JF_OK) status = model_sample(m, from, units, n, rows, z);
+    if (status == JF_OK) split_rows(m, n, rows, x, y_back);
     free(rows);
     return status;
 }

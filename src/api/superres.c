@@ -21,9 +21,6 @@
 #include <string.h>
 
 enum { DEFAULT_COUNT = 10 };
-/* Latent points of the fine model: far from those of the coarse one, which would begin with the same
- * numbers. */
-#define FINE_STREAMS ((uint64_t)1 << 40)
 
 /* ---- which is which ---- */
 
@@ -66,8 +63,8 @@ static jf_status order_models(const model *one, const model *other, const model 
 /* ---- samples ---- */
 
 /* `n` images of each condition, one condition after another; adds |y_back - y| of all elements to *error. */
-static jf_status draw_answers(const model *m, const jf_image_conditions *given, int n, uint64_t seed,
-                              uint64_t first, jf_images *out, double *error) {
+static jf_status draw_answers(const model *m, const jf_image_conditions *given, int n, latent_points from,
+                              jf_images *out, double *error) {
     size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y;
     size_t rows = (size_t)given->inputs.count * (size_t)n;
     double *state = NULL, *x = NULL, *y = NULL;
@@ -79,10 +76,7 @@ static jf_status draw_answers(const model *m, const jf_image_conditions *given, 
         memcpy(y + i * dim_y, given->y + i / (size_t)n * dim_y, dim_y * sizeof(double));
         memcpy(state + i * dim + dim_x, y + i * dim_y, dim_y * sizeof(double));
     }
-    units_standardise(&m->units, (int)rows, state);
-    model_draw_latent(m, seed, first, (long)rows, state);
-    JF_TRY_DONE(model_inverse(m, (long)rows, state, NULL));
-    units_unstandardise(&m->units, (int)rows, state);
+    JF_TRY_DONE(model_sample(m, from, DATA_UNITS, (long)rows, state, NULL));
     for (size_t i = 0; i < rows; i++) {
         memcpy(x + i * dim_x, state + i * dim, dim_x * sizeof(double));
         for (size_t e = dim_x; e < dim; e++)
@@ -167,9 +161,11 @@ jf_status jf_superres(const jf_model *one, const jf_model *other, const jf_image
     JF_TRY(check_counts(one, o.coarse_count, o.fine_count));
     JF_TRY(order_models(one, other, &coarse, &fine));
     JF_TRY_DONE(first_condition(coarse, fine, given, &first, &out->truth));
-    JF_TRY_DONE(draw_answers(coarse, &first, o.coarse_count, o.seed, 0, &out->coarse, &out->y_error));
+    JF_TRY_DONE(draw_answers(coarse, &first, o.coarse_count, (latent_points){o.seed, LATENT_SAMPLES, 0},
+                             &out->coarse, &out->y_error));
     JF_TRY_DONE(jf_image_conditions_create(fine, &second, &out->coarse, 0, 0));
-    JF_TRY_DONE(draw_answers(fine, &second, o.fine_count, o.seed, FINE_STREAMS, &out->fine, &out->y_error));
+    JF_TRY_DONE(draw_answers(fine, &second, o.fine_count, (latent_points){o.seed, LATENT_FINE, 0}, &out->fine,
+                             &out->y_error));
     out->y_error /= (double)o.coarse_count * coarse->units.dim_y +
                     (double)o.coarse_count * o.fine_count * fine->units.dim_y;
     out->input = first.inputs;

@@ -18,6 +18,15 @@ typedef enum rng_purpose {
     RNG_MIXING, /* order of the elements of a mixing */
 } rng_purpose;
 
+/* What stands in the place of the epoch in draws that belong to no epoch of training. */
+enum rng_use {
+    RNG_USE_JUDGED = 0,   /* RNG_JUDGE, RNG_NOISE: the judged points and their noise */
+    RNG_USE_FIGURE = 1,   /* RNG_JUDGE: data points of figures */
+    RNG_USE_GIVEN = 1,    /* RNG_ROW: degrading of images that a user hands in */
+    RNG_USE_FLOOR = 2,    /* RNG_JUDGE, RNG_NOISE: rows of the linear-Gaussian floor and their noise */
+    RNG_USE_COVERAGE = 3, /* RNG_NOISE: on the truth that samples are to cover */
+};
+
 typedef struct rng_key {
     uint64_t seed;
     uint32_t purpose, epoch;

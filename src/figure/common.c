@@ -92,19 +92,12 @@ jf_status figure_samples(const model *m, long n, double y, uint64_t seed, double
     int dim = m->flow->dim;
     double *rows;
     JF_TRY(MEM_NEW(m->ctx, &rows, (size_t)(n * dim)));
-    model_draw_latent(m, seed, 0, n, rows);
-    for (long i = 0; i < n; i++) {
-        z[2 * i] = rows[i * dim];
-        z[2 * i + 1] = rows[i * dim + 1];
-        if (m->units.dim_y) rows[i * dim + 2] = (y - m->units.mean[2]) / m->units.deviation[2];
-    }
-    jf_status status = model_inverse(m, n, rows, NULL);
+    for (long i = 0; m->units.dim_y && i < n; i++)
+        rows[i * dim + 2] = (y - m->units.mean[2]) / m->units.deviation[2];
+    jf_status status = model_sample(m, (latent_points){seed, LATENT_SAMPLES, 0}, MODEL_UNITS, n, rows, z);
     for (long i = 0; y_back && status == JF_OK && i < n; i++) y_back[i] = rows[i * dim + 2];
     if (status == JF_OK) units_unstandardise(&m->units, (int)n, rows);
-    for (long i = 0; status == JF_OK && i < n; i++) {
-        x[2 * i] = rows[i * dim];
-        x[2 * i + 1] = rows[i * dim + 1];
-    }
+    for (long i = 0; status == JF_OK && i < n; i++) memcpy(x + 2 * i, rows + i * dim, 2 * sizeof *x);
     free(rows);
     return status;
 }
@@ -118,7 +111,7 @@ jf_status figure_data(const model *m, long n, int class_index, double *x, double
     int data_dim = dataset_dim(data);
     JF_TRY_DONE(MEM_NEW(m->ctx, &drawn, (size_t)(n * data_dim)));
     JF_TRY_DONE(MEM_NEW(m->ctx, &rows, (size_t)(n * dim)));
-    dataset_draw(data, (rng_key){3, RNG_JUDGE, 1}, 0, (int)n, class_index, drawn);
+    dataset_draw(data, (rng_key){3, RNG_JUDGE, RNG_USE_FIGURE}, 0, (int)n, class_index, drawn);
     for (long i = 0; i < n; i++) {
         memcpy(x + 2 * i, drawn + i * data_dim, 2 * sizeof(double));
         memcpy(rows + i * dim, drawn + i * data_dim, (size_t)dim * sizeof(double));

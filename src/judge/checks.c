@@ -24,7 +24,7 @@ jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t se
     JF_TRY_DONE(model_inverse(m, n, state, NULL));
     *data = largest_difference(state, xy, count);
     memcpy(start, xy, sizeof(double) * count);
-    model_draw_latent(m, seed, 0, n, start);
+    model_draw_latent(m, (latent_points){seed, LATENT_SAMPLES, 0}, n, start);
     memcpy(state, start, sizeof(double) * count);
     JF_TRY_DONE(model_inverse(m, n, state, NULL));
     JF_TRY_DONE(model_forward(m, n, state, NULL));
@@ -94,8 +94,8 @@ jf_status energy_distance(const model *m, long n, const double *xy, uint64_t see
     double *samples;
     JF_TRY(MEM_NEW(m->ctx, &samples, rows * dim));
     memcpy(samples, xy, sizeof(double) * rows * dim);
-    model_draw_latent(m, seed, 1u << 30, (long)rows, samples);
-    jf_status status = model_inverse(m, (long)rows, samples, NULL);
+    jf_status status =
+        model_sample(m, (latent_points){seed, LATENT_ENERGY, 0}, MODEL_UNITS, n, samples, NULL);
     if (status == JF_OK)
         *distance = 2 * mean_distance(xy, samples, rows, dim) - mean_distance(xy, xy, rows, dim) -
                     mean_distance(samples, samples, rows, dim);

@@ -32,7 +32,7 @@ static void take(fit *f, long first, int n, int held) {
     if (held)
         dataset_held_out(f->data, (uint64_t)first, n, f->chunk);
     else
-        dataset_draw(f->data, (rng_key){1, RNG_JUDGE, 2}, (uint64_t)first, n, -1, f->chunk);
+        dataset_draw(f->data, (rng_key){1, RNG_JUDGE, RNG_USE_FLOOR}, (uint64_t)first, n, -1, f->chunk);
     dataset_standardise(f->data, n, f->chunk);
     for (int s = 0; s < n; s++) {
         double *row = f->chunk + (size_t)s * f->dim;
@@ -105,7 +105,7 @@ static double evaluate(fit *f, long rows) {
         take(f, at, n, f->data->held > 0);
         for (int s = 0; s < n; s++) {
             double *v = f->chunk + (size_t)s * f->dim;
-            rng r = rng_stream((rng_key){1, RNG_NOISE, 2}, (uint64_t)(at + s));
+            rng r = rng_stream((rng_key){1, RNG_NOISE, RNG_USE_FLOOR}, (uint64_t)(at + s));
             for (size_t i = 0; i < f->dim; i++) {
                 const double *row = f->covariance + i * f->dim;
                 double sum = f->shrink * v[i] + f->alpha * rng_normal(&r) - f->mean[i];

@@ -38,10 +38,7 @@ static jf_status draw_samples(trial *t, uint64_t seed) {
     for (long i = 0; i < n; i++)
         memcpy(t->samples + (size_t)i * t->dim, t->rows + (size_t)(i / SAMPLES) * t->dim,
                t->dim * sizeof(double));
-    units_standardise(&m->units, (int)n, t->samples);
-    model_draw_latent(m, seed, 1u << 29, n, t->samples);
-    JF_TRY(model_inverse(m, n, t->samples, NULL));
-    units_unstandardise(&m->units, (int)n, t->samples);
+    JF_TRY(model_sample(m, (latent_points){seed, LATENT_COVERAGE, 0}, DATA_UNITS, n, t->samples, NULL));
     for (long i = 0; i < n; i++) /* what was asked for, not what came back: they differ by y_error */
         memcpy(t->samples + (size_t)i * t->dim + t->dim_x,
                t->rows + (size_t)(i / SAMPLES) * t->dim + t->dim_x, t->dim_y * sizeof(double));
@@ -58,7 +55,7 @@ static void count_coverage(const trial *t, uint64_t seed, image_judgement *out) 
     double values[SAMPLES], inside[2] = {0, 0}, spread = 0;
     const model_units *u = &t->m->units;
     for (int i = 0; i < t->inputs; i++) {
-        rng r = rng_stream((rng_key){seed, RNG_NOISE, 3}, (uint64_t)i);
+        rng r = rng_stream((rng_key){seed, RNG_NOISE, RNG_USE_COVERAGE}, (uint64_t)i);
         for (size_t e = 0; e < t->dim_x; e++) {
             double truth = t->rows[(size_t)i * t->dim + e] + u->deviation[e] * t->alpha * rng_normal(&r);
             double sum = 0, square = 0;

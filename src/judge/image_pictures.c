@@ -16,7 +16,7 @@ typedef struct sheet {
     task *t;
     int rows;
     size_t dim, dim_x, pixels; /* pixels: numbers of an image */
-    double *state;             /* (rows, COLUMNS, dim) */
+    double *state;             /* (rows, COLUMNS, dim), the data's units */
     double *images;            /* (rows, COLUMNS, pixels) */
     const char *labels[MOST_ROWS], *columns[COLUMNS];
 } sheet;
@@ -25,40 +25,36 @@ static double *cell(const sheet *s, int row, int column) {
     return s->images + ((size_t)row * COLUMNS + (size_t)column) * s->pixels;
 }
 
+static double *sample_at(const sheet *s, int row, int column) {
+    return s->state + ((size_t)row * COLUMNS + (size_t)column) * s->dim;
+}
+
 /* The condition as an image: its channels, or one of them for all. */
 static void show_condition(const sheet *s, const double *y, double *image) {
     size_t cy = (size_t)s->t->size.y_channels, c = (size_t)s->t->image_channels;
     for (size_t i = 0; i < s->pixels; i++) image[i] = y[i / c * cy + (cy == c ? i % c : 0)];
 }
 
-/* y of every sample of a row, model units. */
+/* y of every sample of a row. */
 static void set_class(sheet *s, int row) {
     const model_units *u = &s->m->units;
     s->labels[row] = u->class_name[row];
     for (int k = 0; k < COLUMNS; k++)
-        for (size_t i = s->dim_x; i < s->dim; i++)
-            s->state[((size_t)row * COLUMNS + (size_t)k) * s->dim + i] =
-                (u->label[row] - u->mean[i]) / u->deviation[i];
+        for (size_t i = s->dim_x; i < s->dim; i++) sample_at(s, row, k)[i] = u->label[row];
 }
 
 static void set_input(sheet *s, int row, const double *clean) {
-    const model_units *u = &s->m->units;
-    for (int k = 0; k < COLUMNS; k++)
-        for (size_t i = s->dim_x; i < s->dim; i++)
-            s->state[((size_t)row * COLUMNS + (size_t)k) * s->dim + i] =
-                (clean[i] - u->mean[i]) / u->deviation[i];
+    for (int k = 0; k < COLUMNS; k++) memcpy(sample_at(s, row, k), clean, s->dim * sizeof *clean);
     s->t->kind->restore(s->t, clean, clean + s->dim_x, cell(s, row, 0));
     show_condition(s, clean + s->dim_x, cell(s, row, 1));
 }
 
 static jf_status sample_rows(sheet *s, uint64_t seed, int first_column) {
-    long n = (long)s->rows * COLUMNS;
-    model_draw_latent(s->m, seed, 0, n, s->state);
-    JF_TRY(model_inverse(s->m, n, s->state, NULL));
-    units_unstandardise(&s->m->units, (int)n, s->state);
+    JF_TRY(model_sample(s->m, (latent_points){seed, LATENT_SAMPLES, 0}, DATA_UNITS, (long)s->rows * COLUMNS,
+                        s->state, NULL));
     for (int r = 0; r < s->rows; r++)
         for (int k = first_column; k < COLUMNS; k++) {
-            const double *row = s->state + ((size_t)r * COLUMNS + (size_t)k) * s->dim;
+            const double *row = sample_at(s, r, k);
             s->t->kind->restore(s->t, row, row + s->dim_x, cell(s, r, k));
         }
     return JF_OK;

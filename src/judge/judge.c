@@ -93,7 +93,7 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
         if (data->held)
             dataset_held_out(data, s, 1, row);
         else
-            dataset_draw(data, (rng_key){seed, RNG_JUDGE, 0}, s, 1, -1, row);
+            dataset_draw(data, (rng_key){seed, RNG_JUDGE, RNG_USE_JUDGED}, s, 1, -1, row);
         memcpy(j->clean + s * dim, row, sizeof(double) * dim);
         for (int c = 0; c < u->classes; c++)
             if (row[data->dim_x] == u->label[c]) j->class_of[s] = c;
@@ -102,7 +102,7 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
     memcpy(j->data, j->clean, sizeof(double) * n * dim);
     units_standardise(u, (int)n, j->data);
     for (size_t s = 0; alpha > 0 && s < n; s++) { /* as in training */
-        rng r = rng_stream((rng_key){seed, RNG_NOISE, 0}, s);
+        rng r = rng_stream((rng_key){seed, RNG_NOISE, RNG_USE_JUDGED}, s);
         for (size_t i = 0; i < dim; i++) j->data[s * dim + i] += alpha * rng_normal(&r);
     }
     return JF_OK;

@@ -123,8 +123,7 @@ jf_status picture_maps(const model *m, const judgement *j, uint64_t seed, const 
     encoded = j->encoded;
     memcpy(shown, j->data, sizeof(double) * (size_t)(n * dim));
     memcpy(drawn, j->data, sizeof(double) * (size_t)(n * dim));
-    model_draw_latent(m, seed, 7u << 20, n, drawn);
-    JF_TRY_DONE(model_inverse(m, n, drawn, NULL));
+    JF_TRY_DONE(model_sample(m, (latent_points){seed, LATENT_MAPS, 0}, MODEL_UNITS, n, drawn, NULL));
     for (long i = 0; i < n; i++)
         for (int c = 0; c < m->units.classes; c++)
             if (fabs(j->data[i * dim + dim_x] -

@@ -57,30 +57,31 @@ static jf_status paint_samples(const page *p, const char *path) {
     if (u->dim_y > 1) return JF_OK;
     if (panels > 9) panels = 9;
     long n = (long)panels * SAMPLES;
-    double *state, *x = NULL, *y = NULL, *z = NULL;
+    double *rows, *x = NULL, *y = NULL, *z = NULL, *colours = NULL;
     jf_status status;
-    JF_TRY(MEM_NEW(p->m->ctx, &state, (size_t)(n * dim)));
+    JF_TRY(MEM_NEW(p->m->ctx, &rows, (size_t)(n * dim)));
     JF_TRY_DONE(MEM_NEW(p->m->ctx, &x, (size_t)(n * u->dim_x)));
     JF_TRY_DONE(MEM_NEW(p->m->ctx, &y, (size_t)n));
-    JF_TRY_DONE(MEM_NEW(p->m->ctx, &z, (size_t)n));
-    model_draw_latent(p->m, SEED, 0, n, state);
-    for (long i = 0; i < n; i++) {
+    JF_TRY_DONE(MEM_NEW(p->m->ctx, &z, (size_t)(n * u->dim_x)));
+    JF_TRY_DONE(MEM_NEW(p->m->ctx, &colours, (size_t)n));
+    for (long i = 0; u->dim_y && i < n; i++) {
         int k = (int)(i / SAMPLES);
-        z[i] = state[i * dim];
-        if (!u->dim_y) continue;
         double middle = u->mean[u->dim_x], reach = 1.7 * u->deviation[u->dim_x];
         y[i] = u->classes ? u->label[k] : middle + reach * (2.0 * (k + 0.5) / panels - 1);
-        state[i * dim + u->dim_x] = (y[i] - middle) / u->deviation[u->dim_x];
+        rows[i * dim + u->dim_x] = y[i];
     }
-    JF_TRY_DONE(model_inverse(p->m, n, state, NULL));
-    units_unstandardise(u, (int)n, state);
-    for (long i = 0; i < n; i++) memcpy(x + i * u->dim_x, state + i * dim, sizeof(double) * (size_t)u->dim_x);
-    JF_TRY_DONE(picture_samples(p->m, n, x, y, z, NULL, path));
+    JF_TRY_DONE(model_sample(p->m, (latent_points){SEED, LATENT_SAMPLES, 0}, DATA_UNITS, n, rows, z));
+    for (long i = 0; i < n; i++) {
+        memcpy(x + i * u->dim_x, rows + i * dim, sizeof(double) * (size_t)u->dim_x);
+        colours[i] = z[i * u->dim_x];
+    }
+    JF_TRY_DONE(picture_samples(p->m, n, x, y, colours, NULL, path));
 done:
-    free(state);
+    free(rows);
     free(x);
     free(y);
     free(z);
+    free(colours);
     return status;
 }
 

@@ -1,5 +1,6 @@
 #include "model/use.h"
 #include <math.h>
+#include <string.h>
 
 #define CHUNK_NUMBERS ((size_t)1 << 25) /* of scratch, about */
 
@@ -70,10 +71,21 @@ jf_status model_evaluate(const model *m, long n, double *state, double *logdet, 
     return JF_OK;
 }
 
-void model_draw_latent(const model *m, uint64_t seed, uint64_t first, long n, double *state) {
-    rng_key key = {seed, RNG_SAMPLE, 0};
+void model_draw_latent(const model *m, latent_points from, long n, double *rows) {
+    rng_key key = {from.seed, RNG_SAMPLE, 0};
+    uint64_t first = (uint64_t)from.stream * LATENT_STREAM_SIZE + from.first;
     for (long s = 0; s < n; s++) {
         rng r = rng_stream(key, first + (uint64_t)s);
-        for (int i = 0; i < m->units.dim_x; i++) state[(size_t)s * m->flow->dim + i] = rng_normal(&r);
+        for (int i = 0; i < m->units.dim_x; i++) rows[(size_t)s * m->flow->dim + i] = rng_normal(&r);
     }
+}
+
+jf_status model_sample(const model *m, latent_points from, row_units units, long n, double *rows, double *z) {
+    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
+    if (units == DATA_UNITS) units_standardise(&m->units, (int)n, rows); /* x is overwritten */
+    model_draw_latent(m, from, n, rows);
+    for (size_t i = 0; z && i < (size_t)n; i++) memcpy(z + i * dim_x, rows + i * dim, dim_x * sizeof *z);
+    JF_TRY(model_inverse(m, n, rows, NULL));
+    if (units == DATA_UNITS) units_unstandardise(&m->units, (int)n, rows);
+    return JF_OK;
 }

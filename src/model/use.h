@@ -14,7 +14,31 @@ jf_status model_inverse(const model *m, long n, double *state, double *logdet);
  * objectives without data, latent points and becomes their decoding. */
 jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms);
 int model_chunk(const model *m, long n); /* rows that go through together: n, or as many as have room */
-/* z of the latent stream (seed, first + i) into the x elements of state (n, dim). */
-void model_draw_latent(const model *m, uint64_t seed, uint64_t first, long n, double *state);
+
+/* ---- samples ---- */
+
+/* Random streams of latent points, one for each use, so that no two uses of a seed share a point: each has
+ * LATENT_STREAM_SIZE points, and point i of a stream is sample (stream * LATENT_STREAM_SIZE + i) of RNG_SAMPLE. */
+typedef enum latent_stream {
+    LATENT_SAMPLES = 0,  /* what users draw; also pictures and figures of samples, round trips, and rules */
+    LATENT_MAPS = 1,     /* the report's picture of both directions of the map */
+    LATENT_COVERAGE = 2, /* answers to held-out images: their spread, coverage and PSNR */
+    LATENT_ENERGY = 3,   /* samples that are compared with the data */
+    LATENT_FINE = 256,   /* the second step of super-resolution */
+} latent_stream;
+#define LATENT_STREAM_SIZE (UINT64_C(1) << 32)
+
+typedef struct latent_points {
+    uint64_t seed;
+    latent_stream stream;
+    uint64_t first; /* point of the stream */
+} latent_points;
+/* n latent points into the x elements of rows (n, dim). */
+void model_draw_latent(const model *m, latent_points from, long n, double *rows);
+
+typedef enum row_units { MODEL_UNITS, DATA_UNITS } row_units;
+/* Samples x ~ p(x | y): takes the condition of each row (n, dim), whose x may be anything, and leaves x = F_X^-1(z, y)
+ * and, in the place of y, F_Y^-1(z, y). z (n, dim_x), the latent points, may be NULL. */
+jf_status model_sample(const model *m, latent_points from, row_units units, long n, double *rows, double *z);
 
 #endif
