@@ -573,18 +573,21 @@ TEST(masks__impossible_ones_are_refused_with_a_sentence) {
     CHECK_HAS(jf_context_error(l->ctx), "4097");
     recipe *joint = recipe_of(l->ctx, "[model]\n"),
            *fixed = recipe_of(l->ctx, "[model]\ncondition = fixed\n");
-    CHECK_STATUS(
-        flow_create(l->ctx, &f, l->d, joint, &params, "", 4000, 1000, &(flow_origin){1, given, 1, NULL}),
-        JF_ERROR_SHAPE);
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 4000, 1000,
+                             &(flow_origin){.seed = 1, .masks = given, .steps = 1}),
+                 JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "5000");
     static const uint8_t all[3] = {1, 1, 1}, none[3] = {0}, moves_y[3] = {1, 0, 1};
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1, &(flow_origin){1, all, 1, NULL}),
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1,
+                             &(flow_origin){.seed = 1, .masks = all, .steps = 1}),
                  JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "keeps 0 and transforms 3");
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1, &(flow_origin){1, none, 1, NULL}),
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, joint, &params, "", 2, 1,
+                             &(flow_origin){.seed = 1, .masks = none, .steps = 1}),
                  JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "keeps 3 and transforms 0");
-    CHECK_STATUS(flow_create(l->ctx, &f, l->d, fixed, &params, "", 2, 1, &(flow_origin){1, moves_y, 1, NULL}),
+    CHECK_STATUS(flow_create(l->ctx, &f, l->d, fixed, &params, "", 2, 1,
+                             &(flow_origin){.seed = 1, .masks = moves_y, .steps = 1}),
                  JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(l->ctx), "step 0 transforms y");
     CHECK(f == NULL);

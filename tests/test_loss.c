@@ -210,7 +210,8 @@ static int trainer_open(trainer *t, const char *device_name, const objective_cas
     CHECK_STATUS(loss_check_shape(&t->o, c->dim_x, c->dim_y), JF_OK);
     t->whole = (size_t)(N * t->r->flow->dim);
     t->batch = draw_normal(t->whole, 1, 24);
-    return loss_check_masks(&t->o, t->r->recipe) == JF_OK;
+    int keep_y;
+    return loss_limit_masks(&t->o, t->r->recipe, &keep_y) == JF_OK;
 }
 
 static void trainer_close(trainer *t) {
@@ -506,6 +507,45 @@ TEST(objective__may_own_parameters_and_buffers) {
     loss_free(&o);
     CHECK(freed == 1 && o.own == NULL);
     params_free(&params);
+    recipe_free(r);
+    lab_close(l);
+}
+
+static jf_status want_y_kept(const objective *o, const recipe *r, int *keep_y) {
+    (void)o, (void)r;
+    *keep_y = 1;
+    return JF_OK;
+}
+
+TEST(objective__may_keep_y_out_of_all_masks) {
+    static const objective_kind keeper = {.name = "keeper", .from_data = 1, .limit_masks = want_y_kept};
+    enum { DIM_X = 2, DIM_Y = 1, DIM = DIM_X + DIM_Y };
+    lab *l = lab_open("ref", 1);
+    recipe *r = recipe_of(l->ctx, "[model]\ncondition = joint\nblocks = 2\ndepth = 1\nwidth = 4\n");
+    objective with = {.kind = &keeper}, without = {.kind = objective_kinds[0]};
+    const objective *both[] = {&with, &without};
+    for (int k = 0; k < 2; k++) {
+        flow_origin origin = {.seed = 1};
+        param_list params = {.ctx = l->ctx};
+        flow *f = NULL;
+        int moved = 0;
+        CHECK_STATUS(loss_limit_masks(both[k], r, &origin.keep_y), JF_OK);
+        CHECK_STATUS(flow_create(l->ctx, &f, l->d, r, &params, "", DIM_X, DIM_Y, &origin), JF_OK);
+        for (int i = 0; i < f->steps; i++) moved += f->masks[i * DIM + DIM_X];
+        CHECK(f->fixed == (k == 0) && (moved == 0) == (k == 0));
+        flow_free(f);
+        params_free(&params);
+        recipe *images =
+            recipe_of(l->ctx, "[model]\nnet = resnext\nkernels = 4\ncardinality = 2\nblocks = 1\n");
+        params = (param_list){.ctx = l->ctx};
+        CHECK_STATUS(
+            flow_create_image(l->ctx, &f, l->d, images, &params, "", (image_size){8, 8, 1, 1}, &origin),
+            JF_OK);
+        CHECK(f->fixed == (k == 0));
+        flow_free(f);
+        params_free(&params);
+        recipe_free(images);
+    }
     recipe_free(r);
     lab_close(l);
 }

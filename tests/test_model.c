@@ -467,7 +467,7 @@ TEST(model__objectives_with_a_say_in_the_masks_are_asked_before_the_flow_is_made
         model_units u = {.dim_x = 2, .dim_y = k->has_condition, .mean = ones, .deviation = ones};
         model *m = NULL;
         jf_status status = model_create(ctx, &m, r, &u, "ref", 1, &(model_origin){.seed = 1});
-        CHECK(status == JF_OK || (k->check_masks && m == NULL));
+        CHECK(status == JF_OK || (k->limit_masks && m == NULL));
         if (status != JF_OK) {
             CHECK_HAS(jf_context_error(ctx), "model.condition: found fixed, expected joint");
             CHECK_HAS(jf_context_error(ctx), k->name);

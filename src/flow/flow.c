@@ -71,11 +71,14 @@ static jf_status take_masks(flow *f, const recipe *r, const flow_origin *origin,
     return JF_OK;
 }
 
-static jf_status flow_new(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
-                          layout l) {
+static int keeps_y(const recipe *r, const flow_origin *origin) {
+    return origin->keep_y || recipe_is(r, "model.condition", "fixed");
+}
+
+static jf_status flow_new(jf_context *ctx, flow **out, device *d, param_list *params, layout l, int fixed) {
     JF_TRY(MEM_NEW(ctx, out, 1));
     **out = (flow){.ctx = ctx, .d = d, .layout = l, .params = params, .tables = {.ctx = ctx}};
-    (*out)->fixed = recipe_is(r, "model.condition", "fixed");
+    (*out)->fixed = fixed;
     (*out)->dim = l.pixels * l.channels;
     (*out)->dim_x = l.pixels * l.x_channels;
     (*out)->dim_y = (*out)->dim - (*out)->dim_x;
@@ -89,7 +92,7 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, p
     flow_steps steps = {0};
     int count;
     jf_status status;
-    JF_TRY(flow_new(ctx, &f, d, r, params, (layout){1, dim_x + dim_y, dim_x}));
+    JF_TRY(flow_new(ctx, &f, d, params, (layout){1, dim_x + dim_y, dim_x}, keeps_y(r, origin)));
     JF_TRY_DONE(take_masks(f, r, origin, &count));
     JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, dim_y, f->fixed));
     JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
@@ -107,10 +110,11 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
     flow *f = NULL;
     flow_steps steps = {0};
     jf_status status;
-    int fixed = recipe_is(r, "model.condition", "fixed");
+    int fixed = keeps_y(r, origin);
     JF_TRY_DONE(image_steps(ctx, &steps, r, size, fixed)); /* checks the sizes, too */
-    JF_TRY_DONE(flow_new(ctx, &f, d, r, params,
-                         (layout){size.h * size.w, size.x_channels + size.y_channels, size.x_channels}));
+    JF_TRY_DONE(flow_new(ctx, &f, d, params,
+                         (layout){size.h * size.w, size.x_channels + size.y_channels, size.x_channels},
+                         fixed));
     JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
     *out = f;
     f = NULL;

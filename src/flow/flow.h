@@ -9,7 +9,7 @@ typedef struct flow {
     device *d;
     int dim_x, dim_y, dim;
     layout layout;
-    int fixed; /* condition = fixed: no transform touches y */
+    int fixed; /* no transform touches y: condition = fixed, or the objective wants it so */
     int layers;
     transform *chain;   /* (layers): in each step one of every kind that model.transforms names */
     int steps;          /* of a vector its masks, of an image its couplings */
@@ -24,6 +24,7 @@ typedef struct flow_origin {
     const uint8_t *masks; /* NULL, or (steps, dim) of a file's vector model */
     int steps;
     const table_list *tables; /* NULL, or a file's */
+    int keep_y;               /* no transform may move y, also where model.condition would let it */
 } flow_origin;
 
 jf_status flow_declare(recipe *r); /* keys of [model] */

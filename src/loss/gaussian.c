@@ -16,9 +16,9 @@ static jf_status create(objective *o, const recipe *r, param_list *params) {
     return JF_OK;
 }
 
-static jf_status check_masks(const objective *o, const recipe *r, int y_fixed) {
+static jf_status limit_masks(const objective *o, const recipe *r, int *keep_y) {
     (void)o;
-    if (!y_fixed) return JF_OK;
+    if (!*keep_y) return JF_OK;
     return recipe_fail(
         r, "model.condition",
         "found fixed, expected joint: where no mask moves y, y' is y itself, and a width around it means "
@@ -46,6 +46,6 @@ const objective_kind objective_gaussian = {
     .has_condition = 1,
     .about = {[TERM_Y] = "-log p_Y'(F_Y')"},
     .create = create,
-    .check_masks = check_masks,
+    .limit_masks = limit_masks,
     .evaluate = evaluate,
 };

@@ -88,9 +88,9 @@ jf_status loss_check_shape(const objective *o, int dim_x, int dim_y) {
     return JF_OK;
 }
 
-jf_status loss_check_masks(const objective *o, const recipe *r) {
-    if (!o->kind->check_masks) return JF_OK;
-    return o->kind->check_masks(o, r, recipe_is(r, "model.condition", "fixed"));
+jf_status loss_limit_masks(const objective *o, const recipe *r, int *keep_y) {
+    *keep_y = recipe_is(r, "model.condition", "fixed");
+    return o->kind->limit_masks ? o->kind->limit_masks(o, r, keep_y) : JF_OK;
 }
 
 double loss_mean(flow_run *run, const real *values, int n) {

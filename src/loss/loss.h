@@ -31,9 +31,9 @@ typedef struct objective_kind {
     jf_status (*create)(objective *o, const recipe *r, param_list *params);
     /* Optional: gives back what o->own holds; o->own itself is given back by free(). */
     void (*free)(objective *o);
-    /* Optional: a say in the masks, before the flow is made; may refuse those that the recipe asks for. y_fixed: none
-     * of them moves an element of y. */
-    jf_status (*check_masks)(const objective *o, const recipe *r, int y_fixed);
+    /* Optional: a say in the masks, before the flow is made. *keep_y: none of them moves an element of y, as
+     * model.condition asks; may be set, or refused. */
+    jf_status (*limit_masks)(const objective *o, const recipe *r, int *keep_y);
     /* run->state: the batch; afterwards the recovered batch if a gradient was taken, otherwise what the flow made of it.
      * run->copy: the batch. run->logdet: as the flow left it. out: means over the batch. */
     void (*evaluate)(const objective *o, flow_run *run, int n, loss_terms *out);
@@ -61,7 +61,8 @@ jf_status loss_create_kind(jf_context *ctx, objective *out, const objective_kind
 void loss_free(objective *o);
 /* Refuses sizes that the objective cannot train. */
 jf_status loss_check_shape(const objective *o, int dim_x, int dim_y);
-jf_status loss_check_masks(const objective *o, const recipe *r); /* and masks */
+/* Whether masks have to leave y alone: what the recipe asks for and the objective makes of it. */
+jf_status loss_limit_masks(const objective *o, const recipe *r, int *keep_y);
 
 /* Mean of a device array (n), and the largest difference of two: the drift of inputs recovered by inverting.
  */

@@ -22,8 +22,9 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
     JF_TRY_DONE(device_open(ctx, &m->d, device_name, threads));
     JF_TRY_DONE(loss_create(ctx, &m->objective, r, m->d, &m->parameters));
     JF_TRY_DONE(loss_check_shape(&m->objective, units->dim_x, units->dim_y));
-    JF_TRY_DONE(loss_check_masks(&m->objective, r));
-    flow_origin of_flow = {origin->seed, origin->masks, origin->steps, origin->tables};
+    flow_origin of_flow = {
+        .seed = origin->seed, .masks = origin->masks, .steps = origin->steps, .tables = origin->tables};
+    JF_TRY_DONE(loss_limit_masks(&m->objective, r, &of_flow.keep_y));
     if (units->image.h > 0)
         JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, &m->parameters, "", units->image, &of_flow));
     else
