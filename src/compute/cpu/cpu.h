@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "compute/compute.h"
 #include "compute/cpu/meter.h"
+#include <stdatomic.h>
 
 #define CPU_SLICES     8   /* partial sums of single operations on a batch, at most */
 #define CPU_CHUNK      126 /* samples that go through both networks of a layer together */
@@ -72,6 +73,15 @@ static inline float *cpu_take(cpu_room *r, size_t count) {
     float *p = r->base ? r->base + r->used : NULL;
     r->used += cpu_whole_lines(count);
     return p;
+}
+
+/* Pieces of a batch that two networks work on: whoever is the second to finish one goes on with it. Cleared by the caller
+ * between regions. */
+typedef struct cpu_pair {
+    atomic_int finished;
+} cpu_pair;
+static inline int cpu_pair_is_second(cpu_pair *p) {
+    return atomic_fetch_add_explicit(&p->finished, 1, memory_order_acq_rel) == 1;
 }
 
 /* How many slices n samples are cut into, and where slice i begins. */

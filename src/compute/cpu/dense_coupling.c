@@ -1,9 +1,10 @@
 /* Whole coupling layers of dense networks on the cpu device.
  *
  * A batch is cut into waves of rows, a wave into pieces that depend on its size alone. Regions of parallel tasks follow
- * each other: weights are packed; (piece, network) goes through its network; a piece goes through the law; and backwards the
- * law, (piece, network), sums. Rows of a piece pass through a network while they are in the cache. Every (piece, network) has
- * its own partial gradients, which are summed in the order of the pieces: the same bits for any number of threads. */
+ * each other: weights are packed; (piece, network) goes through its network, and the second of the two takes the piece through
+ * the law; and backwards the law, (piece, network), sums. Rows of a piece pass through a network while they are in the cache.
+ * Every (piece, network) has its own partial gradients, which are summed in the order of the pieces: the same bits for any
+ * number of threads. */
 #include "base/memory.h"
 #include "compute/cpu/network.h"
 #include <stdlib.h>
@@ -72,6 +73,7 @@ typedef struct call {
         *dout[2];      /* (rows, width): the networks' outputs and gradients, where acts do not hold them */
     float *du1[2];     /* (rows, k) */
     float *ds;         /* (pieces) */
+    cpu_pair *pairs;   /* (pieces) */
     float *acts;       /* activations of the wave's pieces, or NULL: each worker has its own */
     float *partial[2]; /* (pieces, stride) */
     size_t stride[2];
@@ -80,10 +82,9 @@ typedef struct call {
     meter *meters; /* (threads), or NULL */
 } call;
 
-/* What a worker needs for one network: its input, outputs of its layers, two gradients. */
+/* What a worker needs: the input of a network, and two gradients or, where no activations stay, the outputs of two layers. */
 static size_t work_count_of(const dense_plan *p) {
-    int layers = p->nets[0].layers > p->nets[1].layers ? p->nets[0].layers : p->nets[1].layers;
-    return cpu_whole_lines(CPU_CHUNK * (size_t)p->ld * (size_t)(layers + 3) + CPU_MAX_VECTOR);
+    return cpu_whole_lines(CPU_CHUNK * (size_t)p->ld * 3 + CPU_MAX_VECTOR);
 }
 
 typedef struct scratch {
@@ -107,8 +108,8 @@ static scratch carve(const call *c, int piece, int net, int worker) {
     s.h[0] = at;
     s.g = at + block;
     s.g_next = s.g + block;
-    if (!acts) acts = s.g_next + block;
-    for (int i = 0; i < c->nets[net].layers; i++, acts += block) s.h[i + 1] = acts;
+    for (int i = 0; i < c->nets[net].layers; i++)
+        s.h[i + 1] = acts ? acts + (size_t)i * block : i % 2 ? s.g_next : s.g;
     return s;
 }
 
@@ -127,16 +128,24 @@ static const float *outputs_of(const call *c, int net, int piece, int row) {
     return acts + (size_t)(row - piece_begin(c, piece)) * (size_t)c->p->ld;
 }
 
+/* Whether all networks are through with a piece, of which one just was. */
+static int is_last(const call *c, int piece) {
+    int both = is_present(c->p, 0) && is_present(c->p, 1);
+    return !both || cpu_pair_is_second(&c->pairs[piece]);
+}
+
 /* ---- regions ---- */
 
-static void pack_layer(void *arg, int task, int worker) {
-    call *c = arg;
+static void pack_layer(call *c, int task, int worker) {
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
     int net = task >= c->nets[0].layers, layer = net ? task - c->nets[0].layers : task;
     if (is_present(c->p, net))
         network_pack(&c->nets[net], layer, (const float *)c->asked->params, c->packed[net], c->backward);
     meter_end(m, METER_PACK, start, 0);
+}
+static void pack_task(void *arg, int task, int worker) {
+    pack_layer(arg, task, worker);
 }
 
 static void gather_input(const call *c, const scratch *s, int begin, int end) {
@@ -150,23 +159,6 @@ static void gather_input(const call *c, const scratch *s, int begin, int end) {
     meter_end(s->m, METER_MOVE, start, 0);
 }
 
-static void forward_network(void *arg, int task, int worker) {
-    const call *c = arg;
-    int piece = task / 2, net = task % 2, begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
-    if (!is_present(c->p, net)) return;
-    const network *t = &c->nets[net];
-    scratch s = carve(c, piece, net, worker);
-    gather_input(c, &s, begin, end);
-    network_forward(t, c->p->k, s.m, end - begin, s.h, t->layers);
-    if (c->acts) return;
-    double start = meter_begin(s.m);
-    size_t width = c->p->widths[net];
-    for (int r = begin; r < end; r++)
-        memcpy(c->out[net] + (size_t)r * width, s.h[t->layers] + (size_t)(r - begin) * (size_t)c->p->ld,
-               sizeof(float) * width);
-    meter_end(s.m, METER_MOVE, start, 0);
-}
-
 /* The target elements of a row, out of the state and back. */
 static void get_target(const coupling_layer *l, float *part, const float *whole) {
     for (int i = 0; i < l->m; i++) part[i] = whole[l->target[i]];
@@ -175,8 +167,7 @@ static void put_target(const coupling_layer *l, float *whole, const float *part)
     for (int i = 0; i < l->m; i++) whole[l->target[i]] = part[i];
 }
 
-static void forward_law(void *arg, int piece, int worker) {
-    const call *c = arg;
+static void forward_law(const call *c, int piece, int worker) {
     const coupling_layer *l = &c->p->l;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
@@ -192,8 +183,24 @@ static void forward_law(void *arg, int piece, int worker) {
     meter_end(m, METER_LAW, start, 0);
 }
 
-static void backward_law(void *arg, int piece, int worker) {
+static void forward_network(void *arg, int task, int worker) {
     const call *c = arg;
+    int piece = task / 2, net = task % 2, begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
+    if (!is_present(c->p, net)) return;
+    const network *t = &c->nets[net];
+    scratch s = carve(c, piece, net, worker);
+    gather_input(c, &s, begin, end);
+    network_forward(t, c->p->k, s.m, end - begin, s.h, t->layers);
+    double start = meter_begin(s.m);
+    size_t width = c->p->widths[net];
+    for (int r = begin; !c->acts && r < end; r++)
+        memcpy(c->out[net] + (size_t)r * width, s.h[t->layers] + (size_t)(r - begin) * (size_t)c->p->ld,
+               sizeof(float) * width);
+    meter_end(s.m, METER_MOVE, start, 0);
+    if (!c->backward && is_last(c, piece)) forward_law(c, piece, worker);
+}
+
+static void backward_law(const call *c, int piece, int worker) {
     const coupling_layer *l = &c->p->l;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
@@ -211,6 +218,27 @@ static void backward_law(void *arg, int piece, int worker) {
     }
     c->ds[piece] = ds;
     meter_end(m, METER_LAW_BACK, start, 0);
+}
+
+/* Before the way back: a task is a piece that goes through the law, then a layer whose weights are packed. */
+static void begin_backward(void *arg, int task, int worker) {
+    call *c = arg;
+    if (task < c->pieces)
+        backward_law(c, task, worker);
+    else
+        pack_layer(c, task - c->pieces, worker);
+}
+
+/* Gradients of the source elements. */
+static void add_du1(const call *c, int piece, meter *m) {
+    const coupling_layer *l = &c->p->l;
+    double start = meter_begin(m);
+    for (int r = piece_begin(c, piece); r < piece_begin(c, piece + 1); r++)
+        for (int net = 0; net < 2; net++) {
+            float *du = state_row(c, c->asked->dstate, r), *du1 = c->du1[net] + (size_t)r * (size_t)l->k;
+            for (int i = 0; is_present(c->p, net) && i < l->k; i++) du[l->source[i]] += du1[i];
+        }
+    meter_end(m, METER_MOVE, start, 0);
 }
 
 /* The gradient of a network's outputs as padded rows; what the way back begins with is fetched meanwhile. */
@@ -243,28 +271,18 @@ static void backward_network(void *arg, int task, int worker) {
     for (int r = begin; r < end; r++)
         memcpy(c->du1[net] + (size_t)r * k, dx + (size_t)(r - begin) * (size_t)c->p->ld, sizeof(float) * k);
     meter_end(s.m, METER_MOVE, start, 0);
+    if (is_last(c, piece)) add_du1(c, piece, s.m);
 }
 
-/* Gradients of the source elements, and sums of partial gradients: a task is a piece, then a layer of a network. */
-static void finish_backward(void *arg, int task, int worker) {
+static void sum_layer(void *arg, int task, int worker) {
     const call *c = arg;
-    const coupling_layer *l = &c->p->l;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
-    if (task >= c->pieces) {
-        int layer = task - c->pieces, net = layer >= c->nets[0].layers;
-        if (is_present(c->p, net))
-            network_reduce(&c->nets[net], c->p->k, net ? layer - c->nets[0].layers : layer, c->partial[net],
-                           c->stride[net], c->pieces, (float *)c->asked->grad);
-        meter_end(m, METER_SUM, start, 0);
-        return;
-    }
-    for (int r = piece_begin(c, task); r < piece_begin(c, task + 1); r++)
-        for (int net = 0; net < 2; net++) {
-            float *du = state_row(c, c->asked->dstate, r), *du1 = c->du1[net] + (size_t)r * (size_t)l->k;
-            for (int i = 0; is_present(c->p, net) && i < l->k; i++) du[l->source[i]] += du1[i];
-        }
-    meter_end(m, METER_MOVE, start, 0);
+    int net = task >= c->nets[0].layers, layer = net ? task - c->nets[0].layers : task;
+    if (is_present(c->p, net))
+        network_reduce(&c->nets[net], c->p->k, layer, c->partial[net], c->stride[net], c->pieces,
+                       (float *)c->asked->grad);
+    meter_end(m, METER_SUM, start, 0);
 }
 
 /* ---- scratch ---- */
@@ -284,6 +302,7 @@ static size_t place(call *c, float *scratch_base, int threads, int n, layer_use 
         c->partial[net] = cpu_take(&r, pieces * c->stride[net]);
     }
     if (use.backward) c->ds = cpu_take(&r, pieces);
+    c->pairs = (cpu_pair *)cpu_take(&r, pieces);
     if (acts_in_scratch) c->acts = cpu_take(&r, pieces * piece_numbers(p) + CPU_MAX_VECTOR);
     c->work_count = work_count_of(p);
     c->work = cpu_take(&r, (size_t)threads * c->work_count);
@@ -307,18 +326,27 @@ static size_t dense_kept(const layer_plan *plan, int n) {
 
 /* ---- running ---- */
 
+static int layers_of(const call *c) {
+    return c->nets[0].layers + c->nets[1].layers;
+}
+
+static void clear_pairs(call *c) {
+    for (int i = 0; i < c->pieces; i++) atomic_init(&c->pairs[i].finished, 0);
+}
+
+/* Weights are packed before anything else, or, where the way back begins with the law, together with it. */
 static void run_wave(call *c, thread_pool *pool, int recompute) {
-    if (!c->backward || recompute) pool_run(pool, 2 * c->pieces, forward_network, c);
-    if (!c->backward) {
-        pool_run(pool, c->pieces, forward_law, c);
-        return;
-    }
-    pool_run(pool, c->pieces, backward_law, c);
-    pool_run(pool, 2 * c->pieces, backward_network, c);
     float *grad = (float *)c->asked->grad;
-    int sums = grad ? c->nets[0].layers + c->nets[1].layers : 0;
-    pool_run(pool, c->pieces + sums, finish_backward, c);
-    for (int i = 0; grad && c->p->law->shape->has_scale && i < c->pieces; i++) grad[c->p->l.s] += c->ds[i];
+    int first = c->first == 0, pack_alone = first && (!c->backward || recompute);
+    clear_pairs(c);
+    if (pack_alone) pool_run(pool, layers_of(c), pack_task, c);
+    if (!c->backward || recompute) pool_run(pool, 2 * c->pieces, forward_network, c);
+    if (!c->backward) return;
+    pool_run(pool, c->pieces + (first && !pack_alone ? layers_of(c) : 0), begin_backward, c);
+    pool_run(pool, 2 * c->pieces, backward_network, c);
+    if (!grad) return;
+    pool_run(pool, layers_of(c), sum_layer, c);
+    for (int i = 0; c->p->law->shape->has_scale && i < c->pieces; i++) grad[c->p->l.s] += c->ds[i];
 }
 
 static void dense_run(device *d, const layer_plan *plan, const layer_call *asked) {
@@ -330,7 +358,6 @@ static void dense_run(device *d, const layer_plan *plan, const layer_call *asked
     place(&c, (float *)asked->scratch, pool_threads(own->pool), asked->n, use, acts_in_scratch);
     if (p->law->shape->has_scale) c.s = ((const float *)asked->params)[p->l.s];
     for (int net = 0; net < 2; net++) c.nets[net] = p->nets[net];
-    pool_run(own->pool, c.nets[0].layers + c.nets[1].layers, pack_layer, &c);
     if (use.kept) c.acts = (float *)asked->kept;
     for (; c.first < asked->n; c.first += c.rows) {
         c.rows = asked->n - c.first < rows ? asked->n - c.first : rows;

@@ -1,8 +1,8 @@
 /* Whole coupling layers of image networks on the cpu device.
  *
  * A batch is cut into waves, a wave into slices of a few samples. Regions of parallel tasks follow each other: weights are
- * packed; (sample, network) goes through its network alone, so that a worker's scratch is that of one sample; slices go through
- * the law; and backwards the law, (slice, network), sums. A slice goes back through a step of its network before the next
+ * packed; (sample, network) goes through its network, and the second of the two takes the sample through the law, so that a
+ * worker's scratch is that of one sample; and backwards the law, (slice, network), sums. A slice goes back through a step of its network before the next
  * one, so that its samples share parameters and partial gradients in the cache. Where partial gradients are large (norms with
  * parameters for each element), a region is one step, and their place is that of one block, used again by the next.
  *
@@ -64,6 +64,7 @@ typedef struct call {
     float *out[2];         /* (rows, width) */
     float *dout[2], *du1[2], *dh[2]; /* (rows, width), (rows, k), (rows, image_dh_count()) */
     float *ds;                       /* (slices) */
+    cpu_pair *pairs;                 /* (rows) */
     int by_step;                     /* a region of the way back is one step */
     int step, end_step;              /* the steps of the current region */
     image_partial partial[2];        /* of the first slice */
@@ -165,16 +166,6 @@ static void pack_part(void *arg, int task, int worker) {
     meter_end(m, METER_PACK, start, 0);
 }
 
-static void forward_network(void *arg, int task, int worker) {
-    const call *c = arg;
-    int row = task / 2, net = task % 2;
-    if (!is_present(c->p, net)) return;
-    scratch s = carve(c, worker);
-    image_acts acts = c->acts ? (image_acts){acts_of(c, net, row), 1} : (image_acts){s.acts[net], 0};
-    space_u1(c, &s, net, row);
-    image_network_forward(&c->nets[net], c->p->k, s.u1[net], acts, &s.spare, outputs_of(c, net, row));
-}
-
 static void get_target(const coupling_layer *l, float *part, const float *whole) {
     for (int i = 0; i < l->m; i++) part[i] = whole[l->target[i]];
 }
@@ -185,24 +176,35 @@ static int slice_end(const call *c, int slice) {
     return (slice + 1) * SLICE < c->rows ? (slice + 1) * SLICE : c->rows;
 }
 
-static void forward_law(void *arg, int slice, int worker) {
-    const call *c = arg;
+static void forward_law(const call *c, const scratch *s, int row) {
     const coupling_layer *l = &c->p->l;
-    scratch s = carve(c, worker);
-    double start = meter_begin(s.spare.m);
-    float *logdet = (float *)c->asked->logdet + c->first;
-    for (int row = slice * SLICE; row < slice_end(c, slice); row++) {
-        float *u = state_row(c, c->asked->state, row);
-        get_target(l, s.u2, u);
-        logdet[row] += (c->asked->kind == PASS_FORWARD ? c->p->law->forward : c->p->law->inverse)(
-            &l->law, l->m, outputs_of(c, 0, row), outputs_of(c, 1, row), c->s, s.u2);
-        put_target(l, u, s.u2);
-    }
-    meter_end(s.spare.m, METER_LAW, start, 0);
+    double start = meter_begin(s->spare.m);
+    float *u = state_row(c, c->asked->state, row), *logdet = (float *)c->asked->logdet + c->first;
+    get_target(l, s->u2, u);
+    logdet[row] += (c->asked->kind == PASS_FORWARD ? c->p->law->forward : c->p->law->inverse)(
+        &l->law, l->m, outputs_of(c, 0, row), outputs_of(c, 1, row), c->s, s->u2);
+    put_target(l, u, s->u2);
+    meter_end(s->spare.m, METER_LAW, start, 0);
 }
 
-static void backward_law(void *arg, int slice, int worker) {
+/* Whether all networks are through with a sample, of which one just was. */
+static int is_last(const call *c, int row) {
+    int both = is_present(c->p, 0) && is_present(c->p, 1);
+    return !both || cpu_pair_is_second(&c->pairs[row]);
+}
+
+static void forward_network(void *arg, int task, int worker) {
     const call *c = arg;
+    int row = task / 2, net = task % 2;
+    if (!is_present(c->p, net)) return;
+    scratch s = carve(c, worker);
+    image_acts acts = c->acts ? (image_acts){acts_of(c, net, row), 1} : (image_acts){s.acts[net], 0};
+    space_u1(c, &s, net, row);
+    image_network_forward(&c->nets[net], c->p->k, s.u1[net], acts, &s.spare, outputs_of(c, net, row));
+    if (!c->backward && is_last(c, row)) forward_law(c, &s, row);
+}
+
+static void backward_law(const call *c, int slice, int worker) {
     const coupling_layer *l = &c->p->l;
     scratch s = carve(c, worker);
     double start = meter_begin(s.spare.m);
@@ -220,6 +222,15 @@ static void backward_law(void *arg, int slice, int worker) {
     }
     c->ds[slice] = ds;
     meter_end(s.spare.m, METER_LAW_BACK, start, 0);
+}
+
+/* Before the way back: a task is a slice that goes through the law, then a part of the weights to pack. */
+static void begin_backward(void *arg, int task, int worker) {
+    call *c = arg;
+    if (task < c->slices)
+        backward_law(c, task, worker);
+    else
+        pack_part(c, task - c->slices, worker);
 }
 
 /* One step of the way back of one sample. */
@@ -332,6 +343,7 @@ static size_t place(call *c, float *base, int threads, int n, layer_use use, int
         if (is_present(p, net)) c->dh[net] = cpu_take(&r, rows * image_dh_count(&p->nets[net]));
     }
     if (use.backward) c->ds = cpu_take(&r, slices);
+    c->pairs = (cpu_pair *)cpu_take(&r, rows);
     if (use.backward && use.gradients) place_partials(c, &r, slices);
     if (acts_in_scratch) c->acts = cpu_take(&r, rows * p->sample_count);
     place_worker(p, &worker);
@@ -364,13 +376,15 @@ static void run_back(call *c, thread_pool *pool) {
     }
 }
 
+/* Weights are packed before anything else, or, where the way back begins with the law, together with it. */
 static void run_wave(call *c, thread_pool *pool, int recompute) {
+    int parts = 2 * (1 + c->p->nets[c->p->some].net->depth), first = c->first == 0;
+    int pack_alone = first && (!c->backward || recompute);
+    for (int i = 0; i < c->rows; i++) atomic_init(&c->pairs[i].finished, 0);
+    if (pack_alone) pool_run(pool, parts, pack_part, c);
     if (!c->backward || recompute) pool_run(pool, 2 * c->rows, forward_network, c);
-    if (!c->backward) {
-        pool_run(pool, c->slices, forward_law, c);
-        return;
-    }
-    pool_run(pool, c->slices, backward_law, c);
+    if (!c->backward) return;
+    pool_run(pool, c->slices + (first && !pack_alone ? parts : 0), begin_backward, c);
     run_back(c, pool);
     float *grad = (float *)c->asked->grad;
     for (int i = 0; grad && c->p->law->shape->has_scale && i < c->slices; i++) grad[c->p->l.s] += c->ds[i];
@@ -390,7 +404,6 @@ static void image_run(device *d, const layer_plan *plan, const layer_call *asked
     place(&c, (float *)asked->scratch, threads, asked->n, use, acts_in_scratch);
     memset(c.cleared, 0, sizeof *c.cleared * (size_t)threads);
     if (p->law->shape->has_scale) c.s = ((const float *)asked->params)[p->l.s];
-    pool_run(own->pool, 2 * (1 + p->nets[p->some].net->depth), pack_part, &c);
     if (use.kept) c.acts = (float *)asked->kept;
     for (; c.first < asked->n; c.first += c.rows) {
         c.rows = asked->n - c.first < rows ? asked->n - c.first : rows;
