@@ -120,12 +120,16 @@ static float *state_row(const call *c, real *of, int row) {
     return (float *)of + (size_t)(c->first + row) * (size_t)c->p->l.dim;
 }
 
-/* Outputs of a network for a row, wherever they are. */
-static const float *outputs_of(const call *c, int net, int piece, int row) {
+/* Outputs of a network for the rows of a piece, wherever they are. */
+typedef struct outputs {
+    const float *at;
+    size_t step; /* from row to row */
+} outputs;
+static outputs outputs_of(const call *c, int net, int piece) {
     const float *acts = is_present(c->p, net) ? acts_of(c, piece, net) : NULL;
-    if (!acts) return c->out[net] + (size_t)row * c->p->widths[net];
-    acts += (size_t)(c->nets[net].layers - 1) * CPU_CHUNK * (size_t)c->p->ld;
-    return acts + (size_t)(row - piece_begin(c, piece)) * (size_t)c->p->ld;
+    size_t width = c->p->widths[net], block = CPU_CHUNK * (size_t)c->p->ld;
+    if (!acts) return (outputs){c->out[net] + (size_t)piece_begin(c, piece) * width, width};
+    return (outputs){acts + (size_t)(c->nets[net].layers - 1) * block, (size_t)c->p->ld};
 }
 
 /* Whether all networks are through with a piece, of which one just was. */
@@ -174,10 +178,12 @@ static void forward_law(const call *c, int piece, int worker) {
     float *u2 = c->work + (size_t)worker * c->work_count, *logdet = (float *)c->asked->logdet + c->first;
     num (*apply)(const law_config *, int, const num *, const num *, num, num *) =
         c->asked->kind == PASS_FORWARD ? c->p->law->forward : c->p->law->inverse;
-    for (int r = piece_begin(c, piece); r < piece_begin(c, piece + 1); r++) {
+    outputs A = outputs_of(c, 0, piece), B = outputs_of(c, 1, piece);
+    int end = piece_begin(c, piece + 1);
+    for (int r = piece_begin(c, piece); r < end; r++, A.at += A.step, B.at += B.step) {
         float *u = state_row(c, c->asked->state, r);
         get_target(l, u2, u);
-        logdet[r] += apply(&l->law, l->m, outputs_of(c, 0, piece, r), outputs_of(c, 1, piece, r), c->s, u2);
+        logdet[r] += apply(&l->law, l->m, A.at, B.at, c->s, u2);
         put_target(l, u, u2);
     }
     meter_end(m, METER_LAW, start, 0);
@@ -193,9 +199,10 @@ static void forward_network(void *arg, int task, int worker) {
     network_forward(t, c->p->k, s.m, end - begin, s.h, t->layers);
     double start = meter_begin(s.m);
     size_t width = c->p->widths[net];
-    for (int r = begin; !c->acts && r < end; r++)
-        memcpy(c->out[net] + (size_t)r * width, s.h[t->layers] + (size_t)(r - begin) * (size_t)c->p->ld,
-               sizeof(float) * width);
+    float *out = c->out[net] + (size_t)begin * width;
+    const float *from = s.h[t->layers];
+    for (int r = begin; !c->acts && r < end; r++, out += width, from += c->p->ld)
+        for (size_t i = 0; i < width; i++) out[i] = from[i];
     meter_end(s.m, METER_MOVE, start, 0);
     if (!c->backward && is_last(c, piece)) forward_law(c, piece, worker);
 }
@@ -206,13 +213,15 @@ static void backward_law(const call *c, int piece, int worker) {
     double start = meter_begin(m);
     float *u2 = c->work + (size_t)worker * c->work_count, *du2 = u2 + l->m, ds = 0;
     const float *dlogdet = (const float *)c->asked->dlogdet + c->first;
-    for (int r = piece_begin(c, piece); r < piece_begin(c, piece + 1); r++) {
+    outputs A = outputs_of(c, 0, piece), B = outputs_of(c, 1, piece);
+    int end = piece_begin(c, piece + 1);
+    for (int r = piece_begin(c, piece); r < end; r++, A.at += A.step, B.at += B.step) {
         float *u = state_row(c, c->asked->state, r), *du = state_row(c, c->asked->dstate, r);
         get_target(l, u2, u);
         get_target(l, du2, du);
         (c->asked->kind == PASS_BACKWARD ? c->p->law->backward : c->p->law->inverse_backward)(
-            &l->law, l->m, outputs_of(c, 0, piece, r), outputs_of(c, 1, piece, r), c->s, u2, du2, dlogdet[r],
-            c->dout[0] + (size_t)r * c->p->widths[0], c->dout[1] + (size_t)r * c->p->widths[1], &ds);
+            &l->law, l->m, A.at, B.at, c->s, u2, du2, dlogdet[r], c->dout[0] + (size_t)r * c->p->widths[0],
+            c->dout[1] + (size_t)r * c->p->widths[1], &ds);
         put_target(l, u, u2);
         put_target(l, du, du2);
     }
@@ -233,11 +242,14 @@ static void begin_backward(void *arg, int task, int worker) {
 static void add_du1(const call *c, int piece, meter *m) {
     const coupling_layer *l = &c->p->l;
     double start = meter_begin(m);
-    for (int r = piece_begin(c, piece); r < piece_begin(c, piece + 1); r++)
-        for (int net = 0; net < 2; net++) {
-            float *du = state_row(c, c->asked->dstate, r), *du1 = c->du1[net] + (size_t)r * (size_t)l->k;
-            for (int i = 0; is_present(c->p, net) && i < l->k; i++) du[l->source[i]] += du1[i];
+    int begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
+    for (int net = 0; net < 2; net++) {
+        const float *du1 = c->du1[net] + (size_t)begin * (size_t)l->k;
+        for (int r = begin; is_present(c->p, net) && r < end; r++, du1 += l->k) {
+            float *du = state_row(c, c->asked->dstate, r);
+            for (int i = 0; i < l->k; i++) du[l->source[i]] += du1[i];
         }
+    }
     meter_end(m, METER_MOVE, start, 0);
 }
 
@@ -268,8 +280,9 @@ static void backward_network(void *arg, int task, int worker) {
     const float *dx = network_backward(t, c->p->k, s.m, end - begin, s.h, s.g, s.g_next, partial, 0, NULL);
     double start = meter_begin(s.m);
     size_t k = (size_t)c->p->l.k;
-    for (int r = begin; r < end; r++)
-        memcpy(c->du1[net] + (size_t)r * k, dx + (size_t)(r - begin) * (size_t)c->p->ld, sizeof(float) * k);
+    float *du1 = c->du1[net] + (size_t)begin * k;
+    for (int r = begin; r < end; r++, du1 += k, dx += c->p->ld)
+        for (size_t i = 0; i < k; i++) du1[i] = dx[i];
     meter_end(s.m, METER_MOVE, start, 0);
     if (is_last(c, piece)) add_du1(c, piece, s.m);
 }
