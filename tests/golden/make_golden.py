@@ -65,6 +65,8 @@ CASES = [
     # Only 3 or more moved elements show the row order of the shear's entries.
     case("joint_d7_shear", "joint", tf.Flow(4, 3, "shear", 2, 10, HALVES), 7501,
          condition="joint", weight=100.0, distance="l1"),
+    case("joint_d7_additive", "joint", tf.Flow(4, 3, "additive", 2, 10, HALVES), 7601,
+         condition="joint", weight=100.0, distance="l1"),
     case("gaussian_d7_affine", "gaussian", tf.Flow(4, 3, "affine", 2, 10, HALVES), 9001, condition="joint", sigma=0.25),
     case("joint_paper", "joint", tf.Flow(2, 1, "affine", 12, 64, sum(BLOCKS, ())), 8001, n=16,
          condition="joint", weight=100.0, distance="l1", store_gradient=False),

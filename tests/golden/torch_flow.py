@@ -8,6 +8,7 @@ Everything is a plain function of (Flow, parameters, points); parameters are a d
 One layer, with mask m in {0,1}^D; u1 = u[m == 0] is kept, u2 = u[m == 1] is transformed:
     a = s * tanh(A(u1)[:, :m2])      b = B(u1)
     affine:  v2   = exp(a) * u2 + b
+    additive: v2  = u2 + b, a = 0; there is neither s nor A
     shear:   v2_i = exp(a_i) * u2_i + sum_{j<i} L_ij u2_j + b_i,   L = A(u1)[:, m2:] in row order (1,0) (2,0) (2,1) ...
     log|det| = sum_i a_i
 """
@@ -26,7 +27,7 @@ LEAKY_SLOPE = 0.3
 class Flow:
     dim_x: int
     dim_y: int  # 0: plain or rule
-    law: str  # "affine" or "shear"
+    law: str  # "affine", "shear" or "additive"
     depth: int  # hidden layers of each network
     width: int  # units of each hidden layer
     masks: Tuple[Tuple[int, ...], ...]  # (layers, D); 1 = transformed
@@ -42,6 +43,8 @@ def split(mask) -> Tuple[List[int], List[int]]:
 
 
 def a_outputs(law: str, transformed: int) -> int:
+    if law == "additive":
+        return 0
     below_diagonal = transformed * (transformed - 1) // 2
     return transformed + (below_diagonal if law == "shear" else 0)
 
@@ -51,8 +54,11 @@ def parameter_layout(flow: Flow) -> List[Tuple[str, Tuple[int, ...]]]:
     layout = []
     for layer, mask in enumerate(flow.masks):
         kept, moved = split(mask)
-        layout.append((f"layer.{layer:03d}.s", (1,)))
+        if flow.law != "additive":
+            layout.append((f"layer.{layer:03d}.s", (1,)))
         for net, outputs in (("A", a_outputs(flow.law, len(moved))), ("B", len(moved))):
+            if outputs == 0:
+                continue
             sizes = [len(kept)] + [flow.width] * flow.depth + [outputs]
             for i, (fan_in, fan_out) in enumerate(zip(sizes, sizes[1:])):
                 layout.append((f"layer.{layer:03d}.{net}.{i:02d}.w", (fan_in, fan_out)))
@@ -116,6 +122,9 @@ def dense(flow: Flow, parameters: Parameters, prefix: str, h: torch.Tensor) -> t
 def coupling_terms(flow: Flow, parameters: Parameters, layer: int, u1: torch.Tensor, transformed: int):
     """a (n, m2), b (n, m2) and, for shear, the entries below the diagonal (n, m2 (m2 - 1) / 2)."""
     prefix = f"layer.{layer:03d}"
+    if flow.law == "additive":
+        b = dense(flow, parameters, f"{prefix}.B", u1)
+        return torch.zeros_like(b), b, b[:, :0]
     raw = dense(flow, parameters, f"{prefix}.A", u1)
     a = parameters[f"{prefix}.s"] * torch.tanh(raw[:, :transformed])
     return a, dense(flow, parameters, f"{prefix}.B", u1), raw[:, transformed:]
