@@ -293,6 +293,34 @@ TEST(image_flow__inverse_undoes_forward_on_every_device) {
         }
 }
 
+/* The Jacobian of a batch, from as many backward passes after one forward pass. */
+static double *jacobian_of(flow_rig *r, const double *points) {
+    size_t dim = (size_t)r->flow->dim;
+    double *J = new_numbers(N * dim * dim);
+    flow_run_put(r->run, N, points);
+    flow_jacobian(r->run, N, (int)dim, J);
+    return J;
+}
+
+TEST(image_flow__many_backward_passes_may_follow_one_pass_with_kept_activations) {
+    flow_rig *ref, *r;
+    for (int k = 0; (ref = open_flow("ref", 1, k, N, 11)) != NULL; k++) {
+        size_t dim = (size_t)ref->flow->dim, all = N * dim * dim;
+        double *points = draw_normal(N * dim, 1, 12), *expected = jacobian_of(ref, points);
+        for (int i = 0; device_kinds[i]; i++)
+            for (int keep = 0; keep < 2; keep++) {
+                r = open_flow(device_kinds[i]->name, 2, k, N, 11);
+                if (keep) rig_keep(r, 100);
+                double *J = jacobian_of(r, points);
+                CHECK_CLOSE(J, expected, all, 10 * device_tolerance(r->l->d));
+                free(J);
+                rig_close(r);
+            }
+        free(points), free(expected);
+        rig_close(ref);
+    }
+}
+
 TEST(image_flow__log_determinant_is_that_of_the_whole_jacobian) {
     flow_rig *r;
     for (int k = 0; (r = open_flow("ref", 1, k, 1, 7)) != NULL; k++) {

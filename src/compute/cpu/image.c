@@ -1,7 +1,7 @@
-/* Convolutions and layer norms on the cpu device: slices of the batch over the pool, a sample at a time. Gradients of
- * parameters are summed by slice, in the order of the slices. */
+/* Single convolutions and layer norms on the cpu device, for callers that compose networks themselves: samples over all
+ * threads, or, where gradients of parameters are summed over them, one after the other. Whole coupling layers
+ * (image_coupling.c) are the fast path. */
 #include "compute/cpu/cpu.h"
-#include <string.h>
 
 typedef float num;
 #include "compute/image.h"
@@ -10,11 +10,10 @@ typedef float num;
 typedef struct image_call {
     const conv_shape *conv;
     const norm_shape *norm;
-    int n, slices, backward;
-    size_t in, out;       /* numbers of a sample of x and of y */
-    size_t first, second; /* numbers of the two parameters: w and b, or g and b */
+    int n, backward;
+    size_t in, out; /* numbers of a sample of x and of y */
     const float *x, *w, *b, *dy;
-    float *y, *dx, *partial; /* (slices, first + second), NULL: no gradients of parameters */
+    float *y, *dx;
 } image_call;
 
 static void run_sample(const image_call *c, size_t s, float *d_first, float *d_second) {
@@ -29,37 +28,18 @@ static void run_sample(const image_call *c, size_t s, float *d_first, float *d_s
         image_norm_backward(c->norm, c->dx + s * c->in, d_first, d_second, c->dy + s * c->out, x, c->w);
 }
 
-static void run_slice(void *arg, int slice, int worker) {
+static void run_one(void *arg, int sample, int worker) {
     (void)worker;
-    image_call *c = arg;
-    float *d_first = NULL, *d_second = NULL;
-    if (c->partial) {
-        d_first = c->partial + (size_t)slice * (c->first + c->second);
-        d_second = d_first + c->first;
-        memset(d_first, 0, sizeof(float) * (c->first + c->second));
-    }
-    int end = cpu_slice_begin(c->n, c->slices, slice + 1);
-    for (int s = cpu_slice_begin(c->n, c->slices, slice); s < end; s++)
-        run_sample(c, (size_t)s, d_first, d_second);
+    run_sample(arg, (size_t)sample, NULL, NULL);
 }
 
-/* A sample is work enough for a task of its own. */
-static int image_slices(int n) {
-    return n < CPU_SLICES ? n : CPU_SLICES;
-}
-
-static void run(device *d, image_call *c, float *d_first, float *d_second) {
+static void run(device *d, const image_call *c, float *d_first, float *d_second) {
     cpu_device *own = d->own;
-    size_t stride = c->first + c->second;
-    c->slices = image_slices(c->n);
-    if (d_first) {
-        c->partial = cpu_scratch(d, (size_t)c->slices * stride);
-        if (!c->partial) return;
+    if (!d_first) {
+        pool_run(own->pool, c->n, run_one, (void *)c);
+        return;
     }
-    pool_run(own->pool, c->slices, run_slice, c);
-    if (!d_first) return;
-    own->kernels->add_parts(d_first, c->partial, stride, c->slices, c->first);
-    own->kernels->add_parts(d_second, c->partial + c->first, stride, c->slices, c->second);
+    for (size_t s = 0; s < (size_t)c->n; s++) run_sample(c, s, d_first, d_second);
 }
 
 static image_call conv_call(const conv_shape *c, int n, const real *x, const real *w) {
@@ -68,8 +48,6 @@ static image_call conv_call(const conv_shape *c, int n, const real *x, const rea
                         .n = n,
                         .in = pixels * (size_t)c->in,
                         .out = pixels * (size_t)c->y_channels,
-                        .first = (size_t)(c->kernel * c->kernel * (c->in / c->groups)) * (size_t)c->out,
-                        .second = (size_t)c->out,
                         .x = (const float *)x,
                         .w = (const float *)w};
 }
@@ -92,16 +70,9 @@ void cpu_conv_backward(device *d, const conv_shape *c, int n, real *dx, real *dw
 }
 
 static image_call norm_call(const norm_shape *s, int n, const real *x, const real *g) {
-    size_t count = (size_t)s->pixels * (size_t)s->channels,
-           params = s->per_element ? count : (size_t)s->channels;
-    return (image_call){.norm = s,
-                        .n = n,
-                        .in = count,
-                        .out = count,
-                        .first = params,
-                        .second = params,
-                        .x = (const float *)x,
-                        .w = (const float *)g};
+    size_t count = (size_t)s->pixels * (size_t)s->channels;
+    return (image_call){
+        .norm = s, .n = n, .in = count, .out = count, .x = (const float *)x, .w = (const float *)g};
 }
 
 void cpu_norm_forward(device *d, const norm_shape *s, int n, real *y, const real *x, const real *g,
