@@ -290,3 +290,31 @@ TEST(history__columns_are_found_by_their_names) {
     for (int i = 0; i < 3; i++) free(bytes[i]);
     jf_context_free(ctx);
 }
+
+/* Whether two pictures have the same bytes. */
+static int same_file(jf_context *ctx, const char *a, const char *b) {
+    char *bytes[2];
+    size_t sizes[2];
+    CHECK_STATUS(file_read(ctx, &bytes[0], &sizes[0], a, 1 << 24), JF_OK);
+    CHECK_STATUS(file_read(ctx, &bytes[1], &sizes[1], b, 1 << 24), JF_OK);
+    int same = sizes[0] == sizes[1] && memcmp(bytes[0], bytes[1], sizes[0]) == 0;
+    free(bytes[0]), free(bytes[1]);
+    return same;
+}
+
+TEST(picture_maps__noised_points_have_the_colours_of_their_classes) {
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = untrained(ctx, "[data]\nset = crescents\n" SMALL "[train]\nnoise = 0.1\n", 2, 1);
+    m->units.classes = 2;
+    m->units.label[1] = 1;
+    judgement *j = NULL;
+    CHECK_STATUS(judge_run(m, &j, 200, 1), JF_OK);
+    CHECK_STATUS(picture_maps(m, j, 1, test_path("both.png")), JF_OK);
+    for (long i = 0; i < j->points; i++) j->class_of[i] = 0;
+    CHECK_STATUS(picture_maps(m, j, 1, test_path("one.png")), JF_OK);
+    CHECK(!same_file(ctx, test_path("both.png"), test_path("one.png")));
+    judge_free(j);
+    model_free(m);
+    jf_context_free(ctx);
+}

@@ -108,68 +108,86 @@ jf_status picture_samples(const model *m, long n, const double *x, const double 
     return status;
 }
 
-/* Data, its encoding and samples side by side: the two directions of the map. */
-jf_status picture_maps(const model *m, const judgement *j, uint64_t seed, const char *path) {
+/* ---- both directions of the map ---- */
+
+/* Points of the same n rows, of which the first two elements are shown. */
+typedef struct map_panel {
+    const char *title, *x_name, *y_name;
+    const double *rows; /* (n, dim) */
+    double limits[4];
+} map_panel;
+
+/* The colours of the points, the same in all panels: of classes, or from low to high of a scalar y. */
+typedef struct map_colours {
+    scatter_style style;
+    double *y; /* (n) or NULL */
+} map_colours;
+
+static jf_status map_colours_create(const model *m, const judgement *j, long n, const double *data,
+                                    map_colours *out) {
     int dim = m->flow->dim, dim_x = m->units.dim_x;
-    long n = j->points < SHOWN ? j->points : SHOWN;
-    double *drawn, *shown = NULL, *encoded = NULL;
-    int *classes = NULL;
+    *out = (map_colours){.style = {.ink = colour_class(0), .classes = j->class_of}};
+    if (m->units.classes || m->units.dim_y != 1) return JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &out->y, (size_t)n));
+    for (long i = 0; i < n; i++) out->y[i] = data[i * dim + dim_x];
+    out->style.values = out->y;
+    draw_range(n, out->y, 1, 0, &out->style.low, &out->style.high);
+    return JF_OK;
+}
+
+static void paint_map(panel *p, const map_panel *part, long n, int dim, const scatter_style *style,
+                      int with_bar) {
+    const double *limits = part->limits;
+    panel_title(p, part->title);
+    panel_axes(p, limits[0], limits[1], limits[2], limits[3], part->x_name, part->y_name, AXES_EQUAL);
+    if (with_bar) panel_colour_bar(p, style->low, style->high, "y");
+    panel_scatter(p, n, part->rows, part->rows + 1, dim, style);
+}
+
+/* data, samples (n, dim), the data's units */
+static jf_status paint_maps(const model *m, const judgement *j, long n, const double *data,
+                            const double *samples, const char *path) {
+    int dim = m->flow->dim;
+    double box[4];
+    map_colours colours;
     figure *fig = NULL;
     jf_status status;
-    if (dim_x < 2) return JF_OK;
-    JF_TRY(MEM_NEW(m->ctx, &drawn, (size_t)n * (size_t)dim));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &shown, (size_t)n * (size_t)dim));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &classes, (size_t)n));
-    encoded = j->encoded;
-    memcpy(shown, j->data, sizeof(double) * (size_t)(n * dim));
-    memcpy(drawn, j->data, sizeof(double) * (size_t)(n * dim));
-    JF_TRY_DONE(model_sample(m, (latent_points){seed, LATENT_MAPS, 0}, MODEL_UNITS, n, drawn, NULL));
-    for (long i = 0; i < n; i++)
-        for (int c = 0; c < m->units.classes; c++)
-            if (fabs(j->data[i * dim + dim_x] -
-                     (m->units.label[c] - m->units.mean[dim_x]) / m->units.deviation[dim_x]) < 1e-6)
-                classes[i] = c;
-    units_unstandardise(&m->units, (int)n, shown);
-    units_unstandardise(&m->units, (int)n, drawn);
-    double limits[4];
-    draw_range(n, shown, dim, 0.1, &limits[0], &limits[1]);
-    draw_range(n, shown + 1, dim, 0.1, &limits[2], &limits[3]);
-    int height = panel_height(DRAW_PANEL_WIDTH, 1, limits);
+    draw_range(n, data, dim, 0.1, &box[0], &box[1]);
+    draw_range(n, data + 1, dim, 0.1, &box[2], &box[3]);
+    const map_panel parts[] = {
+        {"data (x, y)", "x0", "x1", data, {box[0], box[1], box[2], box[3]}},
+        {"encoded: z = F_Z(x, y)", "z0", "z1", j->encoded, {-4, 4, -4, 4}},
+        {"samples: x = F_X^-1(z, y)", "x0", "x1", samples, {box[0], box[1], box[2], box[3]}}};
+    int height = panel_height(DRAW_PANEL_WIDTH, 1, box);
+    JF_TRY(map_colours_create(m, j, n, data, &colours));
     JF_TRY_DONE(figure_create(m->ctx, &fig, 1, 3, DRAW_PANEL_WIDTH, height > 280 ? height : 280, NULL));
-    struct {
-        const char *title, *x, *y;
-        const double *points;
-    } parts[] = {{"data (x, y)", "x0", "x1", shown},
-                 {"encoded: z = F_Z(x, y)", "z0", "z1", encoded},
-                 {"samples: x = F_X^-1(z, y)", "x0", "x1", drawn}};
-    for (int k = 0; k < 3; k++) {
-        panel *p = figure_panel(fig, 0, k);
-        panel_title(p, parts[k].title);
-        if (k == 1)
-            panel_axes(p, -4, 4, -4, 4, parts[k].x, parts[k].y, AXES_EQUAL);
-        else
-            panel_axes(p, limits[0], limits[1], limits[2], limits[3], parts[k].x, parts[k].y, AXES_EQUAL);
-        scatter_style style = {.ink = colour_class(0), .classes = m->units.classes ? classes : NULL};
-        double low, high;
-        double *y_values = NULL;
-        if (m->units.dim_y == 1 && !m->units.classes) {
-            draw_range(n, shown + dim_x, dim, 0, &low, &high);
-            JF_TRY_DONE(MEM_NEW(m->ctx, &y_values, (size_t)n));
-            for (long i = 0; i < n; i++) y_values[i] = shown[i * dim + dim_x];
-            style.values = y_values;
-            style.low = low;
-            style.high = high;
-            if (k == 2) panel_colour_bar(p, low, high, "y");
-        }
-        panel_scatter(p, n, parts[k].points, parts[k].points + 1, dim, &style);
-        free(y_values);
-    }
+    for (int k = 0; k < 3; k++)
+        paint_map(figure_panel(fig, 0, k), &parts[k], n, dim, &colours.style, k == 2 && colours.y);
     JF_TRY_DONE(figure_save(fig, path));
 done:
     figure_free(fig);
-    free(drawn);
-    free(shown);
-    free(classes);
+    free(colours.y);
+    return status;
+}
+
+/* Data, their encoding and samples side by side. Samples have the conditions of the data, noised as they are. */
+jf_status picture_maps(const model *m, const judgement *j, uint64_t seed, const char *path) {
+    size_t dim = (size_t)m->flow->dim;
+    long n = j->points < SHOWN ? j->points : SHOWN;
+    double *data, *samples = NULL;
+    jf_status status;
+    if (m->units.dim_x < 2) return JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &data, (size_t)n * dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &samples, (size_t)n * dim));
+    memcpy(data, j->data, sizeof(double) * (size_t)n * dim);
+    memcpy(samples, j->data, sizeof(double) * (size_t)n * dim);
+    JF_TRY_DONE(model_sample(m, (latent_points){seed, LATENT_MAPS, 0}, MODEL_UNITS, n, samples, NULL));
+    units_unstandardise(&m->units, (int)n, data);
+    units_unstandardise(&m->units, (int)n, samples);
+    JF_TRY_DONE(paint_maps(m, j, n, data, samples, path));
+done:
+    free(data);
+    free(samples);
     return status;
 }
 
