@@ -91,6 +91,35 @@ TEST(density__rows_whose_condition_was_not_found_are_counted) {
     jf_context_free(ctx);
 }
 
+/* ---- coverage ---- */
+
+TEST(coverage__counts_truths_between_the_right_ranks_of_the_samples) {
+    static const struct {
+        double truth;
+        int half, ninety;
+    } cases[] = {{1.5, 0, 0},  {2, 0, 0},    {2.5, 0, 1},  {10, 0, 1},   {10.5, 1, 1}, {20, 1, 1},
+                 {29.5, 1, 1}, {30.5, 0, 1}, {37.5, 0, 1}, {38.5, 0, 0}, {100, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double samples[COVERAGE_SAMPLES];
+        coverage c = {0};
+        for (int k = 0; k < COVERAGE_SAMPLES; k++) samples[k] = (k * 16) % 39 + 1; /* 1 to 39, in disorder */
+        coverage_add(&c, samples, cases[i].truth);
+        CHECK(c.half == cases[i].half && c.ninety == cases[i].ninety && c.elements == 1);
+        CHECK_NEAR(c.spread, sqrt(39 * 40 / 12.0), 1e-12);
+    }
+}
+
+/* The rank of a truth that comes from the same distribution is any of 40 with the same probability. */
+TEST(coverage__of_truths_at_every_rank_is_one_half_and_nine_tenths) {
+    coverage c = {0};
+    for (int rank = 0; rank <= COVERAGE_SAMPLES; rank++) {
+        double samples[COVERAGE_SAMPLES];
+        for (int k = 0; k < COVERAGE_SAMPLES; k++) samples[k] = k + 1;
+        coverage_add(&c, samples, rank + 0.5);
+    }
+    CHECK(c.elements == 40 && c.half == 20 && c.ninety == 36);
+}
+
 /* ---- chance and exact targets ---- */
 
 TEST(latent__levels_of_chance_are_those_of_kolmogorov) {

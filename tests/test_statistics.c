@@ -42,3 +42,28 @@ TEST(statistics__quantiles_lie_on_lines_between_the_values) {
     CHECK_NEAR(quantile(sorted, 3, 0.75), 3, 1e-15);
     CHECK(isnan(quantile(sorted, 0, 0.5)));
 }
+
+/* Over different rows: E|a - b| = (|0 - 7| + |1 - 5|)/2 = 5.5, E|a - a'| = 1, E|b - b'| = 2. */
+TEST(statistics__energy_distance_of_points_on_a_line) {
+    static const double a[] = {0, 1}, b[] = {5, 7};
+    CHECK_NEAR(energy_distance(a, b, 2, 1), 2 * 5.5 - 1 - 2, 1e-15);
+    CHECK_NEAR(energy_distance(b, a, 2, 1), 8, 1e-15);
+}
+
+/* A right triangle of sides 3, 4, 5 against itself moved by (0, 12) and against itself: all nine distances by hand. */
+TEST(statistics__energy_distance_of_points_in_the_plane) {
+    static const double a[] = {0, 0, 3, 0, 0, 4}, moved[] = {0, 12, 3, 12, 0, 16};
+    double within = 2 * (3 + 4 + 5) / 6.0; /* each pair twice */
+    double between =
+        (hypot(3, 12) + hypot(0, 16) + hypot(3, 12) + hypot(3, 16) + hypot(0, 8) + hypot(3, 8)) / 6;
+    CHECK_NEAR(energy_distance(a, moved, 3, 2), 2 * between - 2 * within, 1e-14);
+    CHECK_NEAR(energy_distance(a, a, 3, 2), 0, 1e-14); /* no pair of a row and itself */
+}
+
+TEST(statistics__psnr_is_20_dB_for_each_decimal_place) {
+    CHECK_NEAR(psnr(64 * 0.1 * 0.1, 64), 20, 1e-12);
+    CHECK_NEAR(psnr(1, 100), 20, 1e-12); /* one pixel of a hundred is all wrong */
+    CHECK_NEAR(psnr(5 * 0.01 * 0.01, 5), 40, 1e-12);
+    CHECK_NEAR(psnr(3, 3), 0, 1e-12);
+    CHECK(psnr(0, 3) == INFINITY);
+}

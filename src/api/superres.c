@@ -15,6 +15,7 @@
  * and of 16 fine pixels: 38.9 dB for a = 0.02. */
 #include "api/image.h"
 #include "base/number.h"
+#include "base/statistics.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -91,12 +92,12 @@ done:
 }
 
 /* Of images against the one that all of them stand for, intensities from 0 to 1. */
-static double psnr(const jf_images *images, const jf_images *truth) {
+static double psnr_of(const jf_images *images, const jf_images *truth) {
     double square = 0;
     size_t n = image_numbers(truth);
     for (int i = 0; i < images->count; i++)
         for (size_t e = 0; e < n; e++) square += pow(image_at(images, i)[e] - truth->values[e], 2);
-    return -10 * log10(square / ((double)images->count * (double)n));
+    return psnr(square, (double)images->count * (double)n);
 }
 
 /* down(coarse) and down(down(fine)) against the input */
@@ -104,11 +105,11 @@ static jf_status measure_psnr(const model *coarse, const model *fine, jf_superre
     jf_images once = {0}, twice = {0};
     jf_status status;
     JF_TRY_DONE(jf_degrade(coarse, &once, &r->coarse, 0));
-    r->coarse_psnr = psnr(&once, &r->input);
+    r->coarse_psnr = psnr_of(&once, &r->input);
     jf_images_free(&once);
     JF_TRY_DONE(jf_degrade(fine, &once, &r->fine, 0));
     JF_TRY_DONE(jf_degrade(coarse, &twice, &once, 0));
-    r->psnr = psnr(&twice, &r->input);
+    r->psnr = psnr_of(&twice, &r->input);
 done:
     jf_images_free(&once);
     jf_images_free(&twice);

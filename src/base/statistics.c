@@ -28,6 +28,27 @@ double ks_to_normal(double *values, size_t n) {
     return worst;
 }
 
+static double mean_distance(const double *a, const double *b, size_t n, size_t dim) {
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        for (size_t j = 0; j < n; j++) {
+            if (i == j) continue;
+            double d2 = 0;
+            for (size_t k = 0; k < dim; k++)
+                d2 += (a[i * dim + k] - b[j * dim + k]) * (a[i * dim + k] - b[j * dim + k]);
+            sum += sqrt(d2);
+        }
+    return sum / ((double)n * (double)(n - 1));
+}
+
+double energy_distance(const double *a, const double *b, size_t n, size_t dim) {
+    return 2 * mean_distance(a, b, n, dim) - mean_distance(a, a, n, dim) - mean_distance(b, b, n, dim);
+}
+
+double psnr(double squares, double count) {
+    return -10 * log10(squares / count);
+}
+
 double quantile(const double *sorted, size_t n, double q) {
     if (n == 0) return NAN;
     double at = q * (double)(n - 1);

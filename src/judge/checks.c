@@ -1,4 +1,5 @@
 /* Round trips, the integral of the density, and the distance between samples and data. */
+#include "base/statistics.h"
 #include "judge/judge.h"
 #include "model/use.h"
 #include <math.h>
@@ -74,31 +75,14 @@ done:
     return status;
 }
 
-/* Over pairs of different rows: a row and itself, or its own sample at the same y, would bias the means. */
-static double mean_distance(const double *a, const double *b, size_t n, size_t dim) {
-    double sum = 0;
-    for (size_t i = 0; i < n; i++)
-        for (size_t j = 0; j < n; j++) {
-            if (i == j) continue;
-            double d2 = 0;
-            for (size_t k = 0; k < dim; k++)
-                d2 += (a[i * dim + k] - b[j * dim + k]) * (a[i * dim + k] - b[j * dim + k]);
-            sum += sqrt(d2);
-        }
-    return sum / ((double)n * (double)(n - 1));
-}
-
-/* 2 E|a - b| - E|a - a'| - E|b - b'|: 0 where the distributions are equal, up to chance of either sign. */
-jf_status energy_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance) {
+jf_status sample_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance) {
     size_t dim = (size_t)m->flow->dim, rows = (size_t)n;
     double *samples;
     JF_TRY(MEM_NEW(m->ctx, &samples, rows * dim));
     memcpy(samples, xy, sizeof(double) * rows * dim);
     jf_status status =
         model_sample(m, (latent_points){seed, LATENT_ENERGY, 0}, MODEL_UNITS, n, samples, NULL);
-    if (status == JF_OK)
-        *distance = 2 * mean_distance(xy, samples, rows, dim) - mean_distance(xy, xy, rows, dim) -
-                    mean_distance(samples, samples, rows, dim);
+    if (status == JF_OK) *distance = energy_distance(xy, samples, rows, dim);
     free(samples);
     return status;
 }

@@ -8,12 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INPUTS 64
-/* The k-th and the (n + 1 - k)-th of n samples enclose the truth with probability (n + 1 - 2k)/(n + 1): with 39 of them
- * 1/2 for k = 10 and 9/10 for k = 2. */
-#define SAMPLES       39
-#define HALF_FROM     10
-#define NINETY_FROM   2
+#define INPUTS        64
+#define SAMPLES       COVERAGE_SAMPLES
 #define NOISE_MARGINS 3 /* out of range by more than so many deviations of the noise: not the noise's doing */
 
 /* INPUTS held-out rows and SAMPLES answers to each. */
@@ -49,28 +45,34 @@ static void restore(const trial *t, const double *row, double *image) {
     t->t->kind->restore(t->t, row, row + t->dim_x, image);
 }
 
-/* Spread of the samples of each element of x, and whether its true value, noised as they are, is among the middle 50% and
- * 90% of them. */
+void coverage_add(coverage *c, double samples[COVERAGE_SAMPLES], double truth) {
+    const int n = COVERAGE_SAMPLES;
+    double sum = 0, square = 0;
+    for (int k = 0; k < n; k++) sum += samples[k];
+    for (int k = 0; k < n; k++) square += pow(samples[k] - sum / n, 2);
+    sort_ascending(samples, (size_t)n);
+    c->spread += sqrt(square / (n - 1));
+    c->half += truth > samples[COVERAGE_HALF - 1] && truth < samples[n - COVERAGE_HALF];
+    c->ninety += truth > samples[COVERAGE_NINETY - 1] && truth < samples[n - COVERAGE_NINETY];
+    c->elements++;
+}
+
+/* Of each element of x; its true value is noised as the samples are. */
 static void count_coverage(const trial *t, uint64_t seed, image_judgement *out) {
-    double values[SAMPLES], inside[2] = {0, 0}, spread = 0;
+    double values[SAMPLES];
+    coverage c = {0};
     const model_units *u = &t->m->units;
     for (int i = 0; i < t->inputs; i++) {
         rng r = rng_stream((rng_key){seed, RNG_NOISE, RNG_USE_COVERAGE}, (uint64_t)i);
         for (size_t e = 0; e < t->dim_x; e++) {
             double truth = t->rows[(size_t)i * t->dim + e] + u->deviation[e] * t->alpha * rng_normal(&r);
-            double sum = 0, square = 0;
-            for (int k = 0; k < SAMPLES; k++) sum += values[k] = sample_at(t, i, k)[e];
-            for (int k = 0; k < SAMPLES; k++) square += pow(values[k] - sum / SAMPLES, 2);
-            spread += sqrt(square / (SAMPLES - 1));
-            sort_ascending(values, SAMPLES);
-            inside[0] += truth > values[HALF_FROM - 1] && truth < values[SAMPLES - HALF_FROM];
-            inside[1] += truth > values[NINETY_FROM - 1] && truth < values[SAMPLES - NINETY_FROM];
+            for (int k = 0; k < SAMPLES; k++) values[k] = sample_at(t, i, k)[e];
+            coverage_add(&c, values, truth);
         }
     }
-    double count = (double)t->inputs * (double)t->dim_x;
-    out->spread = spread / count;
-    out->coverage_50 = inside[0] / count;
-    out->coverage_90 = inside[1] / count;
+    out->spread = c.spread / c.elements;
+    out->coverage_50 = c.half / c.elements;
+    out->coverage_90 = c.ninety / c.elements;
 }
 
 /* Samples beyond what images of the data have. */
@@ -117,7 +119,7 @@ static jf_status measure_psnr(const trial *t, double *image, image_judgement *ou
             for (size_t e = 0; e < count; e++) square += (again[e] - input[e]) * (again[e] - input[e]);
         }
     }
-    out->psnr = -10 * log10(square / ((double)t->inputs * SAMPLES * (double)count));
+    out->psnr = psnr(square, (double)t->inputs * SAMPLES * (double)count);
 done:
     free(input);
     free(again);

@@ -145,7 +145,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
     JF_TRY_DONE(roundtrip_errors(m, (long)(n < trips ? n : trips), j->data, seed, &j->roundtrip_data,
                                  &j->roundtrip_latent));
     size_t compared = is_image ? IMAGE_COMPARED : VECTOR_COMPARED;
-    JF_TRY_DONE(energy_distance(m, (long)(n < compared ? n : compared), j->data, seed, &j->energy));
+    JF_TRY_DONE(sample_distance(m, (long)(n < compared ? n : compared), j->data, seed, &j->energy));
     if (is_image && data->task) JF_TRY_DONE(judge_image(j, m, data, seed));
 done:
     densities_free(&d);

@@ -49,7 +49,7 @@ jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t se
 jf_status density_integral(const model *m, double y, const double lo[2], const double hi[2], double *paper);
 
 /* Energy distance (n^2 pairs) between fresh data and samples at the same y, over (x, y), model units */
-jf_status energy_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance);
+jf_status sample_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance);
 
 /* ---- judge.c ---- */
 typedef struct class_judgement {
@@ -67,6 +67,22 @@ typedef struct rule_judgement {
     const char *radius_name;
     rule_quantile quantiles[RULE_QUANTILES];
 } rule_judgement;
+
+/* ---- image.c: how far samples spread, and how often the truth is among them ---- */
+
+/* The k-th and the (n + 1 - k)-th of n samples enclose the truth with probability (n + 1 - 2k)/(n + 1) if it comes from the
+ * same distribution: of 39 samples with 1/2 for k = 10 and 9/10 for k = 2. */
+#define COVERAGE_SAMPLES 39
+#define COVERAGE_HALF    10 /* k of the middle 50% */
+#define COVERAGE_NINETY  2  /* and of the middle 90% */
+
+/* Sums over elements, each with samples of its own. */
+typedef struct coverage {
+    double spread;       /* standard deviations of the samples */
+    double half, ninety; /* how often the truth was within the middle 50% and 90% */
+    double elements;
+} coverage;
+void coverage_add(coverage *c, double samples[COVERAGE_SAMPLES], double truth); /* sorts them */
 
 /* Of image models; NAN where it does not apply. Intensities: units of the data. */
 typedef struct image_judgement {
