@@ -192,8 +192,9 @@ TEST(train__rollback_after_resuming_goes_back_to_the_start_of_the_epoch) {
     run_close(resumed);
 }
 
-/* Writes a checkpoint again with one number of its state changed. */
-static void change_state(jf_context *ctx, const char *path, size_t field, double value) {
+/* Writes a checkpoint again with one number of its state changed, and as one of this version, unless that is NULL. */
+static void change_checkpoint(jf_context *ctx, const char *path, size_t field, double value,
+                              const char *version) {
     static const char *const keys[] = {"jointflow.checkpoint", "recipe", "seed", "device"};
     tensor_file *file = NULL;
     tensor_note notes[4];
@@ -211,6 +212,7 @@ static void change_state(jf_context *ctx, const char *path, size_t field, double
         tensors[i].data = state;
     }
     for (int i = 0; i < 4; i++) notes[i] = (tensor_note){keys[i], tensors_note(file, keys[i])};
+    if (version) notes[0].value = version;
     CHECK_STATUS(tensors_write(ctx, path, tensors, count, notes, 4), JF_OK);
     free(tensors);
     tensors_free(file);
@@ -228,12 +230,33 @@ TEST(checkpoint__with_a_state_that_no_run_has_is_refused_and_named) {
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
     for (int i = 0; i < 4; i++) {
         copy_file(r->ctx, path, test_path("good"));
-        change_state(r->ctx, path, cases[i].field, cases[i].value);
+        change_checkpoint(r->ctx, path, cases[i].field, cases[i].value, NULL);
         CHECK_STATUS(run_train(r, test_path("run"), 1), JF_ERROR_FORMAT);
         CHECK_HAS(jf_context_error(r->ctx), "checkpoint.safetensors: tensor \"state\"");
         CHECK_HAS(jf_context_error(r->ctx), cases[i].message);
         copy_file(r->ctx, test_path("good"), path);
     }
+    CHECK_STATUS(run_train(r, test_path("run"), 1), JF_OK);
+    run_close(r);
+}
+
+TEST(checkpoint__of_a_later_version_is_refused) {
+    static const struct {
+        const char *version, *message;
+    } cases[] = {{"2", "a checkpoint of version 2, expected at most 1"},
+                 {"1000", "a checkpoint of version 1000, expected at most 1"},
+                 {"0", "not a jointflow checkpoint"},
+                 {"one", "not a jointflow checkpoint"}};
+    const char *path = test_path("run/checkpoint.safetensors");
+    run *r = run_open(tiny);
+    CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    copy_file(r->ctx, path, test_path("good"));
+    for (int i = 0; i < 4; i++) {
+        change_checkpoint(r->ctx, path, 0, 0, cases[i].version);
+        CHECK_STATUS(run_train(r, test_path("run"), 1), JF_ERROR_FORMAT);
+        CHECK_HAS(jf_context_error(r->ctx), cases[i].message);
+    }
+    copy_file(r->ctx, test_path("good"), path);
     CHECK_STATUS(run_train(r, test_path("run"), 1), JF_OK);
     run_close(r);
 }

@@ -1,6 +1,7 @@
 #include "train/checkpoint.h"
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "train/phases.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -8,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Of the file: what is stored, and what it means. */
+#define VERSION     1
 #define FIELD_COUNT (sizeof(train_state) / sizeof(double))
 
 /* Flat buffers of a run and the prefix of their tensors; the last three only in the middle of an epoch. */
@@ -48,9 +51,10 @@ jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, 
     if (s->batch > 0) all[total++] = (tensor){"epoch.state", TENSOR_F64, 1, {FIELD_COUNT}, &start->state};
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
-    char seed[32];
+    char version[16], seed[32];
+    snprintf(version, sizeof version, "%d", VERSION);
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    tensor_note notes[] = {{"jointflow.checkpoint", "1"},
+    tensor_note notes[] = {{"jointflow.checkpoint", version},
                            {"recipe", recipe_text.chars},
                            {"seed", seed},
                            {"device", m->d->kind->name}};
@@ -76,11 +80,25 @@ static void first_difference(const char *a, const char *b, char *out, size_t siz
     snprintf(out, size, "one is longer than the other");
 }
 
+static jf_status check_version(const char *path, const tensor_file *file, jf_context *ctx) {
+    const char *note = tensors_note(file, "jointflow.checkpoint");
+    long long version;
+    if (!note || !number_parse_int(note, &version) || version < 1)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint", path);
+    if (version > VERSION)
+        return jf_fail(ctx, JF_ERROR_FORMAT,
+                       "%s: a checkpoint of version %s, expected at most %d: a later "
+                       "jointflow wrote it",
+                       path, note, VERSION);
+    return JF_OK;
+}
+
 static jf_status check_notes(const char *path, const tensor_file *file, const model *m) {
     jf_context *ctx = m->ctx;
     const char *recipe_note = tensors_note(file, "recipe"), *seed = tensors_note(file, "seed");
     const char *device_note = tensors_note(file, "device");
-    if (!tensors_note(file, "jointflow.checkpoint") || !recipe_note || !seed || !device_note)
+    JF_TRY(check_version(path, file, ctx));
+    if (!recipe_note || !seed || !device_note)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint", path);
     if (strtoull(seed, NULL, 10) != m->seed)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume has seed %s, now it is %" PRIu64, path,
