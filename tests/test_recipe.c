@@ -387,6 +387,25 @@ TEST(recipe__template_explains_every_key) {
     jf_context_free(ctx);
 }
 
+TEST(recipe__template_says_where_a_key_applies) {
+    static const recipe_key one[] = {{"model", "one", KEY_BOOL, "no", 0, 0, NULL, "Of one set."}, {0}},
+                            several[] = {{"model", "several", KEY_BOOL, "no", 0, 0, NULL, "Of several."},
+                                         {0}};
+    jf_context *ctx = new_context();
+    recipe *r = parse(ctx, WITH_BLOCKS);
+    CHECK_STATUS(recipe_declare(r, one, "data.set=crescents"), JF_OK);
+    CHECK_STATUS(recipe_declare(r, several, "train.anneal=yes"), JF_OK);
+    CHECK_STATUS(recipe_declare(r, several, "data.set=table"), JF_OK);
+    CHECK_STATUS(recipe_declare(r, several, "train.anneal=no"), JF_OK);
+    text t = {0};
+    recipe_write(r, &t, 1);
+    CHECK_HAS(t.chars, "# Yes or no; default no; only where data.set = crescents.\none = no\n");
+    CHECK_HAS(t.chars, "# Yes or no; default no; only where train.anneal = yes or no.\nseveral = no\n");
+    text_free(&t);
+    recipe_free(r);
+    jf_context_free(ctx);
+}
+
 TEST(recipe__a_table_declared_twice_is_written_once) {
     static const recipe_key keys[] = {{"s", "a", KEY_TEXT, "x", 0, 0, NULL, "a"}, {0}};
     jf_context *ctx = new_context();

@@ -162,8 +162,30 @@ static void write_comment(text *out, const char *chars) {
     }
 }
 
-/* The doc, then what is allowed and the default, in a line that begins with a capital. */
-static void write_docs(text *out, const recipe_key *key) {
+/* The value under which a table applies, if its keys are those of `like` and its condition is one about the same key
+ * ("model.net=", of `length`); NULL otherwise. */
+static const char *condition_value(const recipe_table *table, const recipe_table *like, size_t length) {
+    int same =
+        table->keys == like->keys && table->only_if && strncmp(table->only_if, like->only_if, length) == 0;
+    return same ? table->only_if + length : NULL;
+}
+
+/* "; only where model.net = resnext", and of keys that several values bring along "= joint, plain or gaussian" */
+static void add_condition(const recipe *r, const recipe_table *table, text *out) {
+    if (!table->only_if) return;
+    size_t length = strcspn(table->only_if, "=") + 1;
+    int left = 0, added = 0;
+    for (size_t i = 0; i < r->table_count; i++) left += condition_value(&r->tables[i], table, length) != NULL;
+    text_add(out, "; only where %.*s =", (int)length - 1, table->only_if);
+    for (size_t i = 0; i < r->table_count; i++) {
+        const char *value = condition_value(&r->tables[i], table, length);
+        if (value) text_add(out, "%s %s", !added++ ? "" : left == 1 ? " or" : ",", value);
+        left -= value != NULL;
+    }
+}
+
+/* The doc, then what is allowed, the default and where the key applies, in a line that begins with a capital. */
+static void write_docs(const recipe *r, const recipe_table *table, const recipe_key *key, text *out) {
     if (key->doc) write_comment(out, key->doc);
     text rule = {0};
     recipe_describe(key, &rule);
@@ -172,11 +194,13 @@ static void write_docs(text *out, const recipe_key *key) {
     } else {
         if (rule.chars[0] >= 'a' && rule.chars[0] <= 'z') rule.chars[0] = (char)(rule.chars[0] - 'a' + 'A');
         if (!key->fallback)
-            text_add(&rule, "; must be given.");
+            text_add(&rule, "; must be given");
         else if (key->fallback[0])
-            text_add(&rule, "; default %s.", key->fallback);
+            text_add(&rule, "; default %s", key->fallback);
         else
-            text_add(&rule, "; nothing by default.");
+            text_add(&rule, "; nothing by default");
+        add_condition(r, table, &rule);
+        text_add(&rule, ".");
         if (rule.failed)
             out->failed = 1;
         else
@@ -200,7 +224,7 @@ static void write_key(const recipe *r, const recipe_table *table, const recipe_k
             value = NULL;
         if (with_docs) {
             text_add(out, "\n");
-            write_docs(out, key);
+            write_docs(r, table, key, out);
             if (!value) text_add(out, "# %s =\n", key->name); /* for a person to fill in */
         }
         if (value) text_add(out, "%s =%s%s\n", key->name, value[0] ? " " : "", value);
