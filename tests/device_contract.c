@@ -52,6 +52,7 @@ void compare(const bench *b, trial_fn run, const void *sizes, const char *what) 
     trial trials[3] = {{.l = b->ref}, {.l = b->tested}, {.l = b->tested, .second = 1}};
     for (int i = 0; i < 3; i++) {
         run(&trials[i], sizes);
+        CHECK_STATUS(trials[i].l->d->kind->status(trials[i].l->d), JF_OK);
         lab_clear(trials[i].l);
     }
     CHECK(trials[0].count > 0 && trials[0].count == trials[1].count && trials[0].count == trials[2].count);

@@ -52,5 +52,7 @@ void check_convolution(const bench *b);
 void check_norm(const bench *b);
 void check_image_coupling(const bench *b);
 void check_profile(const bench *b);
+/* One dense coupling, of the paper's size, on a device that plans them. */
+void compare_dense_coupling(const bench *b);
 
 #endif

@@ -332,6 +332,10 @@ static void check_room_grows(lab *l) {
     coupling_delete(c);
 }
 
+void compare_dense_coupling(const bench *b) {
+    compare_coupling(b, coupling_new(law_affine, 100, 2, 1, 12, 12, 64));
+}
+
 /* Six couplings a batch size; together they have all widths, depths up to 13, and up to five sheared
  * elements. */
 void check_dense_coupling(const bench *b) {
@@ -347,9 +351,9 @@ void check_dense_coupling(const bench *b) {
                 b, coupling_new(shear ? law_shear : law_affine, n, widths[j], m, depth, depth, width));
         }
     }
-    compare_coupling(b, coupling_new(law_affine, 100, 2, 1, 12, 12, 64)); /* the paper's */
-    compare_coupling(b, coupling_new(law_affine, 49, 6, 7, 2, 5, 17));    /* networks of different depth */
-    compare_coupling(b, coupling_new(law_additive, 30, 3, 4, 2, 3, 17));  /* one network alone */
-    compare_coupling(b, coupling_new(law_affine, 4100, 1, 2, 1, 1, 3));   /* more rows than go together */
-    compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5));    /* as deep as a recipe allows */
+    compare_dense_coupling(b);
+    compare_coupling(b, coupling_new(law_affine, 49, 6, 7, 2, 5, 17));   /* networks of different depth */
+    compare_coupling(b, coupling_new(law_additive, 30, 3, 4, 2, 3, 17)); /* one network alone */
+    compare_coupling(b, coupling_new(law_affine, 4100, 1, 2, 1, 1, 3));  /* more rows than go together */
+    compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5));   /* as deep as a recipe allows */
 }

@@ -21,6 +21,8 @@
 typedef struct test {
     const char *name, *file;
     test_fn run;
+    row_test_fn run_row; /* in its place, for tests of a table */
+    const void *row;
     int order; /* of registration: tests of one file stay in the order in which they are written */
 } test;
 
@@ -75,14 +77,22 @@ static _Noreturn void die(const char *what) {
 
 /* ---- what tests call ---- */
 
-void test_register(const char *name, const char *file, test_fn fn) {
+static void add_test(test t) {
     if (registry.count == registry.capacity) {
         registry.capacity = registry.capacity ? 2 * registry.capacity : 64;
         registry.tests = realloc(registry.tests, (size_t)registry.capacity * sizeof *registry.tests);
         if (!registry.tests) die("registering tests");
     }
-    registry.tests[registry.count] = (test){name, file, fn, registry.count};
-    registry.count++;
+    t.order = registry.count;
+    registry.tests[registry.count++] = t;
+}
+
+void test_register(const char *name, const char *file, test_fn fn) {
+    add_test((test){.name = name, .file = file, .run = fn});
+}
+
+void test_register_row(const char *name, const char *file, row_test_fn fn, const void *row) {
+    add_test((test){.name = name, .file = file, .run_row = fn, .row = row});
 }
 
 static _Noreturn void end_test(outcome result) {
@@ -152,9 +162,16 @@ static double seconds(void) {
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+static void call(const test *t) {
+    if (t->run)
+        t->run();
+    else
+        t->run_row(t->row);
+}
+
 static void run_in_process(const test *t) {
     if (setjmp(running.end) != 0) return;
-    t->run();
+    call(t);
     running.report->outcome = PASSED;
 }
 
@@ -162,7 +179,7 @@ static _Noreturn void be_the_test(const test *t, FILE *output, unsigned time_lim
     if (dup2(fileno(output), STDOUT_FILENO) < 0 || dup2(fileno(output), STDERR_FILENO) < 0) _exit(2);
     signal(SIGALRM, SIG_DFL);
     alarm(time_limit); /* ends this process, however stuck it is */
-    t->run();
+    call(t);
     running.report->outcome = PASSED;
     exit(0); /* through the leak check of a sanitizer */
 }

@@ -11,6 +11,9 @@
 
 typedef void (*test_fn)(void);
 void test_register(const char *name, const char *file, test_fn fn);
+/* A test of a table: the same function for each of its rows, under a name of its own that outlives the call. */
+typedef void (*row_test_fn)(const void *row);
+void test_register_row(const char *name, const char *file, row_test_fn fn, const void *row);
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 _Noreturn void test_skip(const char *reason);

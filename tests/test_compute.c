@@ -60,6 +60,10 @@ static void run_normal(trial *t, const void *sizes) {
     }
 }
 
+static void check_normal(const bench *b) {
+    for (int i = 0; i < BATCHES; i++) compare(b, run_normal, &batches[i], "normal");
+}
+
 typedef struct map_sizes {
     int n, count, dim;
 } map_sizes;
@@ -95,13 +99,11 @@ static void run_maps(trial *t, const void *sizes) {
     free(values);
 }
 
-static void check_normal_and_maps(const bench *b) {
+static void check_index_map(const bench *b) {
     static const int shapes[][2] = {{1, 2}, {2, 3}, {3, 7}, {7, 7}};
-    for (int i = 0; i < BATCHES; i++) {
-        compare(b, run_normal, &batches[i], "normal");
+    for (int i = 0; i < BATCHES; i++)
         for (int j = 0; j < 4; j++)
             compare(b, run_maps, &(map_sizes){batches[i], shapes[j][0], shapes[j][1]}, "index maps");
-    }
 }
 
 /* ---- coupling laws ---- */
@@ -160,7 +162,7 @@ static void run_laws(trial *t, const void *sizes) {
     free(A), free(b), free(u), free(g), free(dl);
 }
 
-static void check_laws(const bench *b) {
+static void check_law(const bench *b) {
     char what[64];
     for (int law = 0; law < law_count; law++)
         for (int i = 0; i < BATCHES; i++)
@@ -216,7 +218,7 @@ static void run_terms(trial *t, const void *sizes) {
     free(x), free(y);
 }
 
-static void check_terms(const bench *b) {
+static void check_loss_term(const bench *b) {
     static const layout layouts[] = {{1, 2, 2}, {1, 3, 2}, {1, 7, 4}, {4, 3, 1}, {6, 4, 2}};
     for (int i = 0; i < BATCHES; i++)
         for (int j = 0; j < 5; j++)
@@ -284,60 +286,61 @@ static void check_optimiser(const bench *b) {
 typedef void (*check_fn)(const bench *b);
 enum { REQUIRED, OPTIONAL };
 
+/* Every entry of the table, and the check that runs it. */
 static const struct entry {
-    const char *name;
+    const char *name, *check_name;
     size_t at;
     int kind;
     check_fn check;
 } entries[] = {
 #define ENTRY(name, kind, check)                                                                             \
-    { #name, offsetof(device_kind, name), kind, check }
-    ENTRY(open, REQUIRED, check_memory),
-    ENTRY(close, REQUIRED, check_memory),
-    ENTRY(status, REQUIRED, check_memory),
-    ENTRY(describe, REQUIRED, check_memory),
-    ENTRY(alloc, REQUIRED, check_memory),
-    ENTRY(release, REQUIRED, check_memory),
-    ENTRY(alloc_map, REQUIRED, check_normal_and_maps),
-    ENTRY(release_map, REQUIRED, check_normal_and_maps),
-    ENTRY(put, REQUIRED, check_memory),
-    ENTRY(get, REQUIRED, check_memory),
-    ENTRY(copy, REQUIRED, check_memory),
-    ENTRY(fill, REQUIRED, check_memory),
-    ENTRY(add, REQUIRED, check_memory),
-    ENTRY(normal, REQUIRED, check_normal_and_maps),
-    ENTRY(gather, REQUIRED, check_normal_and_maps),
-    ENTRY(scatter, REQUIRED, check_normal_and_maps),
-    ENTRY(scatter_add, REQUIRED, check_normal_and_maps),
-    ENTRY(dense_forward, REQUIRED, check_dense_layer),
-    ENTRY(dense_backward, REQUIRED, check_dense_layer),
-    ENTRY(conv_forward, REQUIRED, check_convolution),
-    ENTRY(conv_backward, REQUIRED, check_convolution),
-    ENTRY(norm_forward, REQUIRED, check_norm),
-    ENTRY(norm_backward, REQUIRED, check_norm),
-    ENTRY(law_forward, REQUIRED, check_laws),
-    ENTRY(law_inverse, REQUIRED, check_laws),
-    ENTRY(law_backward, REQUIRED, check_laws),
-    ENTRY(law_inverse_backward, REQUIRED, check_laws),
-    ENTRY(prior_term, REQUIRED, check_terms),
-    ENTRY(distance_term, REQUIRED, check_terms),
-    ENTRY(sum_squares, REQUIRED, check_optimiser),
-    ENTRY(adam, REQUIRED, check_optimiser),
-    ENTRY(clamp, REQUIRED, check_optimiser),
-    ENTRY(plan_open, OPTIONAL, check_dense_coupling),
-    ENTRY(plan_close, OPTIONAL, check_dense_coupling),
-    ENTRY(plan_kept, OPTIONAL, check_image_coupling),
-    ENTRY(plan_scratch, OPTIONAL, check_dense_coupling),
-    ENTRY(plan_run, OPTIONAL, check_image_coupling),
-    ENTRY(profile_start, OPTIONAL, check_profile),
-    ENTRY(profile_read, OPTIONAL, check_profile),
+    { #name, #check, offsetof(device_kind, name), kind, check_##check }
+    ENTRY(open, REQUIRED, memory),
+    ENTRY(close, REQUIRED, memory),
+    ENTRY(status, REQUIRED, memory),
+    ENTRY(describe, REQUIRED, memory),
+    ENTRY(alloc, REQUIRED, memory),
+    ENTRY(release, REQUIRED, memory),
+    ENTRY(alloc_map, REQUIRED, index_map),
+    ENTRY(release_map, REQUIRED, index_map),
+    ENTRY(put, REQUIRED, memory),
+    ENTRY(get, REQUIRED, memory),
+    ENTRY(copy, REQUIRED, memory),
+    ENTRY(fill, REQUIRED, memory),
+    ENTRY(add, REQUIRED, memory),
+    ENTRY(normal, REQUIRED, normal),
+    ENTRY(gather, REQUIRED, index_map),
+    ENTRY(scatter, REQUIRED, index_map),
+    ENTRY(scatter_add, REQUIRED, index_map),
+    ENTRY(dense_forward, REQUIRED, dense_layer),
+    ENTRY(dense_backward, REQUIRED, dense_layer),
+    ENTRY(conv_forward, REQUIRED, convolution),
+    ENTRY(conv_backward, REQUIRED, convolution),
+    ENTRY(norm_forward, REQUIRED, norm),
+    ENTRY(norm_backward, REQUIRED, norm),
+    ENTRY(law_forward, REQUIRED, law),
+    ENTRY(law_inverse, REQUIRED, law),
+    ENTRY(law_backward, REQUIRED, law),
+    ENTRY(law_inverse_backward, REQUIRED, law),
+    ENTRY(prior_term, REQUIRED, loss_term),
+    ENTRY(distance_term, REQUIRED, loss_term),
+    ENTRY(sum_squares, REQUIRED, optimiser),
+    ENTRY(adam, REQUIRED, optimiser),
+    ENTRY(clamp, REQUIRED, optimiser),
+    ENTRY(plan_open, OPTIONAL, dense_coupling),
+    ENTRY(plan_close, OPTIONAL, dense_coupling),
+    ENTRY(plan_kept, OPTIONAL, image_coupling),
+    ENTRY(plan_scratch, OPTIONAL, dense_coupling),
+    ENTRY(plan_run, OPTIONAL, image_coupling),
+    ENTRY(profile_start, OPTIONAL, profile),
+    ENTRY(profile_read, OPTIONAL, profile),
 #undef ENTRY
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
 typedef void (*any_fn)(void);
 
-TEST(device__every_entry_is_known_here_and_no_required_one_is_missing) {
+TEST(device__every_entry_has_a_check_and_no_required_one_is_missing) {
     size_t first = offsetof(device_kind, open);
     CHECK(first == offsetof(device_kind, real_size) + sizeof(size_t)); /* functions follow the names */
     for (size_t at = first; at < sizeof(device_kind); at += sizeof(any_fn)) {
@@ -357,64 +360,26 @@ TEST(device__every_entry_is_known_here_and_no_required_one_is_missing) {
     }
 }
 
-/* Every device against the reference. */
-static void on_all_devices(check_fn check) {
-    lab *ref = lab_open("ref", 1);
-    for (int i = 0; device_kinds[i]; i++) {
-        lab *tested = lab_open(device_kinds[i]->name, 3);
-        check(&(bench){ref, tested, device_tolerance(tested->d)});
-        lab_close(tested);
-    }
-    lab_close(ref);
-}
+/* ---- every check on every device ---- */
 
-TEST(device__memory_holds_what_was_put_there) {
-    on_all_devices(check_memory);
-}
-TEST(device__normal_numbers_and_index_maps_agree_with_the_reference) {
-    on_all_devices(check_normal_and_maps);
-}
-TEST(device__dense_layers_agree_with_the_reference) {
-    on_all_devices(check_dense_layer);
-}
-TEST(device__couplings_of_dense_networks_agree_with_the_formulas) {
-    on_all_devices(check_dense_coupling);
-}
-TEST(device__couplings_of_image_networks_agree_with_the_reference) {
-    on_all_devices(check_image_coupling);
-}
-TEST(device__laws_agree_with_the_reference) {
-    on_all_devices(check_laws);
-}
-TEST(device__loss_terms_agree_with_the_reference) {
-    on_all_devices(check_terms);
-}
-TEST(device__optimiser_agrees_with_the_reference) {
-    on_all_devices(check_optimiser);
-}
+/* cpu runs as each instruction set in turn; what it takes by itself is one of them. */
+static const char *const instruction_sets[] = {"baseline", "avx2", "avx512"};
+enum { SETS = sizeof instruction_sets / sizeof *instruction_sets };
 
-TEST(device__results_have_the_same_bits_for_any_number_of_threads) {
-    for (int i = 0; device_kinds[i]; i++) {
-        lab *one = lab_open(device_kinds[i]->name, 1);
-        for (int threads = 2; threads <= 5; threads += threads == 3 ? 2 : 1) {
-            bench b = {one, lab_open(device_kinds[i]->name, threads), 0};
-            check_dense_coupling(&b);
-            check_image_coupling(&b);
-            check_laws(&b);
-            check_optimiser(&b);
-            lab_close(b.tested);
-        }
-        lab_close(one);
-    }
-}
+/* One test: a check on a device. */
+typedef struct contract {
+    char name[128];
+    const struct entry *entry; /* the first with this check */
+    const device_kind *kind;
+    const char *isa; /* NULL: not asked for */
+} contract;
 
-/* ---- instruction sets and refusals ---- */
-
-static void under_instruction_set(const char *isa) {
+/* Skips the test where this machine lacks the instruction set. */
+static void choose_instruction_set(const char *isa) {
     jf_context *ctx = NULL;
     device *probe = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-    setenv("JOINTFLOW_ISA", isa, 1);
+    setenv("JOINTFLOW_ISA", isa, 1); /* of this process, which ends with the test */
     if (device_open(ctx, &probe, "cpu", 1) != JF_OK) {
         CHECK_HAS(jf_context_error(ctx), isa);
         SKIP("this machine lacks the instruction set");
@@ -424,27 +389,67 @@ static void under_instruction_set(const char *isa) {
     CHECK_HAS(words, isa);
     device_close(probe);
     jf_context_free(ctx);
-    bench b = {lab_open("ref", 1), lab_open("cpu", 2), 1e-5};
-    check_fn done = NULL;
-    for (int i = 0; i < ENTRIES; i++) {
-        if (entries[i].check == done) continue; /* neighbours share a check */
-        done = entries[i].check;
-        done(&b);
-    }
-    lab_close(b.ref);
-    lab_close(b.tested);
-    unsetenv("JOINTFLOW_ISA");
 }
 
-TEST(device_cpu__keeps_the_contract_without_vector_extensions) {
-    under_instruction_set("baseline");
+static void keep_contract(const void *row) {
+    const contract *c = row;
+    if (c->isa) choose_instruction_set(c->isa);
+    lab *ref = lab_open("ref", 1), *tested = lab_open(c->kind->name, 3);
+    c->entry->check(&(bench){ref, tested, device_tolerance(tested->d)});
+    lab_close(tested);
+    lab_close(ref);
 }
-TEST(device_cpu__keeps_the_contract_with_avx2) {
-    under_instruction_set("avx2");
+
+static void keep_bits(const void *row) {
+    static const int threads[] = {2, 3, 5};
+    const contract *c = row;
+    lab *one = lab_open(c->kind->name, 1);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        lab *tested = lab_open(c->kind->name, threads[i]);
+        c->entry->check(&(bench){one, tested, 0});
+        lab_close(tested);
+    }
+    lab_close(one);
 }
-TEST(device_cpu__keeps_the_contract_with_avx512) {
-    under_instruction_set("avx512");
+
+static void register_contract(contract *c, const struct entry *e, const device_kind *kind, const char *isa) {
+    *c = (contract){.entry = e, .kind = kind, .isa = isa};
+    snprintf(c->name, sizeof c->name, "device_%s%s%s__%s_keeps_the_contract", kind->name, isa ? "_" : "",
+             isa ? isa : "", e->check_name);
+    test_register_row(c->name, __FILE__, keep_contract, c);
 }
+
+static void register_bits(contract *c, const struct entry *e, const device_kind *kind) {
+    *c = (contract){.entry = e, .kind = kind};
+    snprintf(c->name, sizeof c->name, "device_%s__%s_has_the_same_bits_for_any_number_of_threads", kind->name,
+             e->check_name);
+    test_register_row(c->name, __FILE__, keep_bits, c);
+}
+
+static int is_first_of_its_check(int i) {
+    for (int k = 0; k < i; k++)
+        if (entries[k].check == entries[i].check) return 0;
+    return 1;
+}
+
+/* A device that joins the list is tested by being in it. */
+__attribute__((constructor)) static void register_contracts(void) {
+    static contract contracts[512];
+    contract *next = contracts, *end = contracts + sizeof contracts / sizeof *contracts;
+    for (int i = 0; i < ENTRIES; i++) {
+        if (!is_first_of_its_check(i)) continue;
+        for (int k = 0; device_kinds[k]; k++) {
+            int sets = strcmp(device_kinds[k]->name, "cpu") == 0 ? SETS : 1;
+            if (next + sets + 1 > end) abort();
+            for (int s = 0; s < sets; s++)
+                register_contract(next++, &entries[i], device_kinds[k],
+                                  sets > 1 ? instruction_sets[s] : NULL);
+            register_bits(next++, &entries[i], device_kinds[k]);
+        }
+    }
+}
+
+/* ---- refusals ---- */
 
 TEST(device__unknown_names_are_refused_with_those_there_are) {
     jf_context *ctx = NULL;
@@ -460,5 +465,22 @@ TEST(device__unknown_names_are_refused_with_those_there_are) {
     CHECK_HAS(jf_context_error(ctx), "JOINTFLOW_ISA=avx9");
     CHECK_HAS(jf_context_error(ctx), " baseline");
     unsetenv("JOINTFLOW_ISA");
+    jf_context_free(ctx);
+}
+
+TEST(device_cpu__every_instruction_set_it_offers_is_tested) {
+    jf_context *ctx = NULL;
+    device *d = NULL;
+    char offered[256];
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    setenv("JOINTFLOW_ISA", "none", 1);
+    CHECK_STATUS(device_open(ctx, &d, "cpu", 1), JF_ERROR_DEVICE); /* "... this machine can run: A B" */
+    snprintf(offered, sizeof offered, "%s", strrchr(jf_context_error(ctx), ':') + 1);
+    CHECK_HAS(offered, instruction_sets[0]);
+    for (char *rest = NULL, *isa = strtok_r(offered, " ", &rest); isa; isa = strtok_r(NULL, " ", &rest)) {
+        int tested = 0;
+        for (int i = 0; i < SETS; i++) tested += strcmp(isa, instruction_sets[i]) == 0;
+        if (!tested) test_fail(__FILE__, __LINE__, "\"%s\" is not in the list of this file", isa);
+    }
     jf_context_free(ctx);
 }
