@@ -12,7 +12,8 @@
 
 #define BEGUN 3.0
 
-typedef enum effect { OVERWRITES, ADDS, KEEPS } effect; /* KEEPS: not concerned, stays as it was */
+/* KEEPS: not concerned, stays as it was. KNOWN: the trial has judged it itself. */
+typedef enum effect { OVERWRITES, ADDS, KEEPS, KNOWN } effect;
 
 typedef struct output {
     const char *name;
@@ -44,6 +45,8 @@ void compare(const bench *b, trial_fn run, const void *sizes, const char *what);
 real *poison(trial *t, size_t count); /* to be overwritten */
 real *begun(trial *t, size_t count);  /* to be added to */
 void take(trial *t, const char *name, effect e, const real *from, size_t count);
+void take_values(trial *t, const char *name, effect e, double *values,
+                 size_t count); /* which are its own now */
 
 /* Checks of groups of entries. */
 void check_dense_layer(const bench *b);
@@ -52,6 +55,9 @@ void check_convolution(const bench *b);
 void check_norm(const bench *b);
 void check_image_coupling(const bench *b);
 void check_profile(const bench *b);
+void check_scalars(const bench *b);
+void check_rules(const bench *b);
+void check_optimiser(const bench *b);
 /* One dense coupling, of the paper's size, on a device that plans them. */
 void compare_dense_coupling(const bench *b);
 

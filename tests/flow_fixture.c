@@ -96,6 +96,16 @@ double *lab_get(lab *l, const real *from, size_t count) {
     return values;
 }
 
+double largest_difference(device *d, const real *a, const real *b, size_t count) {
+    scalar *s = NULL;
+    double largest = NAN;
+    CHECK_STATUS(d->kind->alloc_scalars(d, &s, 1), JF_OK);
+    d->kind->largest_difference_into(d, s, a, b, count);
+    d->kind->get_scalars(d, &largest, s, 1);
+    d->kind->release_scalars(d, s);
+    return largest;
+}
+
 /* ---- finite differences ---- */
 
 double slope_at(double *x, scalar_fn f, void *arg) {
@@ -128,6 +138,18 @@ int transforms_to_try(int k, char to[TRANSFORMS_TEXT]) {
     const char *name = transform_kinds[k]->name;
     snprintf(to, TRANSFORMS_TEXT, strcmp(name, "coupling") == 0 ? "%s" : "%s coupling", name);
     return 1;
+}
+
+loss_terms evaluate_batch(const objective *o, flow_run *run, int n) {
+    device *d = run->pass.d;
+    scalar *sums = NULL;
+    loss_terms terms;
+    CHECK_STATUS(d->kind->alloc_scalars(d, &sums, TERM_COUNT), JF_OK);
+    o->kind->evaluate(o, run, n, 1.0 / n, sums);
+    d->kind->get_scalars(d, terms.value, sums, TERM_COUNT);
+    d->kind->release_scalars(d, sums);
+    loss_terms_total(&terms);
+    return terms;
 }
 
 recipe *recipe_of(jf_context *ctx, const char *content) {

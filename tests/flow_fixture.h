@@ -5,7 +5,7 @@
 #ifndef JF_TEST_FLOW_FIXTURE_H
 #define JF_TEST_FLOW_FIXTURE_H
 
-#include "flow/flow.h"
+#include "loss/loss.h"
 #include "test.h"
 
 /* ---- numbers ---- */
@@ -48,6 +48,9 @@ real *lab_fill(lab *l, double value, size_t count);
 int32_t *lab_map(lab *l, const int32_t *map, size_t count);
 double *lab_get(lab *l, const real *from, size_t count); /* yours to free */
 
+/* largest |a_i - b_i| of two device arrays */
+double largest_difference(device *d, const real *a, const real *b, size_t count);
+
 /* ---- finite differences ---- */
 
 typedef double (*scalar_fn)(void *arg);
@@ -57,6 +60,11 @@ double slope_at(double *x, scalar_fn f, void *arg);
  * largest). */
 void check_gradient(const char *what, double *x, size_t count, const double *gradient, scalar_fn f, void *arg,
                     double tolerance);
+
+/* ---- objectives ---- */
+
+/* The terms of the batch in run->state, means, as the host sees them. */
+loss_terms evaluate_batch(const objective *o, flow_run *run, int n);
 
 /* ---- a flow on a device ---- */
 

@@ -226,61 +226,6 @@ static void check_loss_term(const bench *b) {
                     "loss terms");
 }
 
-/* ---- optimiser ---- */
-
-/* Every second number into -0.5 .. 0.25, the others from 0 upwards. */
-static double lower_bound(size_t i) {
-    return i % 2 ? 0 : -0.5;
-}
-static double upper_bound(size_t i) {
-    return i % 2 ? INFINITY : 0.25;
-}
-static void clamp_all_but_the_last(lab *l, real *p, size_t count) {
-    int32_t *map = calloc(count, sizeof *map);
-    double *lo = new_numbers(count), *hi = new_numbers(count);
-    size_t bounded = count - 1;
-    for (size_t i = 0; i < bounded; i++) { /* from the end, so that place and number differ */
-        map[i] = (int32_t)(bounded - 1 - i);
-        lo[i] = lower_bound((size_t)map[i]);
-        hi[i] = upper_bound((size_t)map[i]);
-    }
-    if (bounded > 0)
-        l->d->kind->clamp(l->d, p, lab_map(l, map, bounded), lab_put(l, lo, bounded), lab_put(l, hi, bounded),
-                          bounded);
-    free(map), free(lo), free(hi);
-}
-
-static void run_optimiser(trial *t, const void *sizes) {
-    size_t count = *(const size_t *)sizes;
-    const device_kind *k = t->l->d->kind;
-    double *x[2] = {draw_normal(count, 1e-3, 51), draw_normal(count, 1, 52)};
-    real *p = lab_put(t->l, x[0], count), *g = lab_put(t->l, x[1], count), *m = lab_new(t->l, count);
-    real *v = lab_new(t->l, count), *bounded = lab_put(t->l, x[1], count);
-    for (long step = 1; step <= 3; step++)
-        k->adam(t->l->d, p, g, m, v, count,
-                &(adam_step){1e-3, 0.9, 0.999, 1e-8, 0.5 + 0.25 * (double)step, step});
-    clamp_all_but_the_last(t->l, bounded, count);
-    double squares = k->sum_squares(t->l->d, g, count), mean = squares / (double)count;
-    take(t, "adam p", OVERWRITES, p, count);
-    take(t, "adam m", OVERWRITES, m, count);
-    take(t, "adam v", OVERWRITES, v, count);
-    take(t, "clamp", OVERWRITES, bounded, count);
-    take(t, "sum_squares", OVERWRITES, lab_put(t->l, &mean, 1), 1);
-    for (size_t i = 0; i + 1 < count; i++)
-        CHECK(t->outputs[3].values[i] == fmin(fmax(x[1][i], lower_bound(i)), upper_bound(i)));
-    CHECK(t->outputs[3].values[count - 1] == x[1][count - 1]);
-    free(x[0]), free(x[1]);
-}
-
-static void check_optimiser(const bench *b) {
-    static const size_t counts[] = {1, 2, 7, 8, 9, 31, 64, 1000, 16383, 16384, 16385, 50001};
-    char what[64];
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
-        snprintf(what, sizeof what, "optimiser of %zu numbers", counts[i]);
-        compare(b, run_optimiser, &counts[i], what);
-    }
-}
-
 /* ---- the table ---- */
 
 typedef void (*check_fn)(const bench *b);
@@ -308,6 +253,12 @@ static const struct entry {
     ENTRY(copy, REQUIRED, memory),
     ENTRY(fill, REQUIRED, memory),
     ENTRY(add, REQUIRED, memory),
+    ENTRY(alloc_scalars, REQUIRED, scalars),
+    ENTRY(release_scalars, REQUIRED, scalars),
+    ENTRY(put_scalars, REQUIRED, scalars),
+    ENTRY(get_scalars, REQUIRED, scalars),
+    ENTRY(sum_into, REQUIRED, scalars),
+    ENTRY(largest_difference_into, REQUIRED, scalars),
     ENTRY(normal, REQUIRED, normal),
     ENTRY(gather, REQUIRED, index_map),
     ENTRY(scatter, REQUIRED, index_map),
@@ -324,7 +275,7 @@ static const struct entry {
     ENTRY(law_inverse_backward, REQUIRED, law),
     ENTRY(prior_term, REQUIRED, loss_term),
     ENTRY(distance_term, REQUIRED, loss_term),
-    ENTRY(sum_squares, REQUIRED, optimiser),
+    ENTRY(rule_term, REQUIRED, rules),
     ENTRY(adam, REQUIRED, optimiser),
     ENTRY(clamp, REQUIRED, optimiser),
     ENTRY(plan_open, OPTIONAL, dense_coupling),

@@ -312,10 +312,9 @@ static void check_case(golden *g, const char *device_name) {
     judge_array(&v, "logdet", logdet, n);
 
     objective o;
-    loss_terms terms;
     CHECK_STATUS(loss_create(r->l->ctx, &o, r->recipe, r->l->d, &r->params_list), JF_OK);
     flow_run_put(r->run, g->n, points);
-    o.kind->evaluate(&o, r->run, g->n, &terms);
+    loss_terms terms = evaluate_batch(&o, r->run, g->n);
     judge_term(&v, "loss", terms.value[TERM_TOTAL]);
     judge_term(&v, "term_logdet", terms.value[TERM_LOGDET]);
     if (!g->by_rule) judge_term(&v, "term_z", terms.value[TERM_Z]);

@@ -1,113 +1,6 @@
 /* Runs that are stopped, killed or thrown back end as they would have, and batches hold what they should. */
-#include "test.h"
-
-#include "base/file.h"
-#include "train/checkpoint.h"
-#include "train/phases.h"
+#include "train_fixture.h"
 #include <stddef.h>
-
-#define TINY_MODEL "[model]\nblocks = 1\ndepth = 1\nwidth = 4\n"
-static const char tiny[] = "[data]\nset = crescents\n" TINY_MODEL
-                           "[train]\nbatch = 50\nbatches = 4\nprecondition = 2\nprecondition_batches = 4\n"
-                           "anneal = 3\nepochs = 4\nrate = 1e-2\nks_every = 0\ncheckpoint = 0\n";
-
-/* ---- a run ---- */
-
-typedef struct run run;
-struct run {
-    jf_context *ctx;
-    recipe *recipe;
-    dataset *data;
-    model *m;
-    volatile int stop;
-    void (*watch)(run *r, const train_progress *p); /* NULL, or called after every batch */
-    int done;                                       /* of the watcher */
-    train_progress last;                            /* as it was reported last */
-    loss_terms first;                               /* of the first epoch, where they are watched */
-};
-
-static recipe *checked_recipe(jf_context *ctx, const char *content) {
-    recipe *r = NULL;
-    if (recipe_parse(ctx, &r, content, "test.recipe") != JF_OK || recipe_declare_all(r) != JF_OK ||
-        recipe_check(r) != JF_OK)
-        test_fail(__FILE__, __LINE__, "%s: %s", content, jf_context_error(ctx));
-    return r;
-}
-
-static run *run_open(const char *content) {
-    run *r = calloc(1, sizeof *r);
-    model_units units;
-    CHECK(r != NULL);
-    CHECK_STATUS(jf_context_create(&r->ctx), JF_OK);
-    r->recipe = checked_recipe(r->ctx, content);
-    if (loss_kind(r->recipe)->from_data && dataset_open(r->ctx, &r->data, r->recipe) != JF_OK)
-        test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
-    CHECK_STATUS(train_units(r->ctx, &units, r->data, r->recipe), JF_OK);
-    CHECK_STATUS(model_create(r->ctx, &r->m, r->recipe, &units, "cpu", 1, &(model_origin){.seed = 5}), JF_OK);
-    units_free(&units);
-    return r;
-}
-
-static void run_close(run *r) {
-    model_free(r->m);
-    dataset_free(r->data);
-    recipe_free(r->recipe);
-    jf_context_free(r->ctx);
-    free(r);
-}
-
-static void on_progress(void *user, const train_progress *p) {
-    run *r = user;
-    r->last = *p;
-    if (r->watch) r->watch(r, p);
-}
-
-static jf_status run_train(run *r, const char *folder, int resume) {
-    train_options options = {
-        .folder = folder, .resume = resume, .stop = &r->stop, .progress = on_progress, .user = r};
-    r->stop = 0;
-    return train_run(r->m, r->data, &options);
-}
-
-static double *weights_of(const model *m) {
-    double *values = calloc(m->flow->params->total, sizeof *values);
-    CHECK(values != NULL);
-    m->d->kind->get(m->d, values, m->params, m->flow->params->total);
-    return values;
-}
-
-static int same_weights(const model *a, const model *b) {
-    double *v = weights_of(a), *w = weights_of(b);
-    int same = memcmp(v, w, a->flow->params->total * sizeof *v) == 0;
-    free(v), free(w);
-    return same;
-}
-
-/* history.csv without its last column, the seconds; yours to free */
-static char *history_of(jf_context *ctx, const char *folder) {
-    char *path = NULL, *bytes = NULL;
-    size_t size = 0, kept = 0;
-    CHECK_STATUS(file_join(ctx, &path, folder, "history.csv"), JF_OK);
-    CHECK_STATUS(file_read(ctx, &bytes, &size, path, 1 << 20), JF_OK);
-    for (char *line = bytes; *line;) {
-        size_t length = strcspn(line, "\n"), short_length = length;
-        while (short_length > 0 && line[short_length] != ',') short_length--;
-        memmove(bytes + kept, line, short_length);
-        kept += short_length;
-        bytes[kept++] = '\n';
-        line += length + (line[length] == '\n');
-    }
-    bytes[kept] = 0;
-    free(path);
-    return bytes;
-}
-
-static void check_same_end(run *a, const char *folder_a, run *b, const char *folder_b) {
-    char *history_a = history_of(a->ctx, folder_a), *history_b = history_of(b->ctx, folder_b);
-    CHECK_TEXT(history_b, history_a);
-    CHECK(same_weights(a->m, b->m));
-    free(history_a), free(history_b);
-}
 
 /* ---- bounds ---- */
 
@@ -115,7 +8,7 @@ TEST(optimiser__keeps_parameters_within_their_bounds_and_leaves_the_others) {
     run *r = run_open(tiny);
     optimiser o;
     const param_list *list = &r->m->parameters;
-    CHECK_STATUS(optimiser_create(&o, r->m), JF_OK);
+    CHECK_STATUS(optimiser_create(&o, r->m, 0), JF_OK);
     double *values = weights_of(r->m);
     for (size_t i = 0; i < list->total; i++) values[i] = i % 2 ? 50 : -50;
     r->m->d->kind->put(r->m->d, r->m->params, values, list->total);
@@ -131,14 +24,6 @@ TEST(optimiser__keeps_parameters_within_their_bounds_and_leaves_the_others) {
 }
 
 /* ---- resuming ---- */
-
-static void copy_file(jf_context *ctx, const char *from, const char *to) {
-    char *bytes = NULL;
-    size_t size = 0;
-    CHECK_STATUS(file_read(ctx, &bytes, &size, from, 1 << 24), JF_OK);
-    CHECK_STATUS(file_write(ctx, to, bytes, size), JF_OK);
-    free(bytes);
-}
 
 /* The folder as a process leaves it that is killed in the first batch of the anneal phase: its checkpoint is
  * that of the last epoch of the phase before. */

@@ -92,7 +92,8 @@ typedef struct jf_train_options {
     int resume;         /* continue the run in `folder` exactly where it stopped */
     uint64_t seed;
     jf_device_options device;
-    void (*progress)(void *user, const jf_progress *progress); /* after every batch; may be NULL */
+    /* A few times a second and at the end of every epoch, when the device is asked how far it is; may be NULL. */
+    void (*progress)(void *user, const jf_progress *progress);
     void *user;
     const volatile int
         *stop; /* set to non-zero from anywhere (a signal handler): stops after the batch, saves */

@@ -80,6 +80,7 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
     train_options inner = {.folder = options->folder,
                            .resume = options->resume,
                            .stop = options->stop,
+                           .interval = TRAIN_INTERVAL,
                            .progress = options->progress ? relay_progress : NULL,
                            .user = (void *)options};
     if (options->resume && !options->folder)

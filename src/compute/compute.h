@@ -7,6 +7,11 @@
  *   reports it from `status`; the devices of this machine's memory cannot fail after allocation.
  * - Functions whose comment says += accumulate; all others overwrite. Results do not depend on the thread
  *   count.
+ * - `scalar` is one double in the device's memory, whatever its precision; scalar_at() steps its pointers. Sums over
+ *   arrays, counts and rates stay there, so that a step of training asks the host for nothing.
+ * - Host memory is the caller's again when a function returns: `put` and `put_scalars` have read it by then (a device
+ *   with a queue copies it first), `get` and `get_scalars` have filled it, for which they wait. Nothing else waits for
+ *   queued work but `status` and what allocates or releases.
  * - Entries marked optional may be NULL; their callers then compose the required ones, or do without.
  * - dL is a gradient: dL/d(that). logdet is always the log-determinant of data -> latent (see
  *   flow/transform.h). */
@@ -17,8 +22,11 @@
 #include "base/random.h"
 #include "compute/law/law.h"
 #include "compute/layer.h"
+#include "compute/rule/rule.h"
+#include "compute/step.h"
 #include <stdint.h>
 
+typedef struct scalar scalar;
 typedef struct device device;
 typedef struct device_kind device_kind;
 
@@ -55,10 +63,15 @@ typedef struct law_batch {
     const real *s; /* (1): the layer's scale; NULL where the law has none */
 } law_batch;
 
+/* One step of Adam on flat buffers, all of which stays on the device. What is here is the same for all steps of a run. */
 typedef struct adam_step {
-    double rate, beta1, beta2, epsilon;
-    double gradient_scale; /* clipping: gradients are multiplied by this first */
-    long step;             /* 1 for the first */
+    real *params, *grad, *first, *second; /* (count) each */
+    size_t count;
+    double beta1, beta2, epsilon;
+    double clip;         /* largest norm of the gradient, 0: no clipping */
+    scalar *state;       /* a step_state (step.h) */
+    const scalar *terms; /* (term_count): the loss so far, which has to be finite */
+    int term_count;
 } adam_step;
 
 /* What a device did with its time since its profile began, in one of its parts. */
@@ -87,6 +100,16 @@ struct device_kind {
     void (*copy)(device *d, real *to, const real *from, size_t count);
     void (*fill)(device *d, real *to, double value, size_t count);
     void (*add)(device *d, real *to, const real *from, size_t count); /* to += from */
+
+    /* scalars */
+    jf_status (*alloc_scalars)(device *d, scalar **out, size_t count); /* zeroed */
+    void (*release_scalars)(device *d, scalar *p);
+    void (*put_scalars)(device *d, scalar *to, const double *from, size_t count);
+    void (*get_scalars)(device *d, double *to, const scalar *from, size_t count);
+    /* to (1) += weight times the sum of the values (count), taken in double and in an order that count alone decides */
+    void (*sum_into)(device *d, scalar *to, const real *values, size_t count, double weight);
+    /* to (1) = largest |a_i - b_i| (count), those passed over that are no numbers */
+    void (*largest_difference_into)(device *d, scalar *to, const real *a, const real *b, size_t count);
 
     /* random: to (n, dim) ~ N(0, 1); sample i from stream (key, first + i) */
     void (*normal)(device *d, real *to, int n, int dim, rng_key key, uint64_t first);
@@ -133,9 +156,14 @@ struct device_kind {
     void (*distance_term)(device *d, real *term, real *dstate, const real *state, const real *target, int n,
                           layout l, distance_kind kind, double lambda, double weight);
 
-    /* optimiser */
-    double (*sum_squares)(device *d, const real *x, size_t count);
-    void (*adam)(device *d, real *p, const real *g, real *m, real *v, size_t count, const adam_step *step);
+    /* rule: E(x) of each state (n, 2); gradient times weight. */
+    void (*rule_term)(device *d, real *term, real *dstate, const real *state, int n, const rule_energy *e,
+                      double weight);
+
+    /* optimiser: m = beta1 m + (1-beta1) g;  v = beta2 v + (1-beta2) g^2;  p -= rate mhat / (sqrt(vhat) + epsilon), with
+     * the gradient clipped and the rate of the schedule, unless step_begin() of step.h refuses the step, which leaves all
+     * three as they are. The gradient is zero afterwards in any case. */
+    void (*adam)(device *d, const adam_step *step);
     /* bounds: p[map[i]] is brought into lo[i] .. hi[i], for i < count; what is no number stays so */
     void (*clamp)(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count);
 
@@ -170,10 +198,16 @@ extern const device_kind *const device_kinds[]; /* ends with NULL; the first is 
 
 /* threads: 0 means as many as there are processors. */
 jf_status device_open(jf_context *ctx, device **out, const char *name, int threads);
+jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kind,
+                           int threads); /* of any table */
 void device_close(device *d);
 
 static inline real *real_at(const device *d, const real *p, size_t i) {
     return (real *)((char *)p + i * d->kind->real_size);
+}
+
+static inline scalar *scalar_at(const scalar *p, size_t i) {
+    return (scalar *)((char *)p + i * sizeof(double));
 }
 
 #endif

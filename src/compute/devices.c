@@ -22,11 +22,16 @@ jf_status device_open(jf_context *ctx, device **out, const char *name, int threa
                          known.chars ? known.chars : "");
     text_free(&known);
     JF_TRY(status);
+    return device_open_kind(ctx, out, kind, threads);
+}
+
+jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kind, int threads) {
+    *out = NULL;
     device *d;
     JF_TRY(MEM_NEW(ctx, &d, 1));
     d->kind = kind;
     d->ctx = ctx;
-    status = kind->open(d, threads);
+    jf_status status = kind->open(d, threads);
     if (status != JF_OK) {
         free(d);
         return status;

@@ -25,12 +25,12 @@ static jf_status limit_masks(const objective *o, const recipe *r, int *keep_y) {
         "nothing to loss.objective = gaussian");
 }
 
-static void evaluate(const objective *o, flow_run *run, int n, loss_terms *out) {
+static void evaluate(const objective *o, flow_run *run, int n, double weight, scalar *terms) {
     double sigma = *(const double *)o->own;
     y_term y = {.distance = DISTANCE_L2,
                 .weight = 1 / (2 * sigma * sigma),
                 .constant = run->f->dim_y * (log(sigma) + half_log_2pi)};
-    likelihood_evaluate(run, n, &y, out);
+    likelihood_evaluate(run, n, &y, weight, terms);
 }
 
 static const recipe_key keys[] = {

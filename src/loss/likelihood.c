@@ -4,27 +4,33 @@
 #include "loss/likelihood.h"
 #include "base/memory.h"
 
-void likelihood_evaluate(flow_run *run, int n, const y_term *y, loss_terms *out) {
+/* The constant counts as often as there are samples. */
+static void add_y_term(flow_run *run, int n, const y_term *y, real *dstate, double weight, scalar *terms) {
+    const flow *f = run->f;
+    device *d = run->pass.d;
+    const device_kind *k = d->kind;
+    k->distance_term(d, run->term, NULL, run->state, run->copy, n, f->layout, DISTANCE_L1, 1, 0);
+    loss_add_term(run, terms, TERM_Y_ERROR, run->term, n, weight / f->dim_y);
+    k->distance_term(d, run->term, dstate, run->state, run->copy, n, f->layout, y->distance, y->weight,
+                     weight);
+    loss_add_term(run, terms, TERM_Y, run->term, n, weight);
+    if (y->constant == 0) return;
+    k->fill(d, run->term, 1, (size_t)n);
+    loss_add_term(run, terms, TERM_Y, run->term, n, weight * y->constant);
+}
+
+void likelihood_evaluate(flow_run *run, int n, const y_term *y, double weight, scalar *terms) {
     const flow *f = run->f;
     device *d = run->pass.d;
     const device_kind *k = d->kind;
     real *dstate = run->pass.grad ? run->dstate : NULL;
-    double weight = 1.0 / n;
-    *out = (loss_terms){0};
 
     k->copy(d, run->copy, run->state, (size_t)n * (size_t)f->dim);
     flow_forward(f, &run->pass, n, run->state, run->logdet);
-    out->value[TERM_LOGDET] = -loss_mean(run, run->logdet, n);
+    loss_add_term(run, terms, TERM_LOGDET, run->logdet, n, -weight);
     k->prior_term(d, run->term, dstate, run->state, n, f->layout, weight);
-    out->value[TERM_Z] = loss_mean(run, run->term, n);
-    if (f->dim_y) {
-        k->distance_term(d, run->term, NULL, run->state, run->copy, n, f->layout, DISTANCE_L1, 1, 0);
-        out->value[TERM_Y_ERROR] = loss_mean(run, run->term, n) / f->dim_y;
-        k->distance_term(d, run->term, dstate, run->state, run->copy, n, f->layout, y->distance, y->weight,
-                         weight);
-        out->value[TERM_Y] = loss_mean(run, run->term, n) + y->constant;
-    }
-    loss_terms_total(out);
+    loss_add_term(run, terms, TERM_Z, run->term, n, weight);
+    if (f->dim_y) add_y_term(run, n, y, dstate, weight, terms);
     if (!dstate) return;
     k->fill(d, run->dlogdet, -weight, (size_t)n);
     flow_backward(f, &run->pass, n, run->state, run->dstate, run->dlogdet);
@@ -40,8 +46,8 @@ static jf_status create(objective *o, const recipe *r, param_list *params) {
     return JF_OK;
 }
 
-static void evaluate(const objective *o, flow_run *run, int n, loss_terms *out) {
-    likelihood_evaluate(run, n, o->own, out);
+static void evaluate(const objective *o, flow_run *run, int n, double weight, scalar *terms) {
+    likelihood_evaluate(run, n, o->own, weight, terms);
 }
 
 static const recipe_key joint_keys[] = {

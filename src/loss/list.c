@@ -1,6 +1,5 @@
 /* The list of objectives, and what they share. */
 #include "loss/loss.h"
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -93,23 +92,7 @@ jf_status loss_limit_masks(const objective *o, const recipe *r, int *keep_y) {
     return o->kind->limit_masks ? o->kind->limit_masks(o, r, keep_y) : JF_OK;
 }
 
-double loss_mean(flow_run *run, const real *values, int n) {
-    run->pass.d->kind->get(run->pass.d, run->host, values, (size_t)n);
-    double sum = 0;
-    for (int i = 0; i < n; i++) sum += run->host[i];
-    return sum / n;
-}
-
-double loss_drift(flow_run *run, int n) {
-    enum { PIECE = 1024 };
+void loss_add_term(const flow_run *run, scalar *terms, term_id id, const real *values, int n, double weight) {
     device *d = run->pass.d;
-    size_t whole = (size_t)n * (size_t)run->f->dim;
-    double worst = 0, batch[PIECE];
-    d->kind->get(d, run->host, run->state, whole);
-    for (size_t at = 0; at < whole; at += PIECE) {
-        size_t count = whole - at < PIECE ? whole - at : PIECE;
-        d->kind->get(d, batch, real_at(d, run->copy, at), count);
-        for (size_t i = 0; i < count; i++) worst = fmax(worst, fabs(run->host[at + i] - batch[i]));
-    }
-    return worst;
+    d->kind->sum_into(d, scalar_at(terms, (size_t)id), values, (size_t)n, weight);
 }

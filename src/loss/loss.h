@@ -1,5 +1,5 @@
-/* Training objectives. Each evaluates one batch that lies in run->state, reports its terms, and, where
- * run->pass.grad is set, adds the gradient of the batch mean to it. A kind is one file and one line in
+/* Training objectives. Each evaluates one batch that lies in run->state, adds its terms to scalars of the device and,
+ * where run->pass.grad is set, its gradient to that; nothing returns to the host. A kind is one file and one line in
  * list.c; what others have to know of it they ask its table, never its name. */
 #ifndef JF_LOSS_LOSS_H
 #define JF_LOSS_LOSS_H
@@ -35,8 +35,9 @@ typedef struct objective_kind {
      * model.condition asks; may be set, or refused. */
     jf_status (*limit_masks)(const objective *o, const recipe *r, int *keep_y);
     /* run->state: the batch; afterwards the recovered batch if a gradient was taken, otherwise what the flow made of it.
-     * run->copy: the batch. run->logdet: as the flow left it. out: means over the batch. */
-    void (*evaluate)(const objective *o, flow_run *run, int n, loss_terms *out);
+     * run->copy: the batch. run->logdet: as the flow left it. Every sample counts `weight`: 1/n for the mean of a batch.
+     * terms (TERM_COUNT): +=, but for the whole, which follows from its parts (loss_terms_total). */
+    void (*evaluate)(const objective *o, flow_run *run, int n, double weight, scalar *terms);
     const objective_target *target; /* of objectives without data; NULL: nothing is known */
 } objective_kind;
 
@@ -64,9 +65,7 @@ jf_status loss_check_shape(const objective *o, int dim_x, int dim_y);
 /* Whether masks have to leave y alone: what the recipe asks for and the objective makes of it. */
 jf_status loss_limit_masks(const objective *o, const recipe *r, int *keep_y);
 
-/* Mean of a device array (n), and the largest difference of two: the drift of inputs recovered by inverting.
- */
-double loss_mean(flow_run *run, const real *values, int n);
-double loss_drift(flow_run *run, int n);
+/* For kinds: terms[id] += weight times the sum of a device array (n). */
+void loss_add_term(const flow_run *run, scalar *terms, term_id id, const real *values, int n, double weight);
 
 #endif

@@ -1,53 +1,15 @@
 /* Training "backwards", from a rule d instead of data:
  *     L = E_z[ lambda d(F^-1(z)) - log|det J_F^-1(z)| ]  =  E_z[ lambda d(x) + logdet ]
  * (logdet is that of data -> latent). The term y is lambda d(x), y_error is d(x), and z is the confinement, which
- * keeps samples of open rules together. Rules are functions on the host: they are two-dimensional and cheap. */
+ * keeps samples of open rules together. The rules themselves are formulas that the devices run (compute/rule). */
 #include "loss/rule.h"
 #include "base/memory.h"
+#include "compute/rule/formulas.h"
 #include "loss/loss.h"
 #include <math.h>
 #include <string.h>
 
 #define PI 3.14159265358979323846
-
-/* ---- distances ---- */
-
-static double sign(double t) {
-    return (double)((t > 0) - (t < 0));
-}
-
-static double circle(const double x[2], double r, double g[2]) {
-    double e = x[0] * x[0] + x[1] * x[1] - r * r;
-    g[0] = sign(e) * 2 * x[0];
-    g[1] = sign(e) * 2 * x[1];
-    return fabs(e);
-}
-static double diamond(const double x[2], double r, double g[2]) {
-    double e = fabs(x[0]) + fabs(x[1]) - r;
-    g[0] = sign(e) * sign(x[0]);
-    g[1] = sign(e) * sign(x[1]);
-    return fabs(e);
-}
-static double line(const double x[2], double r, double g[2]) {
-    (void)r;
-    double e = x[0] + x[1];
-    g[0] = g[1] = sign(e);
-    return fabs(e);
-}
-static double cross(const double x[2], double r, double g[2]) {
-    (void)r;
-    double e = x[0] * x[1];
-    g[0] = sign(e) * x[1];
-    g[1] = sign(e) * x[0];
-    return fabs(e);
-}
-static double parabola(const double x[2], double r, double g[2]) {
-    (void)r;
-    double e = x[1] - x[0] * x[0];
-    g[0] = sign(e) * -2 * x[0];
-    g[1] = sign(e);
-    return fabs(e);
-}
 
 /* ---- exact targets ---- */
 
@@ -102,17 +64,16 @@ static const rule_target circle_target = {"|x|", circle_log_normaliser, circle_r
                          diamond_target = {"|x0|+|x1|", diamond_log_normaliser, diamond_radius,
                                            diamond_quantile};
 
+const rule_target *rule_target_of(const rule *r) {
+    static const rule_target *const targets[rule_count] = {
+        [rule_circle] = &circle_target, [rule_diamond] = &diamond_target};
+    return targets[r->id];
+}
+
 /* ---- the list ---- */
 
-#define RULES(X)                                                                                             \
-    X(circle, "|x.x - r^2|", &circle_target)                                                                 \
-    X(diamond, "||x0|+|x1| - r|", &diamond_target)                                                           \
-    X(line, "|x0+x1|", NULL)                                                                                 \
-    X(cross, "|x0*x1|", NULL)                                                                                \
-    X(parabola, "|x1 - x0^2|", NULL)
-
-#define X(name, formula, target) {#name, formula, name, target},
-const rule rules[] = {RULES(X){0}};
+#define X(name, formula) {rule_##name, #name, formula, name##_distance},
+const rule rules[] = {RULE_LIST(X){0}};
 #undef X
 
 const rule *rule_find(const char *name) {
@@ -127,11 +88,11 @@ static const recipe_key keys[] = {
     {"loss", "lambda", KEY_REAL, "100", 0, 1e9, NULL, "Weight of the rule."},
     /* Files from before each objective had keys of its own name this one. */
     {"loss", "distance", KEY_CHOICE, "l1", 0, 0, "l1 l2", "Without effect: there is no y to hold."},
-#define X(name, formula, target) " " #name
-    {"loss", "rule", KEY_CHOICE, "circle", 0, 0, RULES(X),
+#define X(name, formula) " " #name
+    {"loss", "rule", KEY_CHOICE, "circle", 0, 0, RULE_LIST(X),
 #undef X
-#define X(name, formula, target) " " #name " " formula ";"
-     "The distance from obeying it:" RULES(X) " r is the size."},
+#define X(name, formula) " " #name " " formula ";"
+     "The distance from obeying it:" RULE_LIST(X) " r is the size."},
 #undef X
     {"loss", "size", KEY_REAL, "1", 0, 1e3, NULL, "r of the circle and the diamond."},
     {"loss", "confine", KEY_REAL, "0", 0, 1e3, NULL,
@@ -156,30 +117,27 @@ static jf_status create(objective *o, const recipe *r, param_list *params) {
     return JF_OK;
 }
 
-static void evaluate(const objective *o, flow_run *run, int n, loss_terms *out) {
+static void evaluate(const objective *o, flow_run *run, int n, double weight, scalar *terms) {
     const rule_objective *own = o->own;
+    rule_id id = own->rule->id;
+    rule_energy whole = {id, own->size, own->lambda, own->confine},
+                distance = {.rule = id, .size = own->size, .lambda = 1},
+                confined = {.rule = id, .size = own->size, .confine = own->confine};
     const flow *f = run->f;
     device *d = run->pass.d;
-    *out = (loss_terms){0};
-    d->kind->copy(d, run->copy, run->state, (size_t)n * 2);
-    flow_inverse(f, &run->pass, n, run->state, run->logdet);
-    out->value[TERM_LOGDET] = loss_mean(run, run->logdet, n);
+    const device_kind *k = d->kind;
 
-    flow_run_get(run, n, run->host);
-    double sum = 0, confined = 0;
-    for (int i = 0; i < n; i++) {
-        double *x = run->host + 2 * i, g[2];
-        sum += own->rule->distance(x, own->size, g);
-        confined += own->confine * (x[0] * x[0] + x[1] * x[1]) / 2;
-        for (int k = 0; k < 2; k++) x[k] = (own->lambda * g[k] + own->confine * x[k]) / n;
-    }
-    out->value[TERM_Y_ERROR] = sum / n;
-    out->value[TERM_Y] = own->lambda * sum / n;
-    out->value[TERM_Z] = confined / n;
-    loss_terms_total(out);
+    k->copy(d, run->copy, run->state, (size_t)n * 2);
+    flow_inverse(f, &run->pass, n, run->state, run->logdet);
+    loss_add_term(run, terms, TERM_LOGDET, run->logdet, n, weight);
+    k->rule_term(d, run->term, NULL, run->state, n, &distance, 0);
+    loss_add_term(run, terms, TERM_Y_ERROR, run->term, n, weight);
+    loss_add_term(run, terms, TERM_Y, run->term, n, weight * own->lambda);
+    k->rule_term(d, run->term, NULL, run->state, n, &confined, 0);
+    loss_add_term(run, terms, TERM_Z, run->term, n, weight);
     if (!run->pass.grad) return;
-    d->kind->put(d, run->dstate, run->host, (size_t)n * 2);
-    d->kind->fill(d, run->dlogdet, 1.0 / n, (size_t)n);
+    k->rule_term(d, run->term, run->dstate, run->state, n, &whole, weight);
+    k->fill(d, run->dlogdet, weight, (size_t)n);
     flow_inverse_backward(f, &run->pass, n, run->state, run->dstate, run->dlogdet);
 }
 
@@ -190,21 +148,24 @@ static double energy(const objective *o, const double *x) {
            own->confine * (x[0] * x[0] + x[1] * x[1]) / 2;
 }
 
+static const rule_target *target_of(const objective *o) {
+    return rule_target_of(((const rule_objective *)o->own)->rule);
+}
 /* With a confinement none is known. */
 static double log_normaliser(const objective *o) {
     const rule_objective *own = o->own;
-    if (!own->rule->target || own->confine > 0) return NAN;
-    return own->rule->target->log_normaliser(own->size, own->lambda);
+    if (!target_of(o) || own->confine > 0) return NAN;
+    return target_of(o)->log_normaliser(own->size, own->lambda);
 }
 static const char *radius_name(const objective *o) {
-    return ((const rule_objective *)o->own)->rule->target->radius_name;
+    return target_of(o)->radius_name;
 }
 static double radius(const objective *o, const double *x) {
-    return ((const rule_objective *)o->own)->rule->target->radius(x);
+    return target_of(o)->radius(x);
 }
 static double quantile_of_radius(const objective *o, double q) {
     const rule_objective *own = o->own;
-    return own->rule->target->quantile(q, own->size, own->lambda);
+    return target_of(o)->quantile(q, own->size, own->lambda);
 }
 
 static const objective_target target = {energy, log_normaliser, radius_name, radius, quantile_of_radius};

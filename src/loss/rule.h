@@ -2,6 +2,8 @@
 #ifndef JF_LOSS_RULE_H
 #define JF_LOSS_RULE_H
 
+#include "compute/rule/rule.h"
+
 /* What is known exactly of p(x) = exp(-lambda d(x))/Z. size: that of the rule. */
 typedef struct rule_target {
     const char *radius_name;
@@ -11,12 +13,13 @@ typedef struct rule_target {
 } rule_target;
 
 typedef struct rule {
+    rule_id id;
     const char *name, *formula;
     double (*distance)(const double x[2], double size, double gradient[2]);
-    const rule_target *target; /* NULL: not known, or not normalisable */
 } rule;
 
 extern const rule rules[]; /* ends with a NULL name */
 const rule *rule_find(const char *name);
+const rule_target *rule_target_of(const rule *r); /* NULL: not known, or not normalisable */
 
 #endif

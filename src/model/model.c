@@ -11,15 +11,30 @@ jf_status model_declare(recipe *r) {
 
 jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,
                        const char *device_name, int threads, const model_origin *origin) {
+    device *d;
+    *out = NULL;
+    JF_TRY(device_open(ctx, &d, device_name, threads));
+    return model_create_on(ctx, out, r, units, d, origin);
+}
+
+static jf_status model_new(jf_context *ctx, model **out, device *d, const model_origin *origin) {
+    jf_status status = MEM_NEW(ctx, out, 1);
+    if (status == JF_OK)
+        **out = (model){.ctx = ctx, .d = d, .seed = origin->seed, .parameters = {.ctx = ctx}};
+    else
+        device_close(d);
+    return status;
+}
+
+jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const model_units *units, device *d,
+                          const model_origin *origin) {
     *out = NULL;
     model *m;
     double *values = NULL;
     jf_status status;
-    JF_TRY(MEM_NEW(ctx, &m, 1));
-    *m = (model){.ctx = ctx, .seed = origin->seed, .parameters = {.ctx = ctx}};
+    JF_TRY(model_new(ctx, &m, d, origin));
     JF_TRY_DONE(recipe_clone(&m->recipe, r));
     JF_TRY_DONE(units_copy(ctx, &m->units, units));
-    JF_TRY_DONE(device_open(ctx, &m->d, device_name, threads));
     JF_TRY_DONE(loss_create(ctx, &m->objective, r, m->d, &m->parameters));
     JF_TRY_DONE(loss_check_shape(&m->objective, units->dim_x, units->dim_y));
     flow_origin of_flow = {

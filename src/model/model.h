@@ -47,6 +47,9 @@ typedef struct model_origin {
 /* The recipe must be checked; it is cloned. The model owns the device. */
 jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,
                        const char *device_name, int threads, const model_origin *origin);
+/* The same on a device that is open; it is the model's from now on, also where this fails. */
+jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const model_units *units, device *d,
+                          const model_origin *origin);
 void model_free(model *m);
 jf_status model_set_trained(model *m, const char *sentence);
 

@@ -48,11 +48,14 @@ static void pass_inverse(const model *m, flow_run *run, int rows, void *user) {
     flow_inverse(m->flow, &run->pass, rows, run->state, run->logdet);
 }
 
-static void pass_objective(const model *m, flow_run *run, int rows, void *sums) {
-    loss_terms terms;
-    m->objective.kind->evaluate(&m->objective, run, rows, &terms);
-    for (int i = 0; i < TERM_COUNT; i++) terms.value[i] *= rows;
-    loss_terms_add(sums, &terms);
+typedef struct evaluation {
+    scalar *terms;
+    double weight;
+} evaluation;
+
+static void pass_objective(const model *m, flow_run *run, int rows, void *user) {
+    const evaluation *e = user;
+    m->objective.kind->evaluate(&m->objective, run, rows, e->weight, e->terms);
 }
 
 jf_status model_forward(const model *m, long n, double *state, double *logdet) {
@@ -65,10 +68,13 @@ jf_status model_inverse(const model *m, long n, double *state, double *logdet) {
 
 jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms) {
     const char *name = m->objective.kind->from_data ? "the encoding" : "the decoding";
-    loss_terms sums = {0};
-    JF_TRY(run_chunks(m, pass_objective, &sums, name, n, state, logdet));
-    *terms = loss_terms_mean(&sums, (double)n);
-    return JF_OK;
+    evaluation e = {.weight = 1 / (double)n};
+    JF_TRY(m->d->kind->alloc_scalars(m->d, &e.terms, TERM_COUNT));
+    jf_status status = run_chunks(m, pass_objective, &e, name, n, state, logdet);
+    m->d->kind->get_scalars(m->d, terms->value, e.terms, TERM_COUNT);
+    loss_terms_total(terms);
+    m->d->kind->release_scalars(m->d, e.terms);
+    return status;
 }
 
 void model_draw_latent(const model *m, latent_points from, long n, double *rows) {

@@ -56,9 +56,8 @@ static void take_step(const measurement *k, int i) {
     d->kind->normal(d, k->run->state, k->n, k->m->flow->dim, (rng_key){k->m->seed, RNG_TEST, 0},
                     (uint64_t)i * (uint64_t)k->n);
     if (k->training) {
-        loss_terms terms;
-        k->m->objective.kind->evaluate(&k->m->objective, k->run, k->n, &terms);
-        optimiser_step(k->opt, k->m, 1e-6, 0);
+        k->m->objective.kind->evaluate(&k->m->objective, k->run, k->n, 1.0 / k->n, optimiser_terms(k->opt));
+        optimiser_step(k->opt, k->m);
     } else {
         pass sampling = k->run->pass;
         sampling.kept_by_layer = NULL;
@@ -103,7 +102,8 @@ jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
     *out = (bench_result){0};
     if (options->profile && !m->d->kind->profile_start)
         return jf_fail(m->ctx, JF_ERROR_DEVICE, "device %s: has no profile", m->d->kind->name);
-    JF_TRY_DONE(optimiser_create(&opt, m));
+    JF_TRY_DONE(optimiser_create(&opt, m, 0));
+    optimiser_set(&opt, m, &(train_readings){.step.schedule = {.base = 1e-6, .factor = 1}});
     JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch, train_run_use(m)));
     measurement k = {m, run, &opt, options->batch, 1, options->seconds, NULL};
     if (options->profile) k.profile = &out->train;

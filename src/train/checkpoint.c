@@ -152,7 +152,6 @@ jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, 
     int section_count = list_sections(sections, m, o, best, start, s);
     for (int i = 0; i < section_count; i++)
         JF_TRY_DONE(model_read_tensors(m, file, path, sections[i].prefix, sections[i].flat));
-    o->step = (long)s->step;
 done:
     tensors_free(file);
     return status;

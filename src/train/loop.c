@@ -3,7 +3,11 @@
  * Everything that happens follows from train_state, the buffers of the checkpoint and the seed, so a run that
  * was stopped anywhere continues exactly. A batch whose loss or gradient is not finite is undone: the run
  * goes back to the start of its epoch with half the learning rate, and gives up, naming the layer, after a
- * few such rollbacks. */
+ * few such rollbacks.
+ *
+ * Between two readings (read_device) nothing of a batch returns to the host: the device sums the loss, takes the steps,
+ * and takes none any more once there was a fault. So a fault that is noticed late leads to the same end as one that is
+ * noticed at once. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/statistics.h"
@@ -25,11 +29,12 @@ typedef struct trainer {
     flow_run *run;
     int batch; /* samples */
     double *host, *scratch;
-    real *best;        /* weights of the best epoch of this phase */
-    epoch_start start; /* of this epoch, for rollbacks */
+    scalar *scratch_terms; /* (TERM_COUNT) */
+    real *best;            /* weights of the best epoch of this phase */
+    epoch_start start;     /* of this epoch, for rollbacks */
     train_state s;
     char *checkpoint, *history;
-    double clock_start, seconds_before, last_checkpoint;
+    double clock_start, seconds_before, last_checkpoint, last_read;
 } trainer;
 
 static double now(void) {
@@ -50,29 +55,63 @@ static void remember_epoch(trainer *t) {
     copy_flat(t, t->start.params, t->m->params);
     copy_flat(t, t->start.first, t->opt.first);
     copy_flat(t, t->start.second, t->opt.second);
-    t->s.step = (double)t->opt.step;
     t->start.state = t->s;
 }
 
-/* The first layer whose output is not finite on the batch in run->copy, -1: none. */
-static int find_bad_layer(trainer *t) {
-    const flow *f = t->m->flow;
+static rate_schedule schedule_of(const trainer *t) {
+    const phase *p = &phases[(int)t->s.phase];
+    int batches = phase_batches(p, t->m, t->data);
+    return phase_schedule(p, t->m, batches, t->s.step - (t->s.epoch - 1) * batches - t->s.batch,
+                          t->s.rate_factor);
+}
+
+/* Of the last step. */
+static double rate_of(const trainer *t) {
+    rate_schedule schedule = schedule_of(t);
+    return rate_after(&schedule, t->s.step > 0 ? t->s.step - 1 : 0);
+}
+
+/* The device goes on from the state. */
+static void tell_device(trainer *t) {
+    train_readings r = {
+        .sums = t->s.sums, .drift = t->s.drift, .step = {.done = t->s.step, .schedule = schedule_of(t)}};
+    optimiser_set(&t->opt, t->m, &r);
+}
+
+static void make_batch(trainer *t, int batch) {
+    batch_key key = {&phases[(int)t->s.phase], (int)t->s.epoch, (uint32_t)t->s.total_epoch, batch};
+    batch_make(t->m, t->data, &key, t->batch, t->scratch, t->host);
+    flow_run_put_rows(t->run, t->batch, t->host);
+}
+
+/* Whether all numbers of a device array are finite; waits. */
+static int all_finite(trainer *t, const real *values, size_t count) {
     device *d = t->m->d;
-    size_t whole = (size_t)t->batch * (size_t)f->dim;
+    double sum = 0;
+    d->kind->put_scalars(d, t->scratch_terms, &sum, 1);
+    d->kind->sum_into(d, t->scratch_terms, values, count, 1);
+    d->kind->get_scalars(d, &sum, t->scratch_terms, 1);
+    return isfinite(sum);
+}
+
+/* The first layer whose output is not finite on a batch of this epoch, which is made again; -1: none. */
+static int find_bad_layer(trainer *t, int batch) {
+    const flow *f = t->m->flow;
     int backwards = !t->m->objective.kind->from_data;
-    d->kind->copy(d, t->run->state, t->run->copy, whole);
+    make_batch(t, batch);
     for (int i = 0; i < f->layers; i++) {
         int layer = backwards ? f->layers - 1 - i : i;
         const transform *tr = &f->chain[layer];
         (backwards ? tr->kind->inverse : tr->kind->forward)(tr, &t->run->pass, t->batch, t->run->state,
                                                             t->run->logdet);
-        if (!isfinite(d->kind->sum_squares(d, t->run->state, whole))) return layer;
+        if (!all_finite(t, t->run->state, (size_t)t->batch * (size_t)f->dim)) return layer;
     }
     return -1;
 }
 
-static jf_status roll_back(trainer *t) {
-    int layer = find_bad_layer(t);
+/* Weights and moments are still those that the faulty step found. */
+static jf_status roll_back(trainer *t, double faulty_step) {
+    int batch = (int)(faulty_step - 1 - t->start.state.step), layer = find_bad_layer(t, batch);
     char where[48] = "in the gradient";
     if (layer >= 0) snprintf(where, sizeof where, "after layer %d", layer);
     double rollbacks = t->s.rollbacks + 1, factor = t->s.rate_factor / 2;
@@ -80,7 +119,7 @@ static jf_status roll_back(trainer *t) {
         return jf_fail(t->m->ctx, JF_ERROR_NUMERIC,
                        "%s, epoch %.0f, batch %.0f: values are not finite %s, after %d rollbacks; lower "
                        "train.rate or set train.clip",
-                       phases[(int)t->s.phase].name, t->s.epoch, t->s.batch + 1, where, MAX_ROLLBACKS);
+                       phases[(int)t->s.phase].name, t->s.epoch, batch + 1.0, where, MAX_ROLLBACKS);
     jf_log(t->m->ctx, "values are not finite %s: back to the start of epoch %.0f with half the rate", where,
            t->s.epoch);
     copy_flat(t, t->m->params, t->start.params);
@@ -89,7 +128,19 @@ static jf_status roll_back(trainer *t) {
     t->s = t->start.state;
     t->s.rollbacks = rollbacks;
     t->s.rate_factor = factor;
-    t->opt.step = (long)t->s.step;
+    tell_device(t);
+    return JF_OK;
+}
+
+/* Takes over what the device has done since the last time. */
+static jf_status read_device(trainer *t) {
+    train_readings r;
+    t->last_read = now();
+    JF_TRY(optimiser_read(&t->opt, t->m, &r));
+    if (r.step.fault > 0) return roll_back(t, r.step.fault);
+    t->s.sums = r.sums;
+    t->s.drift = r.drift;
+    t->s.step = r.step.done;
     return JF_OK;
 }
 
@@ -106,10 +157,10 @@ static double seconds_left(const trainer *t) {
         left += epochs * batches;
         if (i == (int)t->s.phase) left -= (t->s.epoch - 1) * batches + t->s.batch;
     }
-    return t->opt.step > 0 ? left * elapsed(t) / (double)t->opt.step : NAN;
+    return t->s.step > 0 ? left * elapsed(t) / t->s.step : NAN;
 }
 
-static void report(trainer *t, int batches, double rate, int epoch_ended) {
+static void report(trainer *t, int batches) {
     if (!t->options->progress) return;
     const phase *p = &phases[(int)t->s.phase];
     train_progress progress = {.phase = p->name,
@@ -117,12 +168,12 @@ static void report(trainer *t, int batches, double rate, int epoch_ended) {
                                .epochs = phase_epochs(p, t->m),
                                .batch = (int)t->s.batch,
                                .batches = batches,
-                               .epoch_ended = epoch_ended,
-                               .step = t->opt.step,
+                               .epoch_ended = t->s.batch == batches,
+                               .step = (long)t->s.step,
                                .terms = epoch_mean(&t->s),
                                .objective = t->m->objective.kind,
                                .best = t->s.best,
-                               .rate = rate,
+                               .rate = rate_of(t),
                                .seconds = elapsed(t),
                                .seconds_left = seconds_left(t),
                                .ks_median = t->s.ks_median,
@@ -136,7 +187,6 @@ static int stop_wanted(const trainer *t) {
 
 static jf_status save_checkpoint(trainer *t) {
     if (!t->checkpoint) return JF_OK;
-    t->s.step = (double)t->opt.step;
     t->s.seconds = elapsed(t);
     t->last_checkpoint = now();
     return checkpoint_save(t->checkpoint, t->m, &t->opt, t->best, &t->start, &t->s);
@@ -199,39 +249,37 @@ static int has_held_out(const trainer *t) {
 static double validate(trainer *t, const phase *p) {
     const model *m = t->m;
     if (!has_held_out(t)) return NAN;
-    double sum = 0;
+    device *d = m->d;
     long done = 0, most = recipe_int(m->recipe, "train.validation"),
          rows = t->data->held < most ? t->data->held : most;
     real *grad = t->run->pass.grad;
     t->run->pass.grad = NULL;
+    loss_terms mean = {0};
+    d->kind->put_scalars(d, t->scratch_terms, mean.value, TERM_COUNT);
     for (int n; done < rows; done += n) {
-        loss_terms terms;
         n = rows - done < t->batch ? (int)(rows - done) : t->batch;
         batch_key key = {p, (int)t->s.epoch, 0, 0};
         batch_held_out(m, t->data, &key, done, n, t->scratch, t->host);
         flow_run_put_rows(t->run, n, t->host);
-        m->objective.kind->evaluate(&m->objective, t->run, n, &terms);
-        sum += terms.value[TERM_TOTAL] * n;
+        m->objective.kind->evaluate(&m->objective, t->run, n, 1.0 / (double)rows, t->scratch_terms);
     }
     t->run->pass.grad = grad;
-    return sum / (double)rows;
+    d->kind->get_scalars(d, mean.value, t->scratch_terms, TERM_COUNT);
+    loss_terms_total(&mean);
+    return mean.value[TERM_TOTAL];
 }
 
-static jf_status run_batch(trainer *t, const phase *p, int batches, double *rate) {
+/* Queued on a device that has a queue: nothing is waited for. */
+static void run_batch(trainer *t) {
     model *m = t->m;
-    batch_key key = {p, (int)t->s.epoch, (uint32_t)t->s.total_epoch, (int)t->s.batch};
-    batch_make(m, t->data, &key, t->batch, t->scratch, t->host);
-    flow_run_put_rows(t->run, t->batch, t->host);
-    loss_terms terms;
-    m->objective.kind->evaluate(&m->objective, t->run, t->batch, &terms);
-    if (t->s.batch == 0) t->s.drift = loss_drift(t->run, t->batch);
-    *rate = t->s.rate_factor * phase_rate(p, m, (int)t->s.epoch, (int)t->s.batch, batches, t->opt.step);
-    double norm = optimiser_step(&t->opt, m, *rate, recipe_real(m->recipe, "train.clip"));
-    JF_TRY(m->d->kind->status(m->d));
-    if (!isfinite(norm) || !isfinite(terms.value[TERM_TOTAL])) return roll_back(t);
-    loss_terms_add(&t->s.sums, &terms);
+    device *d = m->d;
+    make_batch(t, (int)t->s.batch);
+    m->objective.kind->evaluate(&m->objective, t->run, t->batch, 1.0 / t->batch, optimiser_terms(&t->opt));
+    if (t->s.batch == 0)
+        d->kind->largest_difference_into(d, optimiser_drift(&t->opt), t->run->state, t->run->copy,
+                                         (size_t)t->batch * (size_t)m->flow->dim);
+    optimiser_step(&t->opt, m);
     t->s.batch++;
-    return JF_OK;
 }
 
 /* Whether the phase has no more epochs, or no more to gain. A matter of the state alone, so that a run
@@ -241,7 +289,7 @@ static int phase_over(const trainer *t, const phase *p) {
     return t->s.epoch > phase_epochs(p, t->m) || (patience && t->s.since_best >= patience);
 }
 
-static jf_status end_epoch(trainer *t, const phase *p, double rate) {
+static jf_status end_epoch(trainer *t, const phase *p) {
     loss_terms mean = epoch_mean(&t->s);
     int every = recipe_int(t->m->recipe, "train.ks_every"), epochs = phase_epochs(p, t->m);
     int measured =
@@ -259,10 +307,10 @@ static jf_status end_epoch(trainer *t, const phase *p, double rate) {
     if (t->history) {
         history_row row = {p->name,
                            (int)t->s.epoch,
-                           t->opt.step,
+                           (long)t->s.step,
                            mean,
                            validation,
-                           rate,
+                           rate_of(t),
                            measured ? t->s.ks_median : NAN,
                            measured ? t->s.ks_max : NAN,
                            t->s.drift,
@@ -274,6 +322,7 @@ static jf_status end_epoch(trainer *t, const phase *p, double rate) {
     t->s.total_epoch++;
     t->s.batch = 0;
     t->s.sums = (loss_terms){0};
+    tell_device(t);
     return JF_OK;
 }
 
@@ -290,18 +339,30 @@ static void end_phase(trainer *t, const phase *p) {
     t->s.since_best = 0;
 }
 
+/* The rest of an epoch. */
+static jf_status run_batches(trainer *t, int batches) {
+    while (t->s.batch < batches) {
+        if (stop_wanted(t)) {
+            JF_TRY(read_device(t));
+            return JF_STOPPED;
+        }
+        run_batch(t);
+        if (t->s.batch < batches && now() - t->last_read < t->options->interval) continue;
+        JF_TRY(read_device(t));
+        report(t, batches);
+    }
+    return JF_OK;
+}
+
 static jf_status run_phase(trainer *t) {
     const phase *p = &phases[(int)t->s.phase];
     int batches = phase_batches(p, t->m, t->data);
-    double rate = 0, checkpoint_every = recipe_real(t->m->recipe, "train.checkpoint");
+    double checkpoint_every = recipe_real(t->m->recipe, "train.checkpoint");
+    tell_device(t);
     while (!phase_over(t, p)) {
         if (t->s.batch == 0) remember_epoch(t);
-        while (t->s.batch < batches) {
-            if (stop_wanted(t)) return JF_STOPPED;
-            JF_TRY(run_batch(t, p, batches, &rate));
-            report(t, batches, rate, t->s.batch == batches);
-        }
-        JF_TRY(end_epoch(t, p, rate));
+        JF_TRY(run_batches(t, batches));
+        JF_TRY(end_epoch(t, p));
         if (now() - t->last_checkpoint > checkpoint_every) JF_TRY(save_checkpoint(t));
     }
     end_phase(t, p);
@@ -345,7 +406,8 @@ static jf_status prepare(trainer *t) {
                 "train.rows = %d leaves less than a batch in an epoch",
                 t->batch, t->data->label[c], t->data->class_start[c + 1] - t->data->class_start[c],
                 recipe_int(m->recipe, "train.rows"));
-    JF_TRY(optimiser_create(&t->opt, m));
+    JF_TRY(optimiser_create(&t->opt, m, recipe_real(m->recipe, "train.clip")));
+    JF_TRY(m->d->kind->alloc_scalars(m->d, &t->scratch_terms, TERM_COUNT));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch, train_run_use(m)));
     JF_TRY(MEM_NEW(m->ctx, &t->host, (size_t)t->batch * dim));
     JF_TRY(MEM_NEW(m->ctx, &t->scratch, (size_t)t->batch * (data_dim ? data_dim : 1)));
@@ -363,7 +425,7 @@ static jf_status prepare(trainer *t) {
         JF_TRY(history_begin(m->ctx, t->history, (long)t->s.history_rows));
     }
     t->seconds_before = t->s.seconds;
-    t->clock_start = t->last_checkpoint = now();
+    t->clock_start = t->last_checkpoint = t->last_read = now();
     return JF_OK;
 }
 
@@ -374,6 +436,7 @@ static void release(trainer *t) {
     real *buffers[] = {t->best, t->start.params, t->start.first, t->start.second};
     for (int i = 0; i < 4; i++)
         if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
+    if (t->scratch_terms) m->d->kind->release_scalars(m->d, t->scratch_terms);
     free(t->host);
     free(t->scratch);
     free(t->checkpoint);
@@ -388,7 +451,7 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
         if (status == JF_STOPPED) take_best(&t, &phases[(int)t.s.phase]);
         char sentence[160];
         snprintf(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
-                 t.s.finished ? "finished" : "stopped", t.s.total_epoch, t.opt.step, t.batch);
+                 t.s.finished ? "finished" : "stopped", t.s.total_epoch, (long)t.s.step, t.batch);
         jf_status said = model_set_trained(m, sentence);
         if (said != JF_OK) status = said;
     }

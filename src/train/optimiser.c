@@ -1,12 +1,16 @@
-/* Adam over the flat buffers, with clipping by the norm of the whole gradient, and the parameters' bounds. */
+/* Adam over the flat buffers, with clipping by the norm of the whole gradient, and the parameters' bounds. All of it is
+ * decided on the device; the host reads how it went when it likes. */
 #include "base/memory.h"
 #include "train/train.h"
-#include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define BETA1   0.9
 #define BETA2   0.999
 #define EPSILON 1e-7
+
+#define READINGS (sizeof(train_readings) / sizeof(double))
 
 /* Which numbers have bounds, and which, as the device wants them. */
 static void list_bounds(const param_list *list, int32_t *map, double *lo, double *hi) {
@@ -51,39 +55,69 @@ run_use train_run_use(const model *m) {
     return (run_use){.backward = 1, .keep_mib = recipe_real(m->recipe, "train.keep")};
 }
 
-jf_status optimiser_create(optimiser *o, const model *m) {
-    *o = (optimiser){0};
+jf_status optimiser_create(optimiser *o, const model *m, double clip) {
+    device *d = m->d;
+    *o = (optimiser){.clip = clip};
     real **buffers[] = {&o->grad, &o->first, &o->second};
-    for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, buffers[i], m->parameters.total));
+    for (int i = 0; i < 3; i++) JF_TRY(d->kind->alloc(d, buffers[i], m->parameters.total));
+    JF_TRY(d->kind->alloc_scalars(d, &o->readings, READINGS));
     return bounds_create(o, m);
 }
 
 void optimiser_free(optimiser *o, const model *m) {
+    device *d = m->d;
     real *buffers[] = {o->grad, o->first, o->second, o->lo, o->hi};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
-        if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
-    if (o->bounds) m->d->kind->release_map(m->d, o->bounds);
+        if (buffers[i]) d->kind->release(d, buffers[i]);
+    if (o->bounds) d->kind->release_map(d, o->bounds);
+    if (o->readings) d->kind->release_scalars(d, o->readings);
     *o = (optimiser){0};
+}
+
+/* One of the readings, as a scalar of the device. */
+static scalar *reading_at(const optimiser *o, size_t offset) {
+    return scalar_at(o->readings, offset / sizeof(double));
+}
+
+scalar *optimiser_terms(const optimiser *o) {
+    return reading_at(o, offsetof(train_readings, sums));
+}
+
+scalar *optimiser_drift(const optimiser *o) {
+    return reading_at(o, offsetof(train_readings, drift));
+}
+
+void optimiser_set(optimiser *o, const model *m, const train_readings *r) {
+    double values[READINGS];
+    memcpy(values, r, sizeof values);
+    m->d->kind->put_scalars(m->d, o->readings, values, READINGS);
+}
+
+jf_status optimiser_read(const optimiser *o, const model *m, train_readings *r) {
+    double values[READINGS];
+    m->d->kind->get_scalars(m->d, values, o->readings, READINGS);
+    memcpy(r, values, sizeof values);
+    loss_terms_total(&r->sums);
+    return m->d->kind->status(m->d);
 }
 
 void optimiser_keep_bounds(const optimiser *o, model *m) {
     if (o->bounded > 0) m->d->kind->clamp(m->d, m->params, o->bounds, o->lo, o->hi, o->bounded);
 }
 
-double optimiser_step(optimiser *o, model *m, double rate, double clip) {
-    device *d = m->d;
-    size_t total = m->parameters.total;
-    double norm = sqrt(d->kind->sum_squares(d, o->grad, total));
-    if (isfinite(norm)) {
-        adam_step step = {.rate = rate,
-                          .beta1 = BETA1,
-                          .beta2 = BETA2,
-                          .epsilon = EPSILON,
-                          .gradient_scale = clip > 0 && norm > clip ? clip / norm : 1,
-                          .step = ++o->step};
-        d->kind->adam(d, m->params, o->grad, o->first, o->second, total, &step);
-        optimiser_keep_bounds(o, m);
-    }
-    d->kind->fill(d, o->grad, 0, total);
-    return norm;
+void optimiser_step(const optimiser *o, model *m) {
+    adam_step step = {.params = m->params,
+                      .grad = o->grad,
+                      .first = o->first,
+                      .second = o->second,
+                      .count = m->parameters.total,
+                      .beta1 = BETA1,
+                      .beta2 = BETA2,
+                      .epsilon = EPSILON,
+                      .clip = o->clip,
+                      .state = reading_at(o, offsetof(train_readings, step)),
+                      .terms = optimiser_terms(o),
+                      .term_count = TERM_COUNT};
+    m->d->kind->adam(m->d, &step);
+    optimiser_keep_bounds(o, m);
 }

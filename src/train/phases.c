@@ -116,16 +116,16 @@ int phase_batches(const phase *p, const model *m, const dataset *data) {
     return total > 0 ? total : 1;
 }
 
-double phase_rate(const phase *p, const model *m, int epoch, int batch, int batches, long step) {
+rate_schedule phase_schedule(const phase *p, const model *m, int batches, double steps_before,
+                             double factor) {
     const recipe *r = m->recipe;
-    double rate = recipe_real(r, "train.rate");
-    int warmup = recipe_int(r, "train.warmup");
-    if (step < warmup) rate *= (double)(step + 1) / warmup;
-    if (p->decays && recipe_is(r, "train.decay", "cosine")) {
-        double done = (epoch - 1 + (double)batch / batches) / phase_epochs(p, m);
-        rate *= 0.5 * (1 + cos(3.14159265358979323846 * done));
-    }
-    return rate;
+    rate_schedule s = {.base = recipe_real(r, "train.rate"),
+                       .factor = factor,
+                       .warmup = recipe_int(r, "train.warmup"),
+                       .decay_from = steps_before};
+    if (p->decays && recipe_is(r, "train.decay", "cosine"))
+        s.decay_steps = (double)phase_epochs(p, m) * batches;
+    return s;
 }
 
 /* Classes of a file take turns, as far as their sizes allow: the next batch is of the class that is furthest behind its

@@ -20,7 +20,8 @@ int phase_patience(const phase *p, const model *m);
 int phase_batches(const phase *p, const model *m, const dataset *data);
 /* Batches of one class in a file's epoch. */
 int phase_class_batches(const model *m, const dataset *data, int class_index);
-double phase_rate(const phase *p, const model *m, int epoch, int batch, int batches, long step);
+/* The learning rate of a phase of epochs of `batches` steps that began after so many steps. */
+rate_schedule phase_schedule(const phase *p, const model *m, int batches, double steps_before, double factor);
 
 /* Which batch of the run: everything a batch is made of follows from this and the seed. */
 typedef struct batch_key {

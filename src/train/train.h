@@ -7,7 +7,7 @@
 #include "model/model.h"
 #include <stdint.h>
 
-/* Where a run stands; reported after every batch. */
+/* Where a run stands; reported whenever the device was asked. */
 typedef struct train_progress {
     const char *phase;
     int epoch, epochs; /* of this phase, from 1 */
@@ -25,10 +25,14 @@ typedef struct train_options {
     const char *folder; /* the run folder; NULL: nothing is written */
     int resume;
     const volatile int *stop; /* set from outside (a signal): stops after the batch; may be NULL */
+    /* Seconds between two looks at what the device has done, and so between two reports; 0: after every batch. Epochs end
+     * with one in any case. What becomes of the run does not depend on it. */
+    double interval;
     void (*progress)(void *user, const train_progress *p);
     void *user;
 } train_options;
 
+#define TRAIN_INTERVAL  0.25  /* for people who watch */
 #define TRAIN_KS_POINTS 10000 /* of the latent histograms that are measured during training */
 
 jf_status train_declare(recipe *r); /* keys of [train] */
@@ -44,18 +48,32 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
 /* What a run of training passes is for. */
 run_use train_run_use(const model *m);
 
-/* One training step on the batch in run->state; used by the loop and by benchmarks. */
+/* What a device knows of a run that the host does not, until it reads it. All doubles: scalars of the device. */
+typedef struct train_readings {
+    loss_terms sums; /* of the epoch's batches so far */
+    double drift;    /* of inputs recovered by inverting, in the first batch of the epoch */
+    step_state step;
+} train_readings;
+
+/* The second half of a training step, after an objective has added to the gradient and to the terms; used by the loop
+ * and by benchmarks. */
 typedef struct optimiser {
     real *grad, *first, *second; /* flat, like the parameters */
+    scalar *readings;            /* train_readings */
     int32_t *bounds;             /* (bounded) device map: which numbers have bounds, and */
     real *lo, *hi;               /* (bounded) which */
     size_t bounded;
-    long step;
+    double clip; /* largest norm of the gradient, 0: any */
 } optimiser;
-jf_status optimiser_create(optimiser *o, const model *m);
+jf_status optimiser_create(optimiser *o, const model *m, double clip);
 void optimiser_free(optimiser *o, const model *m);
+scalar *optimiser_terms(const optimiser *o); /* (TERM_COUNT): for an objective to add to */
+scalar *optimiser_drift(const optimiser *o); /* (1) */
+void optimiser_set(optimiser *o, const model *m, const train_readings *r);
+/* Waits for the device; a failure of it is found here, too. */
+jf_status optimiser_read(const optimiser *o, const model *m, train_readings *r);
+/* Steps, keeps the bounds, clears the gradient; changes nothing once there was a fault (see compute/step.h). */
+void optimiser_step(const optimiser *o, model *m);
 void optimiser_keep_bounds(const optimiser *o, model *m); /* brings the parameters into their bounds */
-/* Returns the norm of the gradient (before clipping; not finite: nothing was changed). */
-double optimiser_step(optimiser *o, model *m, double rate, double clip);
 
 #endif

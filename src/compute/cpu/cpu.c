@@ -2,6 +2,7 @@
  * the rest. */
 #include "compute/cpu/cpu.h"
 #include "base/memory.h"
+#include "compute/rule/formulas.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -248,15 +249,58 @@ static void cpu_distance_term(device *d, real *term, real *dstate, const real *s
     meter_end(caller(d), METER_LOSS, start, 0);
 }
 
+/* In double: the numbers are few. */
+static void cpu_rule_term(device *d, real *term, real *dstate, const real *state, int n, const rule_energy *e,
+                          double weight) {
+    double start = meter_begin(caller(d));
+    for (size_t s = 0; s < (size_t)n; s++) {
+        const float *at = C(state) + 2 * s;
+        double g[2];
+        N(term)[s] = (float)rule_energy_at(e, (double[]){at[0], at[1]}, g);
+        for (int k = 0; dstate && k < 2; k++) N(dstate)[2 * s + k] = (float)(weight * g[k]);
+    }
+    meter_end(caller(d), METER_LOSS, start, 0);
+}
+
+static jf_status cpu_alloc_scalars(device *d, scalar **out, size_t count) {
+    double *p;
+    JF_TRY(MEM_NEW(d->ctx, &p, count));
+    *out = (scalar *)p;
+    return JF_OK;
+}
+static void cpu_release_scalars(device *d, scalar *p) {
+    (void)d;
+    free(p);
+}
+static void cpu_put_scalars(device *d, scalar *to, const double *from, size_t count) {
+    (void)d;
+    memcpy(to, from, count * sizeof *from);
+}
+static void cpu_get_scalars(device *d, double *to, const scalar *from, size_t count) {
+    (void)d;
+    memcpy(to, from, count * sizeof *to);
+}
+static void cpu_sum_into(device *d, scalar *to, const real *values, size_t count, double weight) {
+    double start = meter_begin(caller(d)), sum = 0;
+    for (size_t i = 0; i < count; i++) sum += (double)C(values)[i];
+    *(double *)to += weight * sum;
+    meter_end(caller(d), METER_LOSS, start, 0);
+}
+static void cpu_largest_difference_into(device *d, scalar *to, const real *a, const real *b, size_t count) {
+    double start = meter_begin(caller(d)), largest = 0;
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs((double)C(a)[i] - (double)C(b)[i]));
+    *(double *)to = largest;
+    meter_end(caller(d), METER_LOSS, start, 0);
+}
+
 /* Long arrays are cut into blocks of this many numbers: tasks for the pool, and the order of the sums. */
 #define BLOCK 16384
 
 typedef struct block_call {
     const cpu_kernels *k;
-    float *p, *m, *v;
-    const float *g;
+    float *p, *g, *m, *v;
     size_t count;
-    const adam_step *step;
+    const adam_numbers *step;
     double *sums;
     float value;
     meter *meters;
@@ -266,12 +310,14 @@ static size_t block_end(const block_call *c, int block) {
     size_t end = (size_t)(block + 1) * BLOCK;
     return end < c->count ? end : c->count;
 }
+/* Its gradient is cleared while it is at hand. */
 static void adam_block(void *arg, int block, int worker) {
     block_call *c = arg;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
     size_t at = (size_t)block * BLOCK;
     c->k->adam(c->p + at, c->g + at, c->m + at, c->v + at, block_end(c, block) - at, c->step);
+    memset(c->g + at, 0, (block_end(c, block) - at) * sizeof *c->g);
     meter_end(m, METER_ADAM, start, 0);
 }
 static void sum_block(void *arg, int block, int worker) {
@@ -297,22 +343,27 @@ static void cpu_fill(device *d, real *to, double value, size_t count) {
     pool_run(own->pool, (int)((count + BLOCK - 1) / BLOCK), fill_block, &c);
 }
 
-static void cpu_adam(device *d, real *p, const real *g, real *m, real *v, size_t count,
-                     const adam_step *step) {
+static void cpu_adam(device *d, const adam_step *a) {
     cpu_device *own = d->own;
-    block_call c = {own->kernels, N(p), N(m), N(v), C(g), count, step, NULL, 0, own->meters};
-    pool_run(own->pool, (int)((count + BLOCK - 1) / BLOCK), adam_block, &c);
-}
-
-static double cpu_sum_squares(device *d, const real *x, size_t count) {
-    cpu_device *own = d->own;
-    int blocks = (int)((count + BLOCK - 1) / BLOCK);
-    double *sums = (double *)cpu_scratch(d, 2 * (size_t)blocks + 2), total = 0;
-    if (!sums) return NAN;
-    block_call c = {.k = own->kernels, .g = C(x), .count = count, .sums = sums, .meters = own->meters};
+    int blocks = (int)((a->count + BLOCK - 1) / BLOCK);
+    double *sums = (double *)cpu_scratch(d, 2 * (size_t)blocks + 2), squares = 0;
+    if (!sums) return;
+    adam_numbers step = {.beta1 = a->beta1, .beta2 = a->beta2, .epsilon = a->epsilon};
+    block_call c = {.k = own->kernels,
+                    .p = N(a->params),
+                    .g = N(a->grad),
+                    .m = N(a->first),
+                    .v = N(a->second),
+                    .count = a->count,
+                    .step = &step,
+                    .sums = sums,
+                    .meters = own->meters};
     pool_run(own->pool, blocks, sum_block, &c);
-    for (int i = 0; i < blocks; i++) total += sums[i];
-    return total;
+    for (int i = 0; i < blocks; i++) squares += sums[i];
+    if (step_begin((step_state *)a->state, squares, (const double *)a->terms, a->term_count, a->clip, &step))
+        pool_run(own->pool, blocks, adam_block, &c);
+    else
+        cpu_fill(d, a->grad, 0, a->count);
 }
 
 static void cpu_clamp(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count) {
@@ -341,6 +392,12 @@ const device_kind device_cpu = {
     .copy = cpu_copy,
     .fill = cpu_fill,
     .add = cpu_add,
+    .alloc_scalars = cpu_alloc_scalars,
+    .release_scalars = cpu_release_scalars,
+    .put_scalars = cpu_put_scalars,
+    .get_scalars = cpu_get_scalars,
+    .sum_into = cpu_sum_into,
+    .largest_difference_into = cpu_largest_difference_into,
     .normal = cpu_normal,
     .gather = cpu_gather,
     .scatter = cpu_scatter,
@@ -357,7 +414,7 @@ const device_kind device_cpu = {
     .law_inverse_backward = cpu_law_inverse_backward,
     .prior_term = cpu_prior_term,
     .distance_term = cpu_distance_term,
-    .sum_squares = cpu_sum_squares,
+    .rule_term = cpu_rule_term,
     .adam = cpu_adam,
     .clamp = cpu_clamp,
     .plan_open = cpu_plan_open,

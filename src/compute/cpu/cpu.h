@@ -40,7 +40,7 @@ typedef struct cpu_kernels {
                       const float *b, float *y, size_t ldy);
     /* to (count) += parts (parts_count, stride), summed in order */
     void (*add_parts)(float *to, const float *parts, size_t stride, int parts_count, size_t count);
-    void (*adam)(float *p, const float *g, float *m, float *v, size_t count, const adam_step *step);
+    void (*adam)(float *p, const float *g, float *m, float *v, size_t count, const adam_numbers *step);
     double (*sum_squares)(const float *x, size_t count);
     const image_kernels *image; /* of the same instruction set */
 } cpu_kernels;

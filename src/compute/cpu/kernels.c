@@ -71,12 +71,12 @@ static void add_parts(float *to, const float *parts, size_t stride, int parts_co
 }
 
 static void adam(float *restrict p, const float *restrict g, float *restrict m, float *restrict v,
-                 size_t count, const adam_step *a) {
+                 size_t count, const adam_numbers *a) {
     const float b1 = (float)a->beta1, b2 = (float)a->beta2, scale = (float)a->gradient_scale;
     const float rest1 = (float)(1 - a->beta1),
                 rest2 = (float)(1 - a->beta2); /* 1 - 0.999f is off by 1e-5 of itself */
-    const float c1 = (float)(a->rate / (1 - pow(a->beta1, (double)a->step)));
-    const float c2 = (float)(1 / (1 - pow(a->beta2, (double)a->step))), eps = (float)a->epsilon;
+    const float c1 = (float)(a->rate / (1 - pow(a->beta1, a->step)));
+    const float c2 = (float)(1 / (1 - pow(a->beta2, a->step))), eps = (float)a->epsilon;
     for (size_t i = 0; i < count; i++) {
         float gi = g[i] * scale;
         m[i] = b1 * m[i] + rest1 * gi;

@@ -10,6 +10,7 @@
 typedef double num;
 #include "compute/image.h"
 #include "compute/law/formulas.h"
+#include "compute/rule/formulas.h"
 
 static num *N(real *p) {
     return (num *)p;
@@ -252,23 +253,64 @@ static void ref_distance_term(device *d, real *term, real *dstate, const real *s
     }
 }
 
-static double ref_sum_squares(device *d, const real *x, size_t count) {
+static void ref_rule_term(device *d, real *term, real *dstate, const real *state, int n, const rule_energy *e,
+                          double weight) {
     (void)d;
-    double sum = 0;
-    for (size_t i = 0; i < count; i++) sum += C(x)[i] * C(x)[i];
-    return sum;
+    for (size_t s = 0; s < (size_t)n; s++) {
+        double g[2];
+        N(term)[s] = rule_energy_at(e, C(state) + 2 * s, g);
+        for (int k = 0; dstate && k < 2; k++) N(dstate)[2 * s + k] = weight * g[k];
+    }
 }
 
-/* m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  p -= rate mhat / (sqrt(vhat) + eps) */
-static void ref_adam(device *d, real *p, const real *g, real *m, real *v, size_t count, const adam_step *a) {
+static jf_status ref_alloc_scalars(device *d, scalar **out, size_t count) {
+    double *p;
+    JF_TRY(MEM_NEW(d->ctx, &p, count));
+    *out = (scalar *)p;
+    return JF_OK;
+}
+static void ref_release_scalars(device *d, scalar *p) {
     (void)d;
-    double c1 = 1 - pow(a->beta1, (double)a->step), c2 = 1 - pow(a->beta2, (double)a->step);
-    for (size_t i = 0; i < count; i++) {
-        double gi = C(g)[i] * a->gradient_scale;
-        N(m)[i] = a->beta1 * N(m)[i] + (1 - a->beta1) * gi;
-        N(v)[i] = a->beta2 * N(v)[i] + (1 - a->beta2) * gi * gi;
-        N(p)[i] -= a->rate * (N(m)[i] / c1) / (sqrt(N(v)[i] / c2) + a->epsilon);
+    free(p);
+}
+static void ref_put_scalars(device *d, scalar *to, const double *from, size_t count) {
+    (void)d;
+    memcpy(to, from, count * sizeof *from);
+}
+static void ref_get_scalars(device *d, double *to, const scalar *from, size_t count) {
+    (void)d;
+    memcpy(to, from, count * sizeof *to);
+}
+static void ref_sum_into(device *d, scalar *to, const real *values, size_t count, double weight) {
+    (void)d;
+    double sum = 0;
+    for (size_t i = 0; i < count; i++) sum += C(values)[i];
+    *(double *)to += weight * sum;
+}
+static void ref_largest_difference_into(device *d, scalar *to, const real *a, const real *b, size_t count) {
+    (void)d;
+    double largest = 0;
+    for (size_t i = 0; i < count; i++) largest = fmax(largest, fabs(C(a)[i] - C(b)[i]));
+    *(double *)to = largest;
+}
+
+static void ref_adam(device *d, const adam_step *a) {
+    (void)d;
+    adam_numbers step = {.beta1 = a->beta1, .beta2 = a->beta2, .epsilon = a->epsilon};
+    num *p = N(a->params), *g = N(a->grad), *m = N(a->first), *v = N(a->second);
+    double squares = 0;
+    for (size_t i = 0; i < a->count; i++) squares += g[i] * g[i];
+    if (step_begin((step_state *)a->state, squares, (const double *)a->terms, a->term_count, a->clip,
+                   &step)) {
+        double c1 = 1 - pow(a->beta1, step.step), c2 = 1 - pow(a->beta2, step.step);
+        for (size_t i = 0; i < a->count; i++) {
+            double gi = g[i] * step.gradient_scale;
+            m[i] = a->beta1 * m[i] + (1 - a->beta1) * gi;
+            v[i] = a->beta2 * v[i] + (1 - a->beta2) * gi * gi;
+            p[i] -= step.rate * (m[i] / c1) / (sqrt(v[i] / c2) + a->epsilon);
+        }
     }
+    memset(g, 0, a->count * sizeof *g);
 }
 
 static void ref_clamp(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count) {
@@ -297,6 +339,12 @@ const device_kind device_ref = {
     .copy = ref_copy,
     .fill = ref_fill,
     .add = ref_add,
+    .alloc_scalars = ref_alloc_scalars,
+    .release_scalars = ref_release_scalars,
+    .put_scalars = ref_put_scalars,
+    .get_scalars = ref_get_scalars,
+    .sum_into = ref_sum_into,
+    .largest_difference_into = ref_largest_difference_into,
     .normal = ref_normal,
     .gather = ref_gather,
     .scatter = ref_scatter,
@@ -313,7 +361,7 @@ const device_kind device_ref = {
     .law_inverse_backward = ref_law_inverse_backward,
     .prior_term = ref_prior_term,
     .distance_term = ref_distance_term,
-    .sum_squares = ref_sum_squares,
+    .rule_term = ref_rule_term,
     .adam = ref_adam,
     .clamp = ref_clamp,
 };
