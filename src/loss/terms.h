@@ -9,7 +9,7 @@
 #define JF_LOSS_TERMS_H
 
 #define LOSS_TERMS(X)                                                                                        \
-    X(TOTAL, "loss", WHOLE, "sum of the terms z, y and logdet")                                              \
+    X(TOTAL, "loss", WHOLE, "sum of its parts")                                                              \
     X(Z, "z", PART, "-log p_Z(F_Z)")                                                                         \
     X(Y, "y", PART, "lambda d(F_Y', y)")                                                                     \
     X(LOGDET, "logdet", PART, "-log|det J|")                                                                 \

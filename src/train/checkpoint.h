@@ -5,7 +5,7 @@
 
 #include "train/train.h"
 
-/* Scalars of a run, and means of the loss terms. All doubles, so that the checkpoint stores them as one tensor, in this
+/* Scalars of a run, and sums of the loss terms. All doubles, so that the checkpoint stores them as one tensor, in this
  * order. */
 #define TRAIN_STATE_FIELDS(X, X_TERMS)                                                                       \
     X(phase)       /* index */                                                                               \
