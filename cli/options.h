@@ -32,7 +32,10 @@ typedef struct option {
 #define OPTION_THREADS                                                                                       \
     { "threads", 0, OPTION_WHOLE, "N", "0", 0, 1024, "threads; 0: all processors" }
 #define OPTION_DEVICE                                                                                        \
-    { "device", 0, OPTION_TEXT, "NAME", "cpu", 0, 0, "what to compute on; jointflow version lists them" }
+    {                                                                                                        \
+        "device", 0, OPTION_TEXT, "NAME", NULL, 0, 0,                                                        \
+            "what to compute on, by default the first that jointflow version lists"                          \
+    }
 #define OPTION_POINTS                                                                                        \
     { "points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with" }
 #define OPTION_STANDARDISED                                                                                  \

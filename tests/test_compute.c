@@ -435,3 +435,17 @@ TEST(device_cpu__every_instruction_set_it_offers_is_tested) {
     }
     jf_context_free(ctx);
 }
+
+TEST(device__without_a_name_is_the_first_of_the_list) {
+    jf_context *ctx = NULL;
+    device *d = NULL;
+    char words[DEVICE_MAX_WORDS];
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    CHECK_STATUS(device_open(ctx, &d, NULL, 1), JF_OK);
+    CHECK(d->kind == device_kinds[0]);
+    device_describe(d, words);
+    CHECK(strncmp(words, d->kind->name, strlen(d->kind->name)) == 0);
+    CHECK_HAS(words, "1 thread)");
+    device_close(d);
+    jf_context_free(ctx);
+}

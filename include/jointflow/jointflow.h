@@ -52,7 +52,7 @@ const char *jf_device_summary(int index); /* one line */
 /* ---- models ---- */
 typedef struct jf_model jf_model;
 typedef struct jf_device_options {
-    const char *device; /* NULL: the default, "cpu" */
+    const char *device; /* NULL: the default, jf_device_name(0) */
     int threads;        /* 0: all processors */
 } jf_device_options;
 /* A model file, or a run folder that has one. options may be NULL. */

@@ -17,8 +17,7 @@ jf_status jf_model_load(jf_context *ctx, jf_model **out, const char *path, const
             return status;
         }
     }
-    jf_status status =
-        model_load(ctx, out, file ? file : path, o.device ? o.device : "cpu", o.threads, recipe_declare_all);
+    jf_status status = model_load(ctx, out, file ? file : path, o.device, o.threads, recipe_declare_all);
     free(file);
     return status;
 }
@@ -63,8 +62,8 @@ jf_status jf_model_info(const jf_model *m, char **out) {
     const flow *f = m->flow;
     text t = {0};
     jf_status status;
-    char device_words[96];
-    m->d->kind->describe(m->d, device_words, sizeof device_words);
+    char device_words[DEVICE_MAX_WORDS];
+    device_describe(m->d, device_words);
     text_add(&t, "recipe      %s\n", recipe_short_name(m->recipe));
     const objective_kind *kind = m->objective.kind;
     text_add(&t, "data        %s\n", kind->from_data ? recipe_get(m->recipe, "data.set") : "none");
@@ -84,7 +83,7 @@ jf_status jf_model_info(const jf_model *m, char **out) {
     text_add(&t, "parameters  %zu\n", m->parameters.total);
     text_add(&t, "training    %s, seed %llu\n", m->trained[0] ? m->trained : "none",
              (unsigned long long)m->seed);
-    text_add(&t, "device      %s (%s)\n", m->d->kind->name, device_words);
+    text_add(&t, "device      %s\n", device_words);
     if (status == JF_OK) status = text_check(m->ctx, &t);
     if (status == JF_OK)
         *out = t.chars;

@@ -3,7 +3,6 @@
 #include "judge/pictures.h"
 #include "train/bench.h"
 #include "train/memory.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 static void relay_progress(void *user, const train_progress *p) {
@@ -42,8 +41,8 @@ static jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_opti
     JF_TRY(recipe_check(r));
     if (loss_kind(r)->from_data) JF_TRY(dataset_open(ctx, data, r));
     JF_TRY_DONE(train_units(ctx, &units, *data, r));
-    JF_TRY_DONE(model_create(ctx, m, r, &units, options->device ? options->device : "cpu", options->threads,
-                             &(model_origin){.seed = seed}));
+    JF_TRY_DONE(
+        model_create(ctx, m, r, &units, options->device, options->threads, &(model_origin){.seed = seed}));
 done:
     units_free(&units);
     if (status != JF_OK) {
@@ -90,12 +89,12 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
         JF_TRY_DONE(file_make_folder(ctx, options->folder));
         if (!options->resume) JF_TRY_DONE(write_into(m, options->folder, "recipe.ini", 1));
     }
-    char words[96];
+    char device_words[DEVICE_MAX_WORDS];
     text layers = {0};
-    m->d->kind->describe(m->d, words, sizeof words);
+    device_describe(m->d, device_words);
     flow_describe(m->flow, &layers);
-    jf_log(ctx, "%s, %zu parameters on %s (%s)", layers.chars ? layers.chars : "", m->parameters.total,
-           m->d->kind->name, words);
+    jf_log(ctx, "%s, %zu parameters on %s", layers.chars ? layers.chars : "", m->parameters.total,
+           device_words);
     text_free(&layers);
     train_memory memory = train_memory_of(m, data);
     const double mib = 1048576;
@@ -172,9 +171,8 @@ jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_bench_options *
         m,
         &(bench_options){.batch = out->batch, .seconds = o.seconds > 0 ? o.seconds : 3, .profile = o.profile},
         &result));
-    char words[64];
-    m->d->kind->describe(m->d, words, sizeof words);
-    snprintf(out->device, sizeof out->device, "%s (%s)", m->d->kind->name, words);
+    _Static_assert(sizeof out->device >= DEVICE_MAX_WORDS, "the device's description fits its field");
+    device_describe(m->d, out->device);
     out->parameters = m->parameters.total;
     out->steps = result.steps;
     out->train_samples_per_s = result.train_samples_per_s;

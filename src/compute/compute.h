@@ -196,11 +196,13 @@ struct device {
 
 extern const device_kind *const device_kinds[]; /* ends with NULL; the first is the default */
 
-/* threads: 0 means as many as there are processors. */
+/* name: NULL means the default, the first of device_kinds. threads: 0 means as many as there are processors. */
 jf_status device_open(jf_context *ctx, device **out, const char *name, int threads);
 jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kind,
                            int threads); /* of any table */
 void device_close(device *d);
+#define DEVICE_MAX_WORDS 96
+void device_describe(const device *d, char out[DEVICE_MAX_WORDS]); /* "cpu (float, avx512, 2 threads)" */
 
 static inline real *real_at(const device *d, const real *p, size_t i) {
     return (real *)((char *)p + i * d->kind->real_size);

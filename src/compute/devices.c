@@ -1,6 +1,7 @@
-/* The list of devices. A new one is a folder beside ref/ and cpu/, and a line here. */
+/* The list of devices. A new one is a folder beside ref/ and cpu/, and a line here. The first one is the default. */
 #include "base/memory.h"
 #include "compute/compute.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ const device_kind *const device_kinds[] = {&device_cpu, &device_ref, NULL};
 jf_status device_open(jf_context *ctx, device **out, const char *name, int threads) {
     *out = NULL;
     const device_kind *kind = NULL;
+    if (!name) name = device_kinds[0]->name;
     text known = {0};
     for (int i = 0; device_kinds[i]; i++) {
         if (strcmp(device_kinds[i]->name, name) == 0) kind = device_kinds[i];
@@ -38,6 +40,12 @@ jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kin
     }
     *out = d;
     return JF_OK;
+}
+
+void device_describe(const device *d, char out[DEVICE_MAX_WORDS]) {
+    char words[DEVICE_MAX_WORDS / 2];
+    d->kind->describe(d, words, sizeof words);
+    snprintf(out, DEVICE_MAX_WORDS, "%s (%s)", d->kind->name, words);
 }
 
 void device_close(device *d) {
