@@ -94,8 +94,8 @@ static int recipe_number(int k, char to[320]) {
 static model_units units_of(double *mean, double *deviation) {
     model_units u = {
         .dim_x = 2, .dim_y = 1, .mean = mean, .deviation = deviation, .classes = 2, .label = {-1, 2.5}};
-    snprintf(u.class_name[0], MODEL_MAX_NAME, "left");
-    snprintf(u.class_name[1], MODEL_MAX_NAME, "right hand");
+    snprintf(u.class_name[0], MAX_CLASS_NAME, "left");
+    snprintf(u.class_name[1], MAX_CLASS_NAME, "right hand");
     return u;
 }
 

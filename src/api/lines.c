@@ -105,7 +105,7 @@ jf_status jf_lines_along_y(const jf_model *m, jf_lines *out, int lines, int step
 /* Words of rows and columns: y is what people know, latent points are only counted. */
 typedef struct line_words {
     const char **rows, **columns;
-    char (*words)[MODEL_MAX_NAME + 32]; /* (rows + steps) */
+    char (*words)[MAX_CLASS_NAME + 32]; /* (rows + steps) */
 } line_words;
 
 static void line_words_free(line_words *w) {
@@ -120,7 +120,7 @@ static jf_status line_words_create(const model *m, const jf_lines *l, line_words
     JF_TRY(MEM_NEW(m->ctx, &w->columns, (size_t)l->steps));
     JF_TRY(mem_alloc(m->ctx, &w->words, (size_t)(l->rows + l->steps), sizeof *w->words));
     for (int i = 0; i < l->rows; i++) {
-        char *word = w->words[i], name[MODEL_MAX_NAME + 16] = "";
+        char *word = w->words[i], name[MAX_CLASS_NAME + 16] = "";
         w->rows[i] = word;
         if (!l->along_y && m->units.classes)
             class_words(m, l->y[(size_t)i * (size_t)l->steps * dim_y], name, sizeof name);

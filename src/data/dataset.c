@@ -53,7 +53,7 @@ static jf_status list_class_rows(dataset *d) {
         d->class_start[d->kind->row_class(d, row) + 1]++;
     }
     for (int k = 0; k < d->classes; k++) d->class_start[k + 1] += d->class_start[k];
-    long next[DATASET_MAX_CLASSES];
+    long next[MAX_CLASSES];
     memcpy(next, d->class_start, sizeof next);
     for (long row = 0; row < d->rows; row++) d->class_rows[next[d->kind->row_class(d, row)]++] = row;
     return JF_OK;

@@ -6,11 +6,11 @@
 #define JF_DATA_DATASET_H
 
 #include "base/image_size.h"
+#include "base/limits.h"
 #include "base/random.h"
 #include "io/recipe.h"
 
-#define DATASET_MAX_CLASSES 64
-#define DATASET_MAX_NAMES   64 /* elements of x, and of y, that can have a name */
+#define DATASET_MAX_NAMES 64 /* elements of x, and of y, that can have a name */
 /* The epoch of RNG_DATA on which the standardisation of generated sets is measured: not one of training. */
 #define DATASET_MEASURE_EPOCH UINT32_MAX
 
@@ -45,17 +45,17 @@ struct dataset {
     const struct task *task; /* then: how (x, y) are made of images, see tasks/task.h; owned by the kind */
     size_t bytes;            /* that the kind holds, about */
     int classes; /* > 0: y is one of so many labels (all elements of y alike); 0: y is continuous or absent */
-    double label[DATASET_MAX_CLASSES];           /* y of each class */
-    const char *class_name[DATASET_MAX_CLASSES]; /* may be NULL */
-    long rows;                                   /* file sets: number of rows; 0: generated */
-    long held;                                   /* file sets: further rows, held out from training */
+    double label[MAX_CLASSES];           /* y of each class */
+    const char *class_name[MAX_CLASSES]; /* may be NULL */
+    long rows;                           /* file sets: number of rows; 0: generated */
+    long held;                           /* file sets: further rows, held out from training */
     const char *x_names[DATASET_MAX_NAMES], *y_names[DATASET_MAX_NAMES]; /* axis names; may be NULL */
     /* (dim_x + dim_y) standardisation, to be freed with the set; measured element by element where open leaves it NULL */
     double *mean, *deviation;
     void *own;
     /* The rest is filled in by dataset_open. */
     long *class_rows; /* file sets with classes: (rows), the rows of class 0, then those of class 1, ... */
-    long class_start[DATASET_MAX_CLASSES + 1]; /* where each class begins in class_rows */
+    long class_start[MAX_CLASSES + 1]; /* where each class begins in class_rows */
 };
 
 extern const dataset_kind *const dataset_kinds[]; /* ends with NULL */

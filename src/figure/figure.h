@@ -54,7 +54,7 @@ jf_status figure_superres_models(const figure_job *job, model *out[2]);
 /* The images that super-resolution is shown on: the first one held out of each class. */
 typedef struct figure_examples {
     jf_images images; /* one each */
-    char name[IMAGE_MAX_CLASSES][IMAGE_MAX_NAME];
+    char name[MAX_CLASSES][MAX_CLASS_NAME];
 } figure_examples;
 jf_status figure_examples_create(const model *fine, figure_examples *out);
 /* FOLDER/name: 10 x 10 reconstructions of an example; a line of what was measured is added to `table`. */

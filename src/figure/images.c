@@ -35,7 +35,7 @@ static jf_status choose_examples(jf_context *ctx, const image_set *set, figure_e
         if (row == end)
             return jf_fail(ctx, JF_ERROR_DATA, "no image of the class \"%s\" to show", set->class_name[c]);
         image_set_at(set, row, out->images.values + (size_t)c * size);
-        if (set->labels) memcpy(out->name[c], set->class_name[c], IMAGE_MAX_NAME);
+        if (set->labels) memcpy(out->name[c], set->class_name[c], MAX_CLASS_NAME);
     }
     return JF_OK;
 }

@@ -17,7 +17,7 @@ static int small_masks(int free_dim, int dim, unsigned list[1 << SMALL_DIM]) {
 }
 
 static void random_half(rng *r, int free_dim, uint8_t *mask, uint8_t *complement) {
-    int order[4096];
+    int order[MASKS_MAX_DIM];
     for (int i = 0; i < free_dim; i++) order[i] = i;
     rng_shuffle(r, order, free_dim);
     for (int i = 0; i < free_dim; i++) (i < (free_dim + 1) / 2 ? mask : complement)[order[i]] = 1;
@@ -29,8 +29,9 @@ static jf_status check_size(jf_context *ctx, int dim_x, int dim_y) {
         return jf_fail(ctx, JF_ERROR_SHAPE,
                        "a coupling flow needs at least 2 elements to couple, found %d of x and %d of y",
                        dim_x, dim_y);
-    if (dim > 4096)
-        return jf_fail(ctx, JF_ERROR_SHAPE, "vector models go up to 4096 elements, found %d", dim);
+    if (dim > MASKS_MAX_DIM)
+        return jf_fail(ctx, JF_ERROR_SHAPE, "vector models go up to %d elements, found %d", MASKS_MAX_DIM,
+                       dim);
     return JF_OK;
 }
 

@@ -4,6 +4,8 @@
 
 #include "flow/transform.h"
 
+#define MASKS_MAX_DIM 4096 /* elements of a vector */
+
 /* Masks of vectors with dim_x + dim_y elements, in blocks of layers, random order from the seed:
  *   joint, up to 3 elements   one block = all 2^dim - 2 non-trivial masks (six of three, as in the paper)
  *   fixed, up to 3 elements   the masks that never transform y; of three elements each comes twice, so that

@@ -52,7 +52,7 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
         double y = 0;
         if (u->classes) {
             row->label = u->label[c];
-            memcpy(row->name, u->class_name[c], MODEL_MAX_NAME);
+            memcpy(row->name, u->class_name[c], MAX_CLASS_NAME);
             y = (row->label - u->mean[f->dim_x]) / u->deviation[f->dim_x];
             row->nll = units_log_volume(u) - mean_of_class(j, d->paper, c);
             row->nll_sampler = units_log_volume(u) - mean_of_class(j, d->sampler, c);

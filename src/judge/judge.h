@@ -54,7 +54,7 @@ jf_status sample_distance(const model *m, long n, const double *xy, uint64_t see
 /* ---- judge.c ---- */
 typedef struct class_judgement {
     double label, nll, entropy, nll_sampler, integral;
-    char name[MODEL_MAX_NAME];
+    char name[MAX_CLASS_NAME];
 } class_judgement;
 
 #define RULE_QUANTILES 5
@@ -114,7 +114,7 @@ struct jf_judgement {
     double energy;
     int classes; /* rows of `by_class`: labels, or a few values of a continuous y (entropy and nll then NAN)
                   */
-    class_judgement by_class[MODEL_MAX_CLASSES];
+    class_judgement by_class[MAX_CLASSES];
     rule_judgement by_rule;
     image_judgement image;
     double *clean; /* (points, dim): fresh points, the data's units */

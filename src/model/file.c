@@ -23,6 +23,7 @@
 #include <string.h>
 
 enum { FORMAT_VECTOR = 1, FORMAT_IMAGE, FORMAT_CHAIN, FORMAT_HIGHEST = FORMAT_CHAIN };
+enum { TENSOR_MAX_NAME = MODEL_MAX_PREFIX + PARAM_MAX_NAME };
 #define MAX_DIM (1 << 22)
 
 static int is_double(const model *m) {
@@ -41,7 +42,7 @@ jf_status model_tensors(const model *m, const char *prefix, const real *flat, te
     *storage = NULL;
     JF_TRY(MEM_NEW(m->ctx, &values, total));
     JF_TRY_DONE(MEM_NEW(m->ctx, tensors, (size_t)list->count));
-    JF_TRY_DONE(mem_alloc(m->ctx, &names, (size_t)list->count, 64));
+    JF_TRY_DONE(mem_alloc(m->ctx, &names, (size_t)list->count, TENSOR_MAX_NAME));
     m->d->kind->get(m->d, values, flat, total);
     if (!is_double(m)) {
         float *narrow;
@@ -56,8 +57,9 @@ jf_status model_tensors(const model *m, const char *prefix, const real *flat, te
     for (int i = 0; i < list->count; i++) {
         const param *p = &list->items[i];
         tensor *t = &(*tensors)[i];
-        snprintf(names + 64 * (size_t)i, 64, "%s%s", prefix, p->name);
-        t->name = names + 64 * (size_t)i;
+        char *name = names + TENSOR_MAX_NAME * (size_t)i;
+        snprintf(name, TENSOR_MAX_NAME, "%s%s", prefix, p->name);
+        t->name = name;
         t->type = is_double(m) ? TENSOR_F64 : TENSOR_F32;
         t->rank = p->rank;
         memcpy(t->shape, p->shape, sizeof p->shape);
@@ -121,7 +123,7 @@ jf_status model_read_tensors(const model *m, const tensor_file *file, const char
     JF_TRY(MEM_NEW(m->ctx, &values, list->total));
     for (int i = 0; i < list->count && status == JF_OK; i++) {
         const param *p = &list->items[i];
-        char name[64];
+        char name[TENSOR_MAX_NAME];
         snprintf(name, sizeof name, "%s%s", prefix, p->name);
         const tensor *t = tensors_find(file, name);
         if (!t)
@@ -326,9 +328,9 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     if (u->image.h > 0 ? u->image.y_channels != 1 : u->dim_y != 1)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.labels of a y with %d elements, expected 1%s", path,
                        u->dim_y, u->image.h > 0 ? " a pixel" : "");
-    if (tensor_elements(labels) > MODEL_MAX_CLASSES)
+    if (tensor_elements(labels) > MAX_CLASSES)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
-                       tensor_elements(labels), MODEL_MAX_CLASSES);
+                       tensor_elements(labels), MAX_CLASSES);
     u->classes = (int)tensor_elements(labels);
     JF_TRY(read_vector(ctx, file, path, "units.labels", (size_t)u->classes, u->label));
     const char *name;
@@ -336,7 +338,7 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     for (int i = 0; i < u->classes && name; i++) {
         const char *comma = strchr(name, ',');
         int length = comma ? (int)(comma - name) : (int)strlen(name);
-        snprintf(u->class_name[i], MODEL_MAX_NAME, "%.*s", length, name);
+        snprintf(u->class_name[i], MAX_CLASS_NAME, "%.*s", length, name);
         name = comma ? comma + 1 : NULL;
     }
     return JF_OK;

@@ -4,12 +4,10 @@
 #ifndef JF_MODEL_MODEL_H
 #define JF_MODEL_MODEL_H
 
+#include "base/limits.h"
 #include "flow/flow.h"
 #include "io/safetensors.h"
 #include "loss/loss.h"
-
-#define MODEL_MAX_CLASSES 64
-#define MODEL_MAX_NAME    32
 
 /* Units of the data: model = (data - mean) / deviation, elements x first. */
 typedef struct model_units {
@@ -17,8 +15,8 @@ typedef struct model_units {
     image_size image;         /* image.h > 0: x and y are images, [h][w][channels] each */
     double *mean, *deviation; /* (dim_x + dim_y) */
     int classes;              /* > 0: all elements of y are one of these labels, in the data's units */
-    double label[MODEL_MAX_CLASSES];
-    char class_name[MODEL_MAX_CLASSES][MODEL_MAX_NAME];
+    double label[MAX_CLASSES];
+    char class_name[MAX_CLASSES][MAX_CLASS_NAME];
 } model_units;
 
 typedef struct jf_model model; /* public name: jf_model */
@@ -59,6 +57,7 @@ typedef jf_status (*declare_fn)(recipe *r);
 jf_status model_save(const model *m, const char *path);
 jf_status model_load(jf_context *ctx, model **out, const char *path, const char *device_name, int threads,
                      declare_fn declare_all);
+#define MODEL_MAX_PREFIX 24 /* bytes of a prefix, with its end */
 /* Tensors of a flat buffer under "PREFIX" + the parameters' names: F32 where the device is float, F64 where
  * double. */
 jf_status model_tensors(const model *m, const char *prefix, const real *flat, tensor **tensors,

@@ -11,8 +11,10 @@ typedef enum init_kind {
     INIT_ORTHOGONAL /* (rows, columns): the shorter side orthonormal, times gain */
 } init_kind;
 
+#define PARAM_MAX_NAME 48 /* bytes, with its end */
+
 typedef struct param {
-    char name[48];
+    char name[PARAM_MAX_NAME];
     size_t offset, count;
     int rank;
     size_t shape[4];

@@ -19,6 +19,8 @@ typedef struct section {
     real *flat;
 } section;
 enum { SECTIONS = 7, SECTIONS_BETWEEN_EPOCHS = 4 };
+_Static_assert(sizeof "epoch.adam.second." <= MODEL_MAX_PREFIX,
+               "the longest prefix fits the names of tensors");
 
 static int list_sections(section out[SECTIONS], const model *m, const optimiser *o, const real *best,
                          const epoch_start *start, const train_state *s) {

@@ -487,7 +487,7 @@ jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, co
     u.classes = u.dim_y ? data->classes : 0;
     for (int i = 0; i < u.classes; i++) {
         u.label[i] = data->label[i];
-        snprintf(u.class_name[i], MODEL_MAX_NAME, "%s", data->class_name[i] ? data->class_name[i] : "");
+        snprintf(u.class_name[i], MAX_CLASS_NAME, "%s", data->class_name[i] ? data->class_name[i] : "");
     }
     JF_TRY(units_copy(ctx, out, &u));
     /* The model lives on data that the noise has shrunk by 1 - alpha: users' values go in and come out by that. */

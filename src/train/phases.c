@@ -133,7 +133,7 @@ rate_schedule phase_schedule(const phase *p, const model *m, int batches, double
  * class batch `at` is of, and which of its batches. */
 static int file_batch_class(const model *m, const dataset *data, const int *order, int n, int at,
                             int *batch_of_class) {
-    int batches[DATASET_MAX_CLASSES], taken[DATASET_MAX_CLASSES] = {0}, total = 0, next = order[0];
+    int batches[MAX_CLASSES], taken[MAX_CLASSES] = {0}, total = 0, next = order[0];
     for (int c = 0; c < data->classes; c++) total += batches[c] = file_batches(m, data, n, 1, c);
     for (int b = 0; b <= at && b < total; b++) {
         double most = -1;
@@ -154,7 +154,7 @@ static int file_batch_class(const model *m, const dataset *data, const int *orde
 static int batch_class(const model *m, const dataset *data, const batch_key *key, int n, uint64_t *first) {
     *first = (uint64_t)key->batch * (uint64_t)n;
     if (!segregated(m, data)) return -1;
-    int order[DATASET_MAX_CLASSES], batch_of_class;
+    int order[MAX_CLASSES], batch_of_class;
     for (int c = 0; c < data->classes; c++) order[c] = c;
     rng r = rng_stream((rng_key){m->seed, RNG_SHUFFLE, key->epoch}, 0);
     rng_shuffle(&r, order, data->classes);

@@ -82,9 +82,9 @@ static jf_status list_folder(jf_context *ctx, const char *folder, names *folders
 
 static jf_status name_class(jf_context *ctx, image_set *out, const char *folder) {
     const char *name = strrchr(folder, '/') + 1; /* file_join() has put one there */
-    if (strlen(name) >= IMAGE_MAX_NAME)
+    if (strlen(name) >= MAX_CLASS_NAME)
         return jf_fail(ctx, JF_ERROR_DATA, "%s: the name of a class has %zu characters, expected at most %d",
-                       folder, strlen(name), IMAGE_MAX_NAME - 1);
+                       folder, strlen(name), MAX_CLASS_NAME - 1);
     if (strchr(name, ','))
         return jf_fail(ctx, JF_ERROR_DATA, "%s: the name of a class has a comma, expected one without",
                        folder);
@@ -125,9 +125,9 @@ done:
 }
 
 static jf_status list_classes(jf_context *ctx, image_set *out, listing *l, const names *folders) {
-    if (folders->count > IMAGE_MAX_CLASSES)
+    if (folders->count > MAX_CLASSES)
         return jf_fail(ctx, JF_ERROR_DATA, "%s and %zu folders beside it: expected at most %d, one a class",
-                       folders->items[0], folders->count - 1, IMAGE_MAX_CLASSES);
+                       folders->items[0], folders->count - 1, MAX_CLASSES);
     for (size_t i = 0; i < folders->count; i++) JF_TRY(list_class(ctx, out, l, folders->items[i]));
     return JF_OK;
 }

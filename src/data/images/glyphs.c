@@ -322,7 +322,7 @@ static jf_status glyphs_load(jf_context *ctx, image_set *out, const recipe *r, c
     out->held = HELD;
     out->classes = SHAPES;
     for (int k = 0; k < SHAPES; k++) memcpy(out->class_name[k], shapes[k].name, strlen(shapes[k].name) + 1);
-    int chosen[IMAGE_MAX_CLASSES], classes;
+    int chosen[MAX_CLASSES], classes;
     JF_TRY(image_chosen_classes(r, out, chosen, &classes));
     for (int k = 0; classes == 0 && k < SHAPES; k++) chosen[k] = k;
     if (classes == 0) classes = SHAPES;

@@ -147,7 +147,7 @@ static void name_classes(image_set *out, const named_set *named) {
 static jf_status idx_load(jf_context *ctx, image_set *out, const recipe *r, const char *found) {
     (void)r;
     const named_set *named = find_named(found);
-    int classes = named ? named->classes : IMAGE_MAX_CLASSES;
+    int classes = named ? named->classes : MAX_CLASSES;
     part train = {.image_path = NULL}, test = {.image_path = NULL};
     jf_status status;
     JF_TRY_DONE(read_part(ctx, &train, found, "train-images-idx3-ubyte", "train-labels-idx1-ubyte"));

@@ -7,11 +7,10 @@
 #ifndef JF_DATA_IMAGES_IMAGE_SET_H
 #define JF_DATA_IMAGES_IMAGE_SET_H
 
+#include "base/limits.h"
 #include "io/recipe.h"
 #include <stdint.h>
 
-#define IMAGE_MAX_CLASSES  64
-#define IMAGE_MAX_NAME     32
 #define IMAGE_MAX_SIDE     1024
 #define IMAGE_MAX_CHANNELS 64
 #define IMAGE_MAX_DIM      (1 << 20) /* h w channels */
@@ -23,7 +22,7 @@ typedef struct image_set {
     float *reals;    /* the same as numbers, as they are */
     uint8_t *labels; /* (rows + held): class of each; NULL: the images have none */
     int classes;
-    char class_name[IMAGE_MAX_CLASSES][IMAGE_MAX_NAME];
+    char class_name[MAX_CLASSES][MAX_CLASS_NAME];
 } image_set;
 
 typedef struct image_source {
@@ -52,8 +51,7 @@ jf_status image_check_size(jf_context *ctx, const char *path, size_t h, size_t w
 void image_number_classes(image_set *s, int count);
 /* The classes that data.classes asks for, in its order, as numbers of the source's; *count is 0 where it says
  * "all". */
-jf_status image_chosen_classes(const recipe *r, const image_set *s, int chosen[IMAGE_MAX_CLASSES],
-                               int *count);
+jf_status image_chosen_classes(const recipe *r, const image_set *s, int chosen[MAX_CLASSES], int *count);
 /* Brings a set as it was loaded to what the recipe asks for. */
 jf_status image_select(jf_context *ctx, image_set *s, const recipe *r);
 

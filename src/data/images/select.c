@@ -61,9 +61,8 @@ static jf_status fail_class(const recipe *r, const image_set *s, const char *wor
     return status;
 }
 
-jf_status image_chosen_classes(const recipe *r, const image_set *s, int chosen[IMAGE_MAX_CLASSES],
-                               int *count) {
-    char word[IMAGE_MAX_NAME + 8];
+jf_status image_chosen_classes(const recipe *r, const image_set *s, int chosen[MAX_CLASSES], int *count) {
+    char word[MAX_CLASS_NAME + 8];
     *count = 0;
     if (strcmp(recipe_get(r, "data.classes"), "all") == 0) return JF_OK;
     if (s->classes == 0)
@@ -84,7 +83,7 @@ jf_status image_chosen_classes(const recipe *r, const image_set *s, int chosen[I
 
 /* All that occur among the rows to train on. */
 static int occurring_classes(const image_set *s, int *chosen) {
-    int occurs[IMAGE_MAX_CLASSES] = {0}, count = 0;
+    int occurs[MAX_CLASSES] = {0}, count = 0;
     for (long row = 0; row < s->rows; row++) occurs[s->labels[row]] = 1;
     for (int k = 0; k < s->classes; k++)
         if (occurs[k]) chosen[count++] = k;
@@ -93,12 +92,12 @@ static int occurring_classes(const image_set *s, int *chosen) {
 
 /* Numbers the chosen classes 0, 1, ... and drops the rows of the others. */
 static void renumber(image_set *s, const int *chosen, int count, uint8_t *parts) {
-    int number[IMAGE_MAX_CLASSES];
-    char names[IMAGE_MAX_CLASSES][IMAGE_MAX_NAME];
-    for (int k = 0; k < IMAGE_MAX_CLASSES; k++) number[k] = -1;
+    int number[MAX_CLASSES];
+    char names[MAX_CLASSES][MAX_CLASS_NAME];
+    for (int k = 0; k < MAX_CLASSES; k++) number[k] = -1;
     for (int i = 0; i < count; i++) {
         number[chosen[i]] = i;
-        memcpy(names[i], s->class_name[chosen[i]], IMAGE_MAX_NAME);
+        memcpy(names[i], s->class_name[chosen[i]], MAX_CLASS_NAME);
     }
     for (long row = 0; row < s->rows + s->held; row++) {
         int label = number[s->labels[row]];
@@ -110,7 +109,7 @@ static void renumber(image_set *s, const int *chosen, int count, uint8_t *parts)
 }
 
 static jf_status choose_classes(image_set *s, const recipe *r, uint8_t *parts) {
-    int chosen[IMAGE_MAX_CLASSES], count;
+    int chosen[MAX_CLASSES], count;
     JF_TRY(image_chosen_classes(r, s, chosen, &count));
     if (!s->labels) return JF_OK;
     if (count == 0) count = occurring_classes(s, chosen);

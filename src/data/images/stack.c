@@ -53,9 +53,9 @@ static jf_status take_labels(jf_context *ctx, image_set *out, const char *path, 
     JF_TRY(MEM_NEW(ctx, &out->labels, shape[0]));
     int classes = 0;
     for (size_t i = 0; i < shape[0]; i++) {
-        if (!(values[i] >= 0 && values[i] < IMAGE_MAX_CLASSES && values[i] == floor(values[i])))
+        if (!(values[i] >= 0 && values[i] < MAX_CLASSES && values[i] == floor(values[i])))
             return jf_fail(ctx, JF_ERROR_DATA, "%s: label %zu is %g, expected a whole number from 0 to %d",
-                           path, i + 1, values[i], IMAGE_MAX_CLASSES - 1);
+                           path, i + 1, values[i], MAX_CLASSES - 1);
         out->labels[i] = (uint8_t)values[i];
         if (out->labels[i] >= classes) classes = out->labels[i] + 1;
     }

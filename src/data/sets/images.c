@@ -41,7 +41,7 @@ static int images_row_class(const dataset *d, long row) {
 static jf_status set_classes(dataset *d, const recipe *r) {
     images *own = d->own;
     image_set *s = &own->set;
-    long count[IMAGE_MAX_CLASSES] = {0};
+    long count[MAX_CLASSES] = {0};
     if (!s->labels)
         return recipe_fail(
             r, "data.task",

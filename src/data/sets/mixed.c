@@ -7,12 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The default has four topologies: a loop, one piece, two pieces, nine pieces. */
-static const recipe_key keys[] = {{"data", "shapes", KEY_WORDS, "circle slash blobs grid", 0, 0,
-                                   "circle slash blobs three square grid concentric",
-                                   "The shapes, one class each, at least two of them."},
-                                  {0}};
-
 static void circle(int piece, double t, double x[2]) {
     (void)piece;
     x[0] = cos(t);
@@ -53,17 +47,33 @@ typedef struct shape {
     blurred_curve curve; /* .at NULL: uniform on [-1,1]^2 */
 } shape;
 
-/* at, pieces, t from, t to, speed, noise */
+/* name, and its curve: at, pieces, t from, t to, speed, noise */
+#define SHAPE_LIST(X)                                                                                        \
+    X(circle, circle, 1, 0, 2 * M_PI, 1, 0.05)                                                               \
+    X(slash, slash, 1, -1, 1, M_SQRT2, 0.05)                                                                 \
+    X(blobs, blobs, 2, 0, 0, 0, 0.15)                                                                        \
+    X(three, three, 2, 0, M_PI, 2, 0.05)                                                                     \
+    X(square, .at = NULL)                                                                                    \
+    X(grid, grid, 9, 0, 0, 0, 0.05)                                                                          \
+    X(concentric, concentric, 2, 0, 2 * M_PI, 1, 0.05)
+
 static const shape shapes[] = {
-    {"circle", {circle, 1, 0, 2 * M_PI, 1, 0.05}},
-    {"slash", {slash, 1, -1, 1, M_SQRT2, 0.05}},
-    {"blobs", {blobs, 2, 0, 0, 0, 0.15}},
-    {"three", {three, 2, 0, M_PI, 2, 0.05}},
-    {"square", {.at = NULL}},
-    {"grid", {grid, 9, 0, 0, 0, 0.05}},
-    {"concentric", {concentric, 2, 0, 2 * M_PI, 1, 0.05}},
+#define X(name, ...) {#name, {__VA_ARGS__}},
+    SHAPE_LIST(X)
+#undef X
 };
 #define SHAPES ((int)(sizeof shapes / sizeof shapes[0]))
+
+/* " circle slash ..." */
+#define X(name, ...) " " #name
+static const char names_after_spaces[] = SHAPE_LIST(X);
+#undef X
+
+/* The default has four topologies: a loop, one piece, two pieces, nine pieces. */
+static const recipe_key keys[] = {{"data", "shapes", KEY_WORDS, "circle slash blobs grid", 0, 0,
+                                   &names_after_spaces[1],
+                                   "The shapes, one class each, at least two of them."},
+                                  {0}};
 
 typedef struct mixed {
     const shape *shape[SHAPES]; /* of each class */

@@ -29,7 +29,7 @@ static const recipe_key keys[] = {
 typedef struct table {
     double *x, *y; /* (rows, dim_x), (rows, dim_y): those to train on first, then those held out */
     char *names[DATASET_MAX_NAMES];
-    char class_text[DATASET_MAX_CLASSES][32];
+    char class_text[MAX_CLASSES][MAX_CLASS_NAME];
 } table;
 
 /* A file as it was read. */
@@ -176,11 +176,11 @@ static jf_status find_classes(dataset *d, const sheet *s) {
         int k = 0;
         while (k < d->classes && d->label[k] < y) k++;
         if (k < d->classes && d->label[k] == y) continue;
-        if (d->classes == DATASET_MAX_CLASSES) {
+        if (d->classes == MAX_CLASSES) {
             return jf_fail(d->ctx, JF_ERROR_DATA,
                            "%s: y has more than %d different values by row %ld, expected at most %d since "
                            "data.discrete says that it is a class",
-                           s->path, DATASET_MAX_CLASSES, row + 1, DATASET_MAX_CLASSES);
+                           s->path, MAX_CLASSES, row + 1, MAX_CLASSES);
         }
         memmove(d->label + k + 1, d->label + k, (size_t)(d->classes - k) * sizeof *d->label);
         d->label[k] = y;
