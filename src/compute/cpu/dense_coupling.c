@@ -15,7 +15,7 @@ typedef float num;
 
 extern const cpu_plan_kind cpu_plan_dense;
 
-enum { MAX_PIECES = 32, WAVE_ROWS = MAX_PIECES * CPU_CHUNK, SMALL_PIECE = 24, FEW_PIECES = 8 };
+enum { MAX_PIECES = 32, WAVE_ROWS = MAX_PIECES * CPU_CHUNK, SMALL_PIECE = 24, FEW_PIECES = 16 };
 #define WAVE_NUMBERS                                                                                         \
     ((size_t)1 << 25) /* of activations that a wave may hold in scratch where none are kept */
 
@@ -35,28 +35,35 @@ static int is_present(const dense_plan *p, int net) {
     return p->widths[net] > 0;
 }
 
-/* A piece is worth a task from about two dozen rows. Up to FEW_PIECES the partial gradients stay few; larger waves have
- * pieces that fill a chunk. */
+/* Rows of a piece of a wave, all but the last: a piece is worth a task from about two dozen rows. More than FEW_PIECES there
+ * are only where they fill a chunk, so that partial gradients stay few. Whole tiles of rows. */
+static int piece_rows(int rows) {
+    int each = cpu_round_up((rows + FEW_PIECES - 1) / FEW_PIECES, CPU_ROWS);
+    return each < SMALL_PIECE ? SMALL_PIECE : each > CPU_CHUNK ? CPU_CHUNK : each;
+}
 static int pieces_of(int rows) {
-    int few = (rows + SMALL_PIECE - 1) / SMALL_PIECE, full = (rows + CPU_CHUNK - 1) / CPU_CHUNK;
-    if (few > FEW_PIECES) few = FEW_PIECES;
-    return full > few ? full : few;
+    return (rows + piece_rows(rows) - 1) / piece_rows(rows);
+}
+
+/* Pieces of a wave of so many rows, or of any smaller one, at most. */
+static int most_pieces(int rows) {
+    int small = (rows + SMALL_PIECE - 1) / SMALL_PIECE, full = (rows + CPU_CHUNK - 1) / CPU_CHUNK;
+    if (small > FEW_PIECES) small = FEW_PIECES;
+    return full > small ? full : small;
 }
 
 static size_t row_numbers(const dense_plan *p) { /* activations of a row */
     return (size_t)(p->nets[0].layers + p->nets[1].layers) * (size_t)p->ld;
 }
-static size_t piece_numbers(const dense_plan *p) {
-    return CPU_CHUNK * row_numbers(p);
+/* Of the activations of so many rows, the last piece as long as the others. Room for a batch is room for any smaller one. */
+static size_t acts_count(const dense_plan *p, int rows) {
+    return ((size_t)rows + CPU_CHUNK) * row_numbers(p) + CPU_MAX_VECTOR;
 }
 
 static int wave_rows(const dense_plan *p, int n, int acts_in_scratch) {
-    int rows = WAVE_ROWS;
-    if (acts_in_scratch && WAVE_NUMBERS / piece_numbers(p) < MAX_PIECES) {
-        int pieces = (int)(WAVE_NUMBERS / piece_numbers(p));
-        rows = (pieces > 0 ? pieces : 1) * CPU_CHUNK;
-    }
-    return n < rows ? n : rows;
+    size_t rows = WAVE_ROWS, fit = WAVE_NUMBERS / row_numbers(p) / CPU_CHUNK * CPU_CHUNK;
+    if (acts_in_scratch && fit < rows) rows = fit > 0 ? fit : CPU_CHUNK;
+    return (size_t)n < rows ? n : (int)rows;
 }
 
 /* ---- a call ---- */
@@ -64,7 +71,7 @@ static int wave_rows(const dense_plan *p, int n, int acts_in_scratch) {
 typedef struct call {
     const dense_plan *p;
     const layer_call *asked;
-    int first, rows, pieces; /* the wave */
+    int first, rows, pieces, each; /* the wave: rows, and its pieces of `each` rows */
     int backward;
     float s;
     network nets[2]; /* with their weights */
@@ -96,13 +103,13 @@ typedef struct scratch {
 /* Where the outputs of a network's layers are, of a piece. */
 static float *acts_of(const call *c, int piece, int net) {
     if (!c->acts) return NULL;
-    return c->acts + (size_t)piece * piece_numbers(c->p) +
-           (net ? (size_t)c->p->nets[0].layers * CPU_CHUNK * (size_t)c->p->ld : 0);
+    return c->acts + (size_t)(piece * c->each) * row_numbers(c->p) +
+           (net ? (size_t)(c->p->nets[0].layers * c->each) * (size_t)c->p->ld : 0);
 }
 
 static scratch carve(const call *c, int piece, int net, int worker) {
     scratch s;
-    size_t block = CPU_CHUNK * (size_t)c->p->ld;
+    size_t block = (size_t)c->each * (size_t)c->p->ld;
     float *at = c->work + (size_t)worker * c->work_count, *acts = acts_of(c, piece, net);
     s.m = meter_of(c->meters, worker);
     s.h[0] = at;
@@ -114,7 +121,7 @@ static scratch carve(const call *c, int piece, int net, int worker) {
 }
 
 static int piece_begin(const call *c, int piece) {
-    return cpu_slice_begin(c->rows, c->pieces, piece);
+    return piece * c->each < c->rows ? piece * c->each : c->rows;
 }
 static float *state_row(const call *c, real *of, int row) {
     return (float *)of + (size_t)(c->first + row) * (size_t)c->p->l.dim;
@@ -127,7 +134,7 @@ typedef struct outputs {
 } outputs;
 static outputs outputs_of(const call *c, int net, int piece) {
     const float *acts = is_present(c->p, net) ? acts_of(c, piece, net) : NULL;
-    size_t width = c->p->widths[net], block = CPU_CHUNK * (size_t)c->p->ld;
+    size_t width = c->p->widths[net], block = (size_t)c->each * (size_t)c->p->ld;
     if (!acts) return (outputs){c->out[net] + (size_t)piece_begin(c, piece) * width, width};
     return (outputs){acts + (size_t)(c->nets[net].layers - 1) * block, (size_t)c->p->ld};
 }
@@ -304,7 +311,7 @@ static void sum_layer(void *arg, int task, int worker) {
 static size_t place(call *c, float *scratch_base, int threads, int n, layer_use use, int acts_in_scratch) {
     const dense_plan *p = c->p;
     cpu_room r = {scratch_base, 0};
-    size_t rows = (size_t)wave_rows(p, n, acts_in_scratch), pieces = (size_t)pieces_of((int)rows);
+    size_t rows = (size_t)wave_rows(p, n, acts_in_scratch), pieces = (size_t)most_pieces((int)rows);
     for (int net = 0; net < 2; net++) {
         c->packed[net] = cpu_take(&r, p->nets[net].packed_count);
         c->out[net] = cpu_take(&r, rows * p->widths[net]);
@@ -316,7 +323,7 @@ static size_t place(call *c, float *scratch_base, int threads, int n, layer_use 
     }
     if (use.backward) c->ds = cpu_take(&r, pieces);
     c->pairs = (cpu_pair *)cpu_take(&r, pieces);
-    if (acts_in_scratch) c->acts = cpu_take(&r, pieces * piece_numbers(p) + CPU_MAX_VECTOR);
+    if (acts_in_scratch) c->acts = cpu_take(&r, acts_count(p, (int)rows));
     c->work_count = work_count_of(p);
     c->work = cpu_take(&r, (size_t)threads * c->work_count);
     return r.used;
@@ -333,8 +340,7 @@ static size_t dense_scratch(const layer_plan *plan, int threads, int n, layer_us
 
 static size_t dense_kept(const layer_plan *plan, int n) {
     const dense_plan *p = (const dense_plan *)plan;
-    size_t pieces = (size_t)(n / WAVE_ROWS) * MAX_PIECES + (size_t)pieces_of(n % WAVE_ROWS);
-    return pieces * piece_numbers(p) + CPU_MAX_VECTOR;
+    return acts_count(p, n);
 }
 
 /* ---- running ---- */
@@ -374,9 +380,10 @@ static void dense_run(device *d, const layer_plan *plan, const layer_call *asked
     if (use.kept) c.acts = (float *)asked->kept;
     for (; c.first < asked->n; c.first += c.rows) {
         c.rows = asked->n - c.first < rows ? asked->n - c.first : rows;
+        c.each = piece_rows(c.rows);
         c.pieces = pieces_of(c.rows);
         run_wave(&c, own->pool, acts_in_scratch);
-        if (use.kept) c.acts += (size_t)c.pieces * piece_numbers(p);
+        if (use.kept) c.acts += (size_t)(c.pieces * c.each) * row_numbers(p);
     }
 }
 
