@@ -43,8 +43,8 @@ static float *spaced_image(trial *t, int slot, int channels, const double *pixel
 static void lane_of(const trial *t, int unit, int lane, int *group, int *out) {
     const conv_job *c = &t->c;
     int first = unit * t->k->vector;
-    *group = first / c->out + lane % c->gang;
-    *out = first % c->out + lane / c->gang;
+    *group = first / c->out + lane % c->bundle;
+    *out = first % c->out + lane / c->bundle;
 }
 static float *packed_at(const trial *t, float *packed, int unit, int point, int step, int row) {
     return packed +
@@ -160,7 +160,7 @@ static void check_dw(trial *t) {
 
 static void check_shapes(const char *isa) {
     /* strips of 7 and of 8 rows, and more than fill the image; tiles of 4, of 3 and both; remainders with unequal shares; groups
-     * in gangs and such that fill vectors */
+     * in bundles and such that fill vectors */
     static const conv_job shapes[] = {
         {.h = 28, .w = 28, .dilation = 1, .groups = 4, .in = 8, .out = 8},
         {.h = 28, .w = 28, .dilation = 2, .groups = 2, .in = 16, .out = 8},
@@ -210,7 +210,7 @@ TEST(winograd__is_left_alone_where_it_does_not_fit_or_pay) {
     static const conv_job shapes[] = {
         {.h = 28, .w = 28, .dilation = 1, .groups = 8, .in = 3, .out = 3},  /* no whole vectors */
         {.h = 28, .w = 28, .dilation = 1, .groups = 3, .in = 8, .out = 8},  /* nor of whole chunks */
-        {.h = 28, .w = 28, .dilation = 1, .groups = 8, .in = 8, .out = 2},  /* gangs of 8 are too many */
+        {.h = 28, .w = 28, .dilation = 1, .groups = 8, .in = 8, .out = 2},  /* bundles of 8 are too many */
         {.h = 4, .w = 4, .dilation = 1, .groups = 2, .in = 16, .out = 16},  /* strips mostly empty */
         {.h = 28, .w = 2, .dilation = 1, .groups = 2, .in = 16, .out = 16}, /* tiles, too */
         {.h = 1, .w = 1, .dilation = 4, .groups = 2, .in = 16, .out = 16},

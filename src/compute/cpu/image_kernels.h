@@ -8,7 +8,7 @@
  * inputs][column of taps], with zeros for absent outputs and inputs. Gradients of weights have the same layout.
  *
  * Where it saves enough, rows of taps are taken at the points of Winograd's F(4, 3) (winograd.c; strip > 0): weights and their
- * gradients are then w[unit][point][input][row of taps]; lane l is output l / gang of group l % gang of the gang. */
+ * gradients are then w[unit][point][input][row of taps]; lane l is output l / bundle of group l % bundle of the bundle. */
 #ifndef JF_COMPUTE_CPU_IMAGE_KERNELS_H
 #define JF_COMPUTE_CPU_IMAGE_KERNELS_H
 
@@ -24,10 +24,10 @@ typedef struct image_view {
 
 typedef struct conv_job {
     int h, w, dilation;
-    int groups, in, out;            /* groups, and channels of one */
-    int joined, q, units, steps;    /* as above */
-    int strip, strips, chunk, gang; /* as in winograd.h; strip 0: not by points */
-    float *scratch;                 /* winograd_scratch() numbers */
+    int groups, in, out;              /* groups, and channels of one */
+    int joined, q, units, steps;      /* as above */
+    int strip, strips, chunk, bundle; /* as in winograd.h; strip 0: not by points */
+    float *scratch;                   /* winograd_scratch() numbers */
     image_view x, y; /* x (of conv) and y (of conv_dw): zeros for `dilation` pixels left and right of a row */
     float *packed;   /* weights, or their gradient */
     const float *b;  /* (groups, out), NULL: none */

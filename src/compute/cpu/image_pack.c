@@ -28,10 +28,10 @@ static weight_lanes lanes_of(const weight_walk *k, int unit) {
     int width = k->vector / c->q, blocks = (c->out + width - 1) / width;
     weight_lanes lanes;
     for (int l = 0; l < k->vector; l++) {
-        int group = c->joined     ? unit * c->joined + l / c->out
-                    : c->gang > 1 ? unit * c->gang + l % c->gang
-                                  : unit / blocks;
-        int o = c->joined ? l % c->out : c->gang > 1 ? l / c->gang : unit % blocks * width + l / c->q;
+        int group = c->joined       ? unit * c->joined + l / c->out
+                    : c->bundle > 1 ? unit * c->bundle + l % c->bundle
+                                    : unit / blocks;
+        int o = c->joined ? l % c->out : c->bundle > 1 ? l / c->bundle : unit % blocks * width + l / c->q;
         int in = l % c->q;
         int absent = o >= c->out || group >= c->groups || (c->joined && l >= c->joined * c->out);
         lanes.in[l] = in;

@@ -62,36 +62,36 @@ INLINE void gradient_to_points(const vec y[4], vec v[WINOGRAD_POINTS], const int
     }
 }
 
-/* ---- gangs ---- */
+/* ---- bundles ---- */
 
-/* Groups with fewer outputs than a vector holds work in gangs: at the points their inputs lie side by side, (input, group), so
+/* Groups with fewer outputs than a vector holds are computed together, in bundles: at the points their inputs lie side by side, (input, group), so
  * that one of each is loaded at once, again and again, and so do their outputs, (output, group). In images they lie one group
- * after the other. A vector holds `size` numbers of each group, and may hold several gangs. */
+ * after the other. A vector holds `size` numbers of each group, and may hold several bundles. */
 
-INLINE veci interleaved(int gang, int size) {
+INLINE veci interleaved(int bundle, int size) {
     veci at;
     for (int l = 0; l < LANES; l++)
-        at[l] = l / (gang * size) * gang * size + l % gang * size + l % (gang * size) / gang;
+        at[l] = l / (bundle * size) * bundle * size + l % bundle * size + l % (bundle * size) / bundle;
     return at;
 }
-INLINE veci one_after_the_other(int gang, int size) {
-    veci at, back = interleaved(gang, size);
+INLINE veci one_after_the_other(int bundle, int size) {
+    veci at, back = interleaved(bundle, size);
     for (int l = 0; l < LANES; l++) at[back[l]] = l;
     return at;
 }
-/* LANES / gang numbers of each group, which are `distance` apart, one after the other. */
-INLINE vec load_groups(const float *p, size_t distance, const int gang) {
+/* LANES / bundle numbers of each group, which are `distance` apart, one after the other. */
+INLINE vec load_groups(const float *p, size_t distance, const int bundle) {
     vec v = load(p);
 #if LANES == 16
-    if (gang == 2) return (vec)_mm512_insertf32x8((__m512)v, _mm256_loadu_ps(p + distance), 1);
-    if (gang == 4)
+    if (bundle == 2) return (vec)_mm512_insertf32x8((__m512)v, _mm256_loadu_ps(p + distance), 1);
+    if (bundle == 4)
         for (int g = 1; g < 4; g++) /* lanes from 4 g on */
             v = (vec)_mm512_mask_broadcast_f32x4((__m512)v, (__mmask16)(0xf << 4 * g),
                                                  _mm_loadu_ps(p + (size_t)g * distance));
 #elif LANES == 8
-    if (gang == 2) return (vec)_mm256_insertf128_ps((__m256)v, _mm_loadu_ps(p + distance), 1);
+    if (bundle == 2) return (vec)_mm256_insertf128_ps((__m256)v, _mm_loadu_ps(p + distance), 1);
 #else
-    (void)distance, (void)gang; /* there are no gangs */
+    (void)distance, (void)bundle; /* there are no bundles */
 #endif
     return v;
 }
@@ -196,9 +196,9 @@ INLINE rows rows_of(const conv_job *c, const image_view *image, column at, int c
                   .down = (size_t)c->dilation * image->row};
 }
 
-/* One vector of inputs of a column at the points; distance 0: of whole gangs, otherwise that of the groups of one. */
+/* One vector of inputs of a column at the points; distance 0: of whole bundles, otherwise that of the groups of one. */
 INLINE void transform_vector(const work *w, const rows *r, const float *from, size_t distance, veci order,
-                             float *to, const int outputs, const int gang) {
+                             float *to, const int outputs, const int bundle) {
     const size_t span = (size_t)w->span, point = (size_t)w->lines * span, across = r->across, down = r->down;
     const int count = r->count;
     from -= across;
@@ -207,12 +207,12 @@ INLINE void transform_vector(const work *w, const rows *r, const float *from, si
         UNROLL
         for (int p = 0; p < outputs + 2; p++) {
             const float *at = from + (size_t)p * across;
-            d[p] = distance ? load_groups(at, distance, gang) : load(at);
+            d[p] = distance ? load_groups(at, distance, bundle) : load(at);
         }
         to_points(d, v, outputs);
         UNROLL
         for (int p = 0; p < WINOGRAD_POINTS; p++)
-            if (uses(outputs, p)) store(to + (size_t)p * point, gang == 1 ? v[p] : reorder(v[p], order));
+            if (uses(outputs, p)) store(to + (size_t)p * point, bundle == 1 ? v[p] : reorder(v[p], order));
     }
 }
 /* The same of a whole vector of each of two groups. */
@@ -239,27 +239,27 @@ INLINE void transform_pair(const work *w, const rows *r, const float *from, size
     }
 }
 
-/* Inputs of a column at the points: vectors of whole gangs, or gangs of whole vectors, which come from each group in turn. */
-INLINE void transform_inputs(const work *w, column at, const int outputs, const int gang) {
+/* Inputs of a column at the points: vectors of whole bundles, or bundles of whole vectors, which come from each group in turn. */
+INLINE void transform_inputs(const work *w, column at, const int outputs, const int bundle) {
     const conv_job *c = w->c;
-    const int wide = gang * c->in, pairs = gang == 2 && c->in % LANES == 0;
+    const int wide = bundle * c->in, pairs = bundle == 2 && c->in % LANES == 0;
     for (int class = 0; class < w->classes; class ++) {
         const rows r = rows_of(c, &c->x, at, class);
         const float *x = w->x + r.start;
         float *v = w->v + r.line * (size_t)w->span;
-        if (gang == 1 || wide <= LANES) {
-            veci order = interleaved(gang, gang == 1 ? LANES : c->in);
+        if (bundle == 1 || wide <= LANES) {
+            veci order = interleaved(bundle, bundle == 1 ? LANES : c->in);
             for (int i = 0; i < w->span; i += LANES)
-                transform_vector(w, &r, x + i, 0, order, v + i, outputs, gang);
+                transform_vector(w, &r, x + i, 0, order, v + i, outputs, bundle);
             continue;
         }
         for (int i = 0; i < w->span; i += pairs ? 2 * LANES : LANES) {
-            const float *from = x + i / wide * wide + i % wide / gang;
+            const float *from = x + i / wide * wide + i % wide / bundle;
             if (pairs)
                 transform_pair(w, &r, from, (size_t)c->in, v + i, outputs);
             else
-                transform_vector(w, &r, from, (size_t)c->in, interleaved(gang, LANES / gang), v + i, outputs,
-                                 gang);
+                transform_vector(w, &r, from, (size_t)c->in, interleaved(bundle, LANES / bundle), v + i,
+                                 outputs, bundle);
         }
     }
 }
@@ -269,16 +269,16 @@ INLINE void transform_inputs(const work *w, column at, const int outputs, const 
 /* A strip of the sums of a unit at one point. v: its inputs in the line before; the first and the last line of a remainder are
  * zeros. */
 INLINE void sum_strip(int steps, const float *v, size_t line, const float *u, float *m, const int strip,
-                      const int gang, const int first, const int last) {
+                      const int bundle, const int first, const int last) {
     vec sum[8];
     for (int i = 0; i < strip; i++) sum[i] = (vec){0};
-    for (int s = 0; s < steps; s++, v += gang, u += 3 * LANES) {
+    for (int s = 0; s < steps; s++, v += bundle, u += 3 * LANES) {
         vec above = load(u), same = load(u + LANES), below = load(u + 2 * LANES);
         const float *at = v;
         UNROLL
         for (int i = 0; i < strip + 2; i++, at += line) {
             if ((first && i == 0) || (last && i == strip + 1)) continue;
-            vec x = repeat(at, gang);
+            vec x = repeat(at, bundle);
             if (i < strip) sum[i] += x * above;
             if (i >= 1 && i <= strip) sum[i - 1] += x * same;
             if (i >= 2) sum[i - 2] += x * below;
@@ -292,7 +292,7 @@ INLINE size_t sum_lines(const work *w) {
 }
 
 /* Sums of a unit at one point. */
-INLINE void sum_point(const work *w, int unit, int point, const int strip, const int gang) {
+INLINE void sum_point(const work *w, int unit, int point, const int strip, const int bundle) {
     const conv_job *c = w->c;
     const size_t span = (size_t)w->span;
     const int steps = c->steps, strips = c->strips;
@@ -303,23 +303,23 @@ INLINE void sum_point(const work *w, int unit, int point, const int strip, const
         for (int s = 0; s < strips; s++, v += (size_t)strip * span, m += strip * LANES) {
             int first = s == 0, last = s == strips - 1;
             if (first && last)
-                sum_strip(steps, v, span, u, m, strip, gang, 1, 1);
+                sum_strip(steps, v, span, u, m, strip, bundle, 1, 1);
             else if (first)
-                sum_strip(steps, v, span, u, m, strip, gang, 1, 0);
+                sum_strip(steps, v, span, u, m, strip, bundle, 1, 0);
             else if (last)
-                sum_strip(steps, v, span, u, m, strip, gang, 0, 1);
+                sum_strip(steps, v, span, u, m, strip, bundle, 0, 1);
             else
-                sum_strip(steps, v, span, u, m, strip, gang, 0, 0);
+                sum_strip(steps, v, span, u, m, strip, bundle, 0, 0);
         }
 }
 
 /* From the sums of a unit at the points to its outputs. */
 INLINE void put_outputs(const work *w, column at, int unit, const int outputs, const int inside,
-                        const int add, const int gang) {
+                        const int add, const int bundle) {
     const conv_job *c = w->c;
     const size_t point = sum_lines(w);
     const vec b = w->b ? load(w->b + unit * LANES) : (vec){0};
-    const veci order = one_after_the_other(gang, LANES / gang);
+    const veci order = one_after_the_other(bundle, LANES / bundle);
     const float *m = w->m + (size_t)(unit * WINOGRAD_POINTS) * point;
     for (int class = 0; class < w->classes; class ++, m += c->strips * c->strip * LANES) {
         const rows r = rows_of(c, &c->y, at, class);
@@ -335,44 +335,45 @@ INLINE void put_outputs(const work *w, column at, int unit, const int outputs, c
             for (int i = 0; i < outputs; i++)
                 if (i < inside) {
                     float *to = y + (size_t)i * r.across;
-                    vec v = gang == 1 ? out[i] : reorder(out[i], order);
+                    vec v = bundle == 1 ? out[i] : reorder(out[i], order);
                     store(to, add ? load(to) + v : v + b);
                 }
         }
     }
 }
-INLINE void put_column(const work *w, column at, int unit, const int outputs, const int add, const int gang) {
+INLINE void put_column(const work *w, column at, int unit, const int outputs, const int add,
+                       const int bundle) {
     if (at.inside == outputs)
-        put_outputs(w, at, unit, outputs, outputs, add, gang);
+        put_outputs(w, at, unit, outputs, outputs, add, bundle);
     else
-        put_outputs(w, at, unit, outputs, at.inside, add, gang);
+        put_outputs(w, at, unit, outputs, at.inside, add, bundle);
 }
 
-INLINE void conv_tile(const work *w, column at, const int outputs, const int strip, const int gang) {
-    transform_inputs(w, at, outputs, gang);
+INLINE void conv_tile(const work *w, column at, const int outputs, const int strip, const int bundle) {
+    transform_inputs(w, at, outputs, bundle);
     for (int unit = 0; unit < w->units; unit++) {
         for (int p = 0; p < WINOGRAD_POINTS; p++)
-            if (uses(outputs, p)) sum_point(w, unit, p, strip, gang);
+            if (uses(outputs, p)) sum_point(w, unit, p, strip, bundle);
         if (w->c->add)
-            put_column(w, at, unit, outputs, 1, gang);
+            put_column(w, at, unit, outputs, 1, bundle);
         else
-            put_column(w, at, unit, outputs, 0, gang);
+            put_column(w, at, unit, outputs, 0, bundle);
     }
 }
 
-INLINE void conv_column(const work *w, column at, const int strip, const int gang) {
+INLINE void conv_column(const work *w, column at, const int strip, const int bundle) {
     if (at.outputs == 4)
-        conv_tile(w, at, 4, strip, gang);
+        conv_tile(w, at, 4, strip, bundle);
     else
-        conv_tile(w, at, 3, strip, gang);
+        conv_tile(w, at, 3, strip, bundle);
 }
 
 /* ---- dw ---- */
 
 /* Gradients of the outputs of a column at the points. */
-INLINE void transform_gradients(const work *w, column at, const int outputs, const int gang) {
+INLINE void transform_gradients(const work *w, column at, const int outputs, const int bundle) {
     const size_t point = (size_t)w->lines * LANES;
-    const veci order = interleaved(gang, LANES / gang);
+    const veci order = interleaved(bundle, LANES / bundle);
     for (int class = 0; class < w->classes; class ++) {
         const rows r = rows_of(w->c, &w->c->y, at, class);
         for (int unit = 0; unit < w->units; unit++) {
@@ -383,7 +384,7 @@ INLINE void transform_gradients(const work *w, column at, const int outputs, con
                 UNROLL
                 for (int i = 0; i < outputs; i++) {
                     y[i] = load(from + (size_t)i * r.across);
-                    if (gang > 1) y[i] = reorder(y[i], order);
+                    if (bundle > 1) y[i] = reorder(y[i], order);
                 }
                 gradient_to_points(y, v, outputs);
                 UNROLL
@@ -397,7 +398,7 @@ INLINE void transform_gradients(const work *w, column at, const int outputs, con
 /* `steps` vectors of weights for each of the three rows of taps: inputs of a line with the gradients of the line after it, the
  * same and the line before. */
 INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, const int steps,
-                    const int gang) {
+                    const int bundle) {
     const size_t span = (size_t)w->span;
     vec sum[8][3];
     for (int s = 0; s < steps; s++)
@@ -410,7 +411,7 @@ INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, co
         for (int row = 0; row < count; row++, at += span) {
             vec after = load(gl += LANES);
             for (int s = 0; s < steps; s++) {
-                vec x = repeat(at + s * gang, gang);
+                vec x = repeat(at + s * bundle, bundle);
                 sum[s][0] += x * after;
                 sum[s][1] += x * same;
                 sum[s][2] += x * before;
@@ -423,45 +424,45 @@ INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, co
         for (int t = 0; t < 3; t++) store(dw + (s * 3 + t) * LANES, sum[s][t]);
 }
 
-INLINE void dw_unit(const work *w, int unit, int p, const int gang) {
+INLINE void dw_unit(const work *w, int unit, int p, const int bundle) {
     const conv_job *c = w->c;
     const float *v = w->v + (size_t)(p * w->lines * w->span) + inputs_of(c, unit);
     const float *g = w->m + (size_t)(unit * WINOGRAD_POINTS + p) * (size_t)w->lines * LANES;
     float *dw = w->packed + (size_t)unit * unit_weights(c) + (size_t)p * point_weights(c);
     int s = 0;
 #if LANES == 16
-    for (; s + 8 <= c->steps; s += 8, v += 8 * gang, dw += 24 * LANES) dw_tile(w, v, g, dw, 8, gang);
+    for (; s + 8 <= c->steps; s += 8, v += 8 * bundle, dw += 24 * LANES) dw_tile(w, v, g, dw, 8, bundle);
 #endif
-    for (; s + 4 <= c->steps; s += 4, v += 4 * gang, dw += 12 * LANES) dw_tile(w, v, g, dw, 4, gang);
-    for (; s < c->steps; s++, v += gang, dw += 3 * LANES) dw_tile(w, v, g, dw, 1, gang);
+    for (; s + 4 <= c->steps; s += 4, v += 4 * bundle, dw += 12 * LANES) dw_tile(w, v, g, dw, 4, bundle);
+    for (; s < c->steps; s++, v += bundle, dw += 3 * LANES) dw_tile(w, v, g, dw, 1, bundle);
 }
 
-INLINE void dw_column(const work *w, column at, const int gang) {
+INLINE void dw_column(const work *w, column at, const int bundle) {
     if (at.outputs == 4) {
-        transform_inputs(w, at, 4, gang);
-        transform_gradients(w, at, 4, gang);
+        transform_inputs(w, at, 4, bundle);
+        transform_gradients(w, at, 4, bundle);
     } else {
-        transform_inputs(w, at, 3, gang);
-        transform_gradients(w, at, 3, gang);
+        transform_inputs(w, at, 3, bundle);
+        transform_gradients(w, at, 3, bundle);
     }
     for (int unit = 0; unit < w->units; unit++)
         for (int p = 0; p < WINOGRAD_POINTS; p++)
-            if (uses(at.outputs, p)) dw_unit(w, unit, p, gang);
+            if (uses(at.outputs, p)) dw_unit(w, unit, p, bundle);
 }
 
-/* ---- one function for each size of gangs and strips ---- */
+/* ---- one function for each size of bundles and strips ---- */
 
-#define GANG(gang)                                                                                           \
-    static void conv_column_7_##gang(const work *w, column at) {                                             \
-        conv_column(w, at, 7, gang);                                                                         \
+#define GANG(bundle)                                                                                         \
+    static void conv_column_7_##bundle(const work *w, column at) {                                           \
+        conv_column(w, at, 7, bundle);                                                                       \
     }                                                                                                        \
-    static void conv_column_8_##gang(const work *w, column at) {                                             \
-        conv_column(w, at, 8, gang);                                                                         \
+    static void conv_column_8_##bundle(const work *w, column at) {                                           \
+        conv_column(w, at, 8, bundle);                                                                       \
     }                                                                                                        \
-    static void dw_column_##gang(const work *w, column at) {                                                 \
-        dw_column(w, at, gang);                                                                              \
+    static void dw_column_##bundle(const work *w, column at) {                                               \
+        dw_column(w, at, bundle);                                                                            \
     }
-#define PASSES(gang) {gang, {conv_column_7_##gang, conv_column_8_##gang}, dw_column_##gang},
+#define PASSES(bundle) {bundle, {conv_column_7_##bundle, conv_column_8_##bundle}, dw_column_##bundle},
 
 #if LANES == 16
 #define EACH_GANG(f) f(1) f(2) f(4)
@@ -473,13 +474,13 @@ INLINE void dw_column(const work *w, column at, const int gang) {
 EACH_GANG(GANG)
 
 static const struct passes {
-    int gang;
+    int bundle;
     column_pass *conv[2], *dw; /* conv: of strips of 7 and of 8 lines */
 } each_gang[] = {EACH_GANG(PASSES)};
 
 static const struct passes *passes_of(const conv_job *c) {
     const struct passes *p = each_gang;
-    while (p->gang != c->gang) p++;
+    while (p->bundle != c->bundle) p++;
     return p;
 }
 

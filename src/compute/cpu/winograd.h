@@ -2,7 +2,7 @@
  *
  * Pixels and rows are sorted by their remainders modulo the dilation, so that taps are neighbours. A column is one tile of 3 or 4
  * outputs of a remainder of pixels, in all rows of the image; its rows are lines, with a line of zeros before and after those of
- * each remainder; strips of lines are summed together. A gang is as many narrow groups as fill a vector with their outputs (1: a
+ * each remainder; strips of lines are summed together. A bundle is as many narrow groups of the convolution as fill a vector with their outputs (1: a
  * group has whole vectors), a chunk as many groups as fill whole vectors with their inputs, and with their outputs. */
 #ifndef JF_COMPUTE_CPU_WINOGRAD_H
 #define JF_COMPUTE_CPU_WINOGRAD_H

@@ -29,10 +29,10 @@ static int products_of(const conv_job *c, int strip) {
 
 int winograd_plan(conv_job *c, int vector) {
     static const int strips[] = WINOGRAD_STRIPS;
-    int gang = c->out < vector ? vector / c->out : 1, chunk = chunk_of(c, vector);
-    if (chunk == 0 || c->out * gang % vector != 0 || gang > vector / 4 || chunk % gang != 0) return 0;
-    if (gang * c->in % vector != 0 && vector % (gang * c->in) != 0)
-        return 0; /* a gang would begin within a vector */
+    int bundle = c->out < vector ? vector / c->out : 1, chunk = chunk_of(c, vector);
+    if (chunk == 0 || c->out * bundle % vector != 0 || bundle > vector / 4 || chunk % bundle != 0) return 0;
+    if (bundle * c->in % vector != 0 && vector % (bundle * c->in) != 0)
+        return 0; /* a bundle would begin within a vector */
     int strip = strips[0];
     for (size_t i = 1; i < sizeof strips / sizeof *strips; i++)
         if (products_of(c, strips[i]) < products_of(c, strip)) strip = strips[i];
@@ -45,7 +45,7 @@ int winograd_plan(conv_job *c, int vector) {
     c->strip = strip;
     c->strips = strips_of(c, strip);
     c->chunk = chunk;
-    c->gang = gang;
+    c->bundle = bundle;
     return 1;
 }
 
