@@ -352,7 +352,7 @@ static void keep_contract(const void *row) {
 }
 
 static void keep_bits(const void *row) {
-    static const int threads[] = {2, 3, 5};
+    static const int threads[] = {2, 3, 16};
     const contract *c = row;
     lab *one = lab_open(c->kind->name, 1);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {

@@ -51,11 +51,19 @@ run jointflow train "$TINY" -o run --resume --force
 expect_status 2
 
 case_begin train__same_seed_gives_the_same_bytes_for_any_number_of_threads
-for threads in 1 2; do jointflow train "$TINY" -o run$threads --threads $threads --seed 3 --no-report --quiet; done
+for threads in 1 2 16; do jointflow train "$TINY" -o run$threads --threads $threads --seed 3 --no-report --quiet; done
 jointflow train "$TINY" -o other --seed 4 --no-report --quiet
 expect_same run1/model.safetensors run2/model.safetensors
+expect_same run1/model.safetensors run16/model.safetensors
 expect_file other/model.safetensors
 expect test "$(cmp run1/model.safetensors other/model.safetensors | wc -l)" -eq 1
+
+case_begin train__image_models_have_the_same_bytes_for_any_number_of_threads
+for threads in 1 2 16; do
+    jointflow train "$ROOT/tests/cli/glyphs.ini" -o run$threads --threads $threads --set train.epochs=1 --no-report --quiet
+done
+expect_same run1/model.safetensors run2/model.safetensors
+expect_same run1/model.safetensors run16/model.safetensors
 
 # stop_midway SIGNAL FOLDER OPTION...: trains until some epochs have ended, then sends the signal.
 stop_midway() {

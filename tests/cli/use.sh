@@ -23,8 +23,10 @@ expect_line_count 1001
 case_begin sample__same_seed_gives_the_same_bytes_for_any_number_of_threads
 jointflow sample "$MODEL" -y 0 -n 500 --seed 1 --threads 1 > a
 jointflow sample "$MODEL" -y 0 -n 500 --seed 1 --threads 2 > b
+jointflow sample "$MODEL" -y 0 -n 500 --seed 1 --threads 16 > d
 jointflow sample "$MODEL" -y 0 -n 500 --seed 2 > c
 expect_same a b
+expect_same a d
 expect test "$(cmp a c | wc -l)" -eq 1
 
 case_begin sample__writes_npy_of_the_right_shape
