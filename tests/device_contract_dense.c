@@ -182,7 +182,8 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
                    m,
                    lab_put(l, h[0][c->nets[0].depth + 1], (size_t)na),
                    c->nets[1].out ? lab_put(l, h[1][c->nets[1].depth + 1], (size_t)m) : NULL,
-                   law_shape_of(c->c.law.id)->has_scale ? lab_put(l, &c->params[c->c.s], 1) : NULL};
+                   law_shape_of(c->c.law.id)->has_scale ? lab_put(l, &c->params[c->c.s], 1) : NULL,
+                   1};
     real *u = lab_put(l, u2, (size_t)m), *du = lab_put(l, g[2], (size_t)m), *dA = lab_new(l, (size_t)na);
     real *dB = lab_new(l, (size_t)m), *one = lab_put(l, backward ? &c->dlogdet[sample] : logdet, 1),
          *rs = lab_new(l, 1);

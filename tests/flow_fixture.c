@@ -33,6 +33,29 @@ double relative_error(const double *found, const double *expected, size_t count)
     return isfinite(error) ? error : INFINITY;
 }
 
+/* By elimination with pivots. */
+double log_determinant(const double *matrix, int dim) {
+    double *a = new_numbers((size_t)(dim * dim)), sum = 0;
+    memcpy(a, matrix, sizeof(double) * (size_t)(dim * dim));
+    for (int k = 0; k < dim; k++) {
+        int pivot = k;
+        for (int i = k; i < dim; i++)
+            if (fabs(a[i * dim + k]) > fabs(a[pivot * dim + k])) pivot = i;
+        for (int j = 0; j < dim; j++) {
+            double moved = a[k * dim + j];
+            a[k * dim + j] = a[pivot * dim + j];
+            a[pivot * dim + j] = moved;
+        }
+        sum += log(fabs(a[k * dim + k]));
+        for (int i = k + 1; i < dim; i++) {
+            double factor = a[i * dim + k] / a[k * dim + k];
+            for (int j = k; j < dim; j++) a[i * dim + j] -= factor * a[k * dim + j];
+        }
+    }
+    free(a);
+    return sum;
+}
+
 double device_tolerance(const device *d) {
     return d->kind->real_size == sizeof(double) ? 1e-12 : 1e-5;
 }
@@ -186,33 +209,35 @@ static flow_rig *rig_fill(flow_rig *r, int n_max, uint64_t seed) {
     return r;
 }
 
-flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text, int dim_x, int dim_y,
-                   const uint8_t *masks, int layers, int n_max, uint64_t seed) {
+flow_rig *rig_open_from(const char *device_name, int threads, const char *recipe_text, const rig_shape *sizes,
+                        const flow_origin *origin, int n_max) {
     flow_rig *r = calloc(1, sizeof *r);
     CHECK(r);
     r->l = lab_open(device_name, threads);
     r->recipe = recipe_of(r->l->ctx, recipe_text);
     r->params_list.ctx = r->l->ctx;
+    jf_context *ctx = r->l->ctx;
+    jf_status status = sizes->image.h ? flow_create_image(ctx, &r->flow, r->l->d, r->recipe, &r->params_list,
+                                                          "", sizes->image, origin)
+                                      : flow_create(ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "",
+                                                    sizes->dim_x, sizes->dim_y, origin);
+    if (status != JF_OK) test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(ctx));
+    return rig_fill(r, n_max, origin->seed);
+}
+
+flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text, int dim_x, int dim_y,
+                   const uint8_t *masks, int layers, int n_max, uint64_t seed) {
     flow_origin origin = {.seed = seed, .masks = masks, .steps = layers};
-    if (flow_create(r->l->ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "", dim_x, dim_y, &origin) !=
-        JF_OK)
-        test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
-    return rig_fill(r, n_max, seed);
+    return rig_open_from(device_name, threads, recipe_text, &(rig_shape){.dim_x = dim_x, .dim_y = dim_y},
+                         &origin, n_max);
 }
 
 flow_rig *rig_open_image(const char *device_name, int threads, const char *recipe_text, image_size size,
                          int n_max, uint64_t seed) {
-    flow_rig *r = calloc(1, sizeof *r);
-    CHECK(r);
-    r->l = lab_open(device_name, threads);
-    r->recipe = recipe_of(r->l->ctx, recipe_text);
-    r->params_list.ctx = r->l->ctx;
-    flow_origin origin = {.seed = seed};
-    if (flow_create_image(r->l->ctx, &r->flow, r->l->d, r->recipe, &r->params_list, "", size, &origin) !=
-        JF_OK)
-        test_fail(__FILE__, __LINE__, "%s: %s", recipe_text, jf_context_error(r->l->ctx));
-    return rig_fill(r, n_max, seed);
+    return rig_open_from(device_name, threads, recipe_text, &(rig_shape){.image = size},
+                         &(flow_origin){.seed = seed}, n_max);
 }
+
 void rig_keep(flow_rig *r, double mib) {
     int n_max = r->run->n_max;
     flow_run_free(r->run);

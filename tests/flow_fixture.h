@@ -18,6 +18,7 @@ double norm_of(const double *values, size_t count);
 /* |found - expected| / |expected| over the whole array (1 for |expected| where that is zero); not finite:
  * infinite */
 double relative_error(const double *found, const double *expected, size_t count);
+double log_determinant(const double *matrix, int dim); /* log|det| of (dim, dim) */
 /* What to allow for, norm-wise, after a short computation: 1e-12 in double, 1e-5 in float. */
 double device_tolerance(const device *d);
 
@@ -92,6 +93,13 @@ flow_rig *rig_open(const char *device_name, int threads, const char *recipe_text
 flow_rig *rig_open_image(const char *device_name, int threads, const char *recipe_text, image_size size,
                          int n_max, uint64_t seed);
 void rig_keep(flow_rig *r, double mib); /* activations, as many as fit, from now on */
+/* The same of either, with masks and tables from elsewhere. */
+typedef struct rig_shape {
+    int dim_x, dim_y;
+    image_size image; /* h = 0: a vector */
+} rig_shape;
+flow_rig *rig_open_from(const char *device_name, int threads, const char *recipe_text, const rig_shape *sizes,
+                        const flow_origin *origin, int n_max);
 void rig_close(flow_rig *r);
 void rig_upload(flow_rig *r); /* values -> params */
 /* state (n, dim) in place, logdet (n) overwritten, all in host memory */

@@ -28,6 +28,7 @@ typedef struct golden {
     const char *name;
     int n, dim_x, dim_y, dim, depth, layers, by_rule, is_image;
     uint8_t masks[MAX_MASKS]; /* (layers, dim) */
+    table_list tables;        /* of its transforms */
 } golden;
 
 static const json *need(const golden *g, const char *key) {
@@ -55,6 +56,18 @@ static double *numbers(const golden *g, const char *key, size_t count) {
     return values;
 }
 
+/* Tables of transforms, each a list of whole numbers. */
+static void read_tables(golden *g) {
+    const json *name = json_find(g->root, "table_names") ? json_first(need(g, "table_names")) : NULL;
+    for (const json *t = name ? json_first(need(g, "tables")) : NULL; t; t = json_next(t)) {
+        int32_t values[MAX_MASKS], count = 0;
+        CHECK(name && json_count(t) <= MAX_MASKS);
+        for (const json *e = json_first(t); e; e = json_next(e)) values[count++] = (int32_t)json_number(e);
+        CHECK_STATUS(tables_add(&g->tables, json_string(name), (size_t)count, values), JF_OK);
+        name = json_next(name);
+    }
+}
+
 static golden golden_open(const char *path) {
     golden g = {.name = path};
     char *content = NULL;
@@ -72,6 +85,8 @@ static golden golden_open(const char *path) {
     g.layers = (int)number(&g, "layers");
     g.by_rule = strcmp(words(&g, "objective"), "rule") == 0;
     g.is_image = json_find(g.root, "network") != NULL;
+    g.tables.ctx = g.ctx;
+    read_tables(&g);
     if (g.is_image) return g; /* masks follow from the sizes */
     g.depth = (int)number(&g, "depth");
     CHECK(json_count(need(&g, "masks")) == (size_t)g.layers && g.layers * g.dim <= MAX_MASKS);
@@ -84,11 +99,17 @@ static golden golden_open(const char *path) {
 }
 
 static void golden_close(golden *g) {
+    tables_clear(&g->tables);
     json_free(g->root);
     jf_context_free(g->ctx);
 }
 
 /* ---- the same model ---- */
+
+/* The transforms of a step; couplings alone where the case names none. */
+static const char *transforms_of(const golden *g) {
+    return json_find(g->root, "transforms") ? words(g, "transforms") : "coupling";
+}
 
 /* A key whose value is a list of numbers, which a JSON list holds. */
 static int add_list(const golden *g, const char *key, const char *json_key, char *to, size_t size) {
@@ -99,12 +120,12 @@ static int add_list(const golden *g, const char *key, const char *json_key, char
 }
 
 static void write_image_recipe(const golden *g, char *to, size_t size) {
-    int used =
-        snprintf(to, size,
-                 "[loss]\nobjective = joint\nlambda = %.17g\ndistance = %s\n[model]\nnet = resnext\n"
-                 "condition = %s\nblocks = %d\nresidual = %d\nnorm = %s\nslope = %.17g\n",
-                 number(g, "lambda"), words(g, "distance"), words(g, "condition"), (int)number(g, "blocks"),
-                 (int)number(g, "residual_blocks"), words(g, "norm"), number(g, "leaky_slope"));
+    int used = snprintf(
+        to, size,
+        "[loss]\nobjective = joint\nlambda = %.17g\ndistance = %s\n[model]\nnet = resnext\n"
+        "condition = %s\nblocks = %d\nresidual = %d\nnorm = %s\nslope = %.17g\ntransforms = %s\n",
+        number(g, "lambda"), words(g, "distance"), words(g, "condition"), (int)number(g, "blocks"),
+        (int)number(g, "residual_blocks"), words(g, "norm"), number(g, "leaky_slope"), transforms_of(g));
     used += add_list(g, "kernels", "net_channels", to + used, size - (size_t)used);
     used += add_list(g, "cardinality", "cardinality", to + used, size - (size_t)used);
     int block = 0, squeezes = 0;
@@ -120,9 +141,9 @@ static void write_recipe(const golden *g, char *to, size_t size) {
     int fixed = strcmp(words(g, "condition"), "fixed") == 0;
     int used = snprintf(to, size,
                         "[model]\nlaw = %s\ncondition = %s\ndepth = %d\nwidth = %d\nslope = %.17g\n"
-                        "[loss]\nobjective = %s\n",
+                        "transforms = %s\n[loss]\nobjective = %s\n",
                         words(g, "law"), fixed ? "fixed" : "joint", g->depth, (int)number(g, "width"),
-                        number(g, "leaky_slope"), words(g, "objective"));
+                        number(g, "leaky_slope"), transforms_of(g), words(g, "objective"));
     if (json_find(g->root, "loss_keys")) { /* of objectives that have others than the first three */
         snprintf(to + used, size - (size_t)used, "%s\n", words(g, "loss_keys"));
         return;
@@ -134,7 +155,19 @@ static void write_recipe(const golden *g, char *to, size_t size) {
                  number(g, "rule_size"));
 }
 
-/* Offset and factor of the formula for a parameter of a dense flow. */
+/* Offset and factor of the formula for a parameter of a transform that is no coupling; 0: it is of one. A shift is as the
+ * biases of networks. */
+static int other_formula(const param *p, double *offset, double *gain) {
+    static const char *const of_couplings[] = {".s", ".w", ".g", ".b"};
+    const char *kind = strrchr(p->name, '.');
+    for (int i = 0; i < 4; i++)
+        if (strcmp(kind, of_couplings[i]) == 0) return 0;
+    *offset = 0;
+    *gain = 0.3;
+    return 1;
+}
+
+/* The same of a dense flow's coupling. */
 static void dense_formula(const golden *g, const param *p, double *offset, double *gain) {
     const char *kind = strrchr(p->name, '.');
     *offset = strcmp(kind, ".s") == 0;
@@ -169,10 +202,12 @@ static void fill_parameters(const golden *g, flow_rig *r) {
         CHECK_TEXT(p->name, json_string(name));
         CHECK(p->count == (size_t)sizes[i]);
         double gain, offset;
-        if (g->is_image)
-            image_formula(p, &offset, &gain);
-        else
-            dense_formula(g, p, &offset, &gain);
+        if (!other_formula(p, &offset, &gain)) {
+            if (g->is_image)
+                image_formula(p, &offset, &gain);
+            else
+                dense_formula(g, p, &offset, &gain);
+        }
         for (size_t k = p->offset; k < p->offset + p->count; k++)
             sum += r->values[k] = offset + gain * formula(seed, k);
     }
@@ -288,13 +323,13 @@ static void judge_gradient(verdict *v, const flow_rig *r, const double *grad) {
 static void check_case(golden *g, const char *device_name) {
     char content[1000];
     (g->is_image ? write_image_recipe : write_recipe)(g, content, sizeof content);
-    flow_rig *r =
-        g->is_image
-            ? rig_open_image(device_name, 2, content,
-                             (image_size){(int)number(g, "image_height"), (int)number(g, "image_width"),
-                                          (int)number(g, "channels_x"), (int)number(g, "channels_y")},
-                             g->n, 1)
-            : rig_open(device_name, 2, content, g->dim_x, g->dim_y, g->masks, g->layers, g->n, 1);
+    rig_shape sizes = {.dim_x = g->dim_x, .dim_y = g->dim_y};
+    if (g->is_image)
+        sizes.image = (image_size){(int)number(g, "image_height"), (int)number(g, "image_width"),
+                                   (int)number(g, "channels_x"), (int)number(g, "channels_y")};
+    flow_origin origin = {
+        .seed = 1, .masks = g->is_image ? NULL : g->masks, .steps = g->layers, .tables = &g->tables};
+    flow_rig *r = rig_open_from(device_name, 2, content, &sizes, &origin, g->n);
     verdict v = {.g = g, .device_name = device_name, .limit = r->l->d->kind->real_size == 8 ? 1e-6 : 1e-4};
     fill_parameters(g, r);
     size_t n = (size_t)g->n, whole = n * (size_t)g->dim;

@@ -1,22 +1,23 @@
-/* The primitives' gradients against finite differences in double precision: coupling laws and dense layers.
+/* The primitives' gradients against finite differences in double precision: laws and dense layers.
  * Each is run through the table of the reference device, which the other devices answer to. */
 #include "compute/compute.h"
 #include "flow_fixture.h"
 
 #define MAX_M       5
-#define MAX_OUTPUTS (MAX_M + MAX_M * (MAX_M - 1) / 2)
+#define MAX_OUTPUTS (MAX_M * MAX_M)
 #define SAMPLES     3
+#define MAX_ROWS    (2 * SAMPLES)
 
-/* L = w . out + c . logdet of one law on a few samples. */
+/* L = w . out + c . logdet of one law on a few samples, of one row each or of two. */
 typedef struct law_case {
     lab *l;
     law_config law;
-    int m, inverse;
+    int m, rows, inverse;
     int element;                   /* for out_element() */
-    size_t count, outputs, shifts; /* SAMPLES * m, and SAMPLES * outputs of A and of B */
-    double A[SAMPLES * MAX_OUTPUTS], b[SAMPLES * MAX_M], s, in[SAMPLES * MAX_M];
-    double w[SAMPLES * MAX_M], c[SAMPLES];
-    double out[SAMPLES * MAX_M], logdet[SAMPLES];
+    size_t count, outputs, shifts; /* elements, and outputs of A and of B: of all rows, or (shared) one row */
+    double A[MAX_ROWS * MAX_OUTPUTS], b[MAX_ROWS * MAX_M], s, in[MAX_ROWS * MAX_M];
+    double w[MAX_ROWS * MAX_M], c[SAMPLES];
+    double out[MAX_ROWS * MAX_M], logdet[SAMPLES];
 } law_case;
 
 static void copy_normal(double *to, size_t count, uint64_t seed) {
@@ -25,12 +26,13 @@ static void copy_normal(double *to, size_t count, uint64_t seed) {
     free(values);
 }
 
-static law_case law_case_of(lab *l, law_id law, int m, int inverse) {
-    law_case k = {.l = l, .law = {.id = law}, .m = m, .inverse = inverse, .s = 1.3};
-    k.count = (size_t)(SAMPLES * m);
-    k.outputs = (size_t)(SAMPLES * law_outputs(&k.law, m));
-    k.shifts = (size_t)(SAMPLES * law_shifts(&k.law, m));
-    CHECK(k.outputs <= SAMPLES * MAX_OUTPUTS);
+static law_case law_case_of(lab *l, law_id law, int m, int rows, int inverse) {
+    law_case k = {.l = l, .law = {.id = law}, .m = m, .rows = rows, .inverse = inverse, .s = 1.3};
+    int sets = law_is_shared(law) ? 1 : SAMPLES * rows;
+    k.count = (size_t)(SAMPLES * rows * m);
+    k.outputs = (size_t)(sets * law_outputs(&k.law, m));
+    k.shifts = (size_t)(sets * law_shifts(&k.law, m));
+    CHECK(k.outputs <= MAX_ROWS * MAX_OUTPUTS);
     double *to[] = {k.A, k.b, k.in, k.w, k.c};
     size_t counts[] = {k.outputs, k.count, k.count, k.count, SAMPLES};
     for (int i = 0; i < 5; i++) copy_normal(to[i], counts[i], (uint64_t)(100 * law + 10 * m + i));
@@ -42,8 +44,9 @@ static law_batch put_batch(const law_case *k) {
                        SAMPLES,
                        k->m,
                        lab_put(k->l, k->A, k->outputs),
-                       k->shifts ? lab_put(k->l, k->b, k->count) : NULL,
-                       law_shape_of(k->law.id)->has_scale ? lab_put(k->l, &k->s, 1) : NULL};
+                       k->shifts ? lab_put(k->l, k->b, k->shifts) : NULL,
+                       law_shape_of(k->law.id)->has_scale ? lab_put(k->l, &k->s, 1) : NULL,
+                       k->rows};
 }
 
 static void apply(law_case *k, int inverse) {
@@ -67,19 +70,19 @@ static double law_loss(void *arg) {
 
 static void check_law_gradient(law_case *k) {
     device *d = k->l->d;
-    double out[SAMPLES * MAX_M], back[SAMPLES * MAX_M], du[SAMPLES * MAX_M], db[SAMPLES * MAX_M], ds;
-    double dA[SAMPLES * MAX_OUTPUTS];
+    double out[MAX_ROWS * MAX_M], back[MAX_ROWS * MAX_M], du[MAX_ROWS * MAX_M], db[MAX_ROWS * MAX_M], ds;
+    double dA[MAX_ROWS * MAX_OUTPUTS];
     law_loss(k);
     memcpy(out, k->out, sizeof out);
     law_batch c = put_batch(k);
     real *state = lab_put(k->l, out, k->count), *grad = lab_put(k->l, k->w, k->count);
-    real *rA = lab_new(k->l, k->outputs), *rb = lab_new(k->l, k->count), *rs = lab_new(k->l, 1);
+    real *rA = lab_new(k->l, k->outputs), *rb = lab_new(k->l, k->shifts), *rs = lab_new(k->l, 1);
     (k->inverse ? d->kind->law_inverse_backward
                 : d->kind->law_backward)(d, &c, state, grad, lab_put(k->l, k->c, SAMPLES), rA, rb, rs);
     d->kind->get(d, back, state, k->count);
     d->kind->get(d, du, grad, k->count);
     d->kind->get(d, dA, rA, k->outputs);
-    d->kind->get(d, db, rb, k->count);
+    d->kind->get(d, db, rb, k->shifts);
     d->kind->get(d, &ds, rs, 1);
     lab_clear(k->l);
     CHECK_CLOSE(back, k->in, k->count, 1e-13);
@@ -92,10 +95,11 @@ static void check_law_gradient(law_case *k) {
 static void for_all_laws(int inverse, void (*check)(law_case *k)) {
     lab *l = lab_open("ref", 1);
     for (int law = 0; law < law_count; law++)
-        for (int m = 1; m <= MAX_M; m++) {
-            law_case k = law_case_of(l, (law_id)law, m, inverse);
-            check(&k);
-        }
+        for (int m = 1; m <= MAX_M; m++)
+            for (int rows = 1; rows <= 2; rows++) {
+                law_case k = law_case_of(l, (law_id)law, m, rows, inverse);
+                check(&k);
+            }
     lab_close(l);
 }
 
@@ -108,7 +112,7 @@ TEST(law__inverse_backward_is_the_gradient_of_inverse) {
 }
 
 static void check_round_trip(law_case *k) {
-    double start[SAMPLES * MAX_M], logdet[SAMPLES];
+    double start[MAX_ROWS * MAX_M], logdet[SAMPLES];
     memcpy(start, k->in, sizeof start);
     apply(k, k->inverse);
     memcpy(logdet, k->logdet, sizeof logdet);
@@ -127,28 +131,32 @@ TEST(law__forward_undoes_inverse) {
     for_all_laws(1, check_round_trip);
 }
 
-/* The matrix dv/du of one sample is lower triangular: its determinant is the product of the diagonal. */
 static double out_element(void *arg) {
     law_case *k = arg;
     apply(k, 0);
     return k->out[k->element];
 }
 
+/* Of the first sample: of its two rows the log-determinants add up. */
 TEST(law__log_determinant_is_that_of_the_jacobian) {
     lab *l = lab_open("ref", 1);
     for (int law = 0; law < law_count; law++) {
-        law_case k = law_case_of(l, (law_id)law, MAX_M, 0);
-        double logdet = 0, below = 0;
-        for (int i = 0; i < MAX_M; i++)
-            for (int j = 0; j < MAX_M; j++) {
+        law_case k = law_case_of(l, (law_id)law, MAX_M, 2, 0);
+        enum { BOTH = 2 * MAX_M };
+        double J[BOTH * BOTH], below = 0, above = 0, across = 0;
+        for (int i = 0; i < BOTH; i++)
+            for (int j = 0; j < BOTH; j++) {
                 k.element = i;
-                double slope = slope_at(&k.in[j], out_element, &k);
-                if (i == j) logdet += log(slope);
-                if (j > i) CHECK_NEAR(slope, 0, 1e-12);
-                if (j < i) below += fabs(slope);
+                double slope = J[i * BOTH + j] = slope_at(&k.in[j], out_element, &k);
+                *(i / MAX_M != j / MAX_M ? &across
+                  : j < i                ? &below
+                  : j > i                ? &above
+                                         : &J[i * BOTH + j]) += i == j ? 0 : fabs(slope);
             }
-        CHECK_NEAR(k.logdet[0], logdet, 1e-8);
-        CHECK(law == law_shear ? below > 1 : below < 1e-8); /* the shear mixes elements, scaling does not */
+        CHECK_NEAR(k.logdet[0], log_determinant(J, BOTH), 1e-8);
+        CHECK(across < 1e-8); /* rows have nothing to do with each other */
+        CHECK(law == law_shear || law == law_linear ? below > 1 : below < 1e-8); /* these mix elements */
+        CHECK(law == law_linear ? above > 1 : above < 1e-8);
     }
     lab_close(l);
 }
@@ -161,7 +169,8 @@ TEST(law__names_find_laws) {
             law_config law = {.id = (law_id)i};
             int expected = i == law_shear ? m * (m + 1) / 2 : i == law_affine ? m : law_outputs(&law, m);
             CHECK(law_outputs(&law, m) == expected && law_shifts(&law, m) % m == 0);
-            CHECK(law_outputs_per_element(&law) == (i == law_shear ? -1 : law_outputs(&law, 1)));
+            int couples = i == law_shear || i == law_linear;
+            CHECK(law_outputs_per_element(&law) == (couples ? -1 : law_outputs(&law, 1)));
         }
 }
 

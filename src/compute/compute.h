@@ -54,13 +54,14 @@ typedef struct norm_shape {
     double slope, epsilon;
 } norm_shape;
 
-/* A coupling law applied to m elements of each of n samples. */
+/* A law applied to n samples of `rows` rows of m elements each. Of a shared law A and b are one row for all. */
 typedef struct law_batch {
     law_config law;
     int n, m;
-    const real *A; /* (n, law_outputs(law, m)): raw outputs of the network A */
-    const real *b; /* (n, m): outputs of the network B; NULL where the law has no shift */
+    const real *A; /* (n, rows, law_outputs(law, m)): raw outputs of the network A */
+    const real *b; /* (n, rows, m): outputs of the network B; NULL where the law has no shift */
     const real *s; /* (1): the layer's scale; NULL where the law has none */
+    int rows;      /* 1, or for instance the pixels of an image: their logdet is summed up */
 } law_batch;
 
 /* One step of Adam on flat buffers, all of which stays on the device. What is here is the same for all steps of a run. */
@@ -139,10 +140,11 @@ struct device_kind {
     void (*norm_backward)(device *d, const norm_shape *s, int n, real *dx, real *dg, real *db, const real *dy,
                           const real *x, const real *g);
 
-    /* coupling laws (formulas: law/NAME.h), in place on the m transformed elements */
+    /* laws (formulas: law/NAME.h), in place on the elements u (n, rows, m) */
     void (*law_forward)(device *d, const law_batch *c, real *u_to_v, real *logdet); /* logdet (n) += */
     void (*law_inverse)(device *d, const law_batch *c, real *v_to_u, real *logdet); /* logdet (n) += */
-    /* dA, db overwritten (NULL where there are no such outputs), ds (1) += (NULL: not wanted), dlogdet (n) */
+    /* dA, db overwritten, of a shared law += the sums over all rows (NULL where there are no such outputs);
+     * ds (1) += (NULL: not wanted); dlogdet (n) */
     void (*law_backward)(device *d, const law_batch *c, real *v_to_u, real *dv_to_du, const real *dlogdet,
                          real *dA, real *db, real *ds);
     void (*law_inverse_backward)(device *d, const law_batch *c, real *u_to_v, real *du_to_dv,

@@ -71,7 +71,7 @@ static law_batch prepare(const coupling *c, const pass *p, int n, const real *st
     k->gather(p->d, b->u1, state, c->source, n, l->k, l->dim);
     k->gather(p->d, b->u2, state, c->target, n, l->m, l->dim);
     c->net->kind->forward(c->net, p->d, p->params, b->net, n, b->u1, b->A, b->B);
-    return (law_batch){l->law, n, l->m, b->A, c->nb ? b->B : NULL, scale_in(c, p->d, p->params)};
+    return (law_batch){l->law, n, l->m, b->A, c->nb ? b->B : NULL, scale_in(c, p->d, p->params), 1};
 }
 
 /* The layer in one call, where the device has a plan for it. */
@@ -198,7 +198,6 @@ static jf_status coupling_create(jf_context *ctx, transform *out, device *d, con
 
 const transform_kind transform_coupling = {
     .name = "coupling",
-    .summary = "v1 = u1, v2 = law(u2; A(u1), B(u1), s)",
     .nonlinear = 1,
     .create = coupling_create,
     .free = coupling_free,

@@ -5,8 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* " affine shear ..." */
-#define X(name, form) " " #name
+/* " affine shear ...": those of couplings */
+#define LAW_EACH(name)    " " #name
+#define LAW_ALL(name)     " " #name
+#define SHARED_EACH(name) /* for other transforms */
+#define SHARED_ALL(name)
+#define X(name, form) form(name)
 static const char laws_after_spaces[] = LAW_LIST(X);
 #undef X
 

@@ -1,78 +1,124 @@
-/* Coupling laws on the cpu device: slices of the batch over the pool; the gradient of the scale is summed by
- * slice. */
+/* Laws on the cpu device: pieces of the batch over the pool. What is summed over samples (the gradient of the scale, of a
+ * shared law those of A and b) is summed by piece, and the pieces in their order. */
 #include "compute/cpu/cpu.h"
+#include <string.h>
 
 typedef float num;
 #include "compute/law/formulas.h"
 
+#define MAX_PIECES   64
+#define PIECE_ROWS   24                /* a piece is worth a task from about so many rows */
+#define PARTIAL_SUMS ((size_t)1 << 20) /* numbers that partial gradients may take, about */
+
 typedef struct law_call {
     const law_batch *c;
     const law_functions *f;
-    int slices;
-    int mode; /* 0 forward, 1 inverse, 2 backward, 3 inverse_backward */
-    float *u, *du, *logdet, *dA, *db, ds[CPU_SLICES];
+    pass_kind kind;
+    float *u, *du, *logdet, *dA, *db;
     const float *dlogdet;
+    int pieces;
+    size_t na, nb;
+    float ds[MAX_PIECES];
+    float *partial; /* of a shared law: (pieces, stride), dA and then db of each; else NULL */
+    size_t stride;
 } law_call;
 
-static void law_slice(void *arg, int slice, int worker) {
+/* Of whole samples, by sizes alone. */
+static int pieces_of(const law_call *k) {
+    double pieces = (double)k->c->n * k->c->rows / PIECE_ROWS;
+    size_t fit = k->f->shared ? PARTIAL_SUMS / (k->stride + 1) : MAX_PIECES;
+    if (pieces > (double)fit) pieces = (double)fit;
+    if (pieces > k->c->n) pieces = k->c->n;
+    return pieces > MAX_PIECES ? MAX_PIECES : pieces < 1 ? 1 : (int)pieces;
+}
+
+/* Row i, of sample s, on the way there. */
+static void apply(law_call *k, size_t i, size_t s) {
+    const law_batch *c = k->c;
+    size_t own = k->f->shared ? 0 : i; /* its own A and b, or those of all */
+    const float *A = (const float *)c->A + own * k->na, scale = c->s ? *(const float *)c->s : 0;
+    const float *b = c->b ? (const float *)c->b + own * k->nb : NULL;
+    float *u = k->u + i * (size_t)c->m;
+    k->logdet[s] += k->kind == PASS_FORWARD ? k->f->forward(&c->law, c->m, A, b, scale, u)
+                                            : k->f->inverse(&c->law, c->m, A, b, scale, u);
+}
+
+/* Row i, of sample s, on the way back. */
+static void apply_back(law_call *k, int piece, size_t i, size_t s) {
+    const law_batch *c = k->c;
+    size_t own = k->f->shared ? 0 : i, at = i * (size_t)c->m;
+    const float *A = (const float *)c->A + own * k->na, scale = c->s ? *(const float *)c->s : 0;
+    const float *b = c->b ? (const float *)c->b + own * k->nb : NULL;
+    float *dA = k->dA ? k->dA + own * k->na : NULL, *db = k->db ? k->db + own * k->nb : NULL;
+    if (k->partial) {
+        dA = k->partial + (size_t)piece * k->stride;
+        db = dA + k->na;
+    }
+    (k->kind == PASS_BACKWARD ? k->f->backward : k->f->inverse_backward)(
+        &c->law, c->m, A, b, scale, k->u + at, k->du + at, k->dlogdet[s], dA, db, &k->ds[piece]);
+}
+
+static void law_piece(void *arg, int piece, int worker) {
     (void)worker;
     law_call *k = arg;
-    const law_batch *c = k->c;
-    size_t m = (size_t)c->m, na = (size_t)k->f->outputs(&c->law, c->m),
-           nb = (size_t)law_shifts(&c->law, c->m);
-    const float *A = (const float *)c->A, *b = (const float *)c->b, s = c->s ? *(const float *)c->s : 0;
-    size_t end = (size_t)cpu_slice_begin(c->n, k->slices, slice + 1);
-    for (size_t i = (size_t)cpu_slice_begin(c->n, k->slices, slice); i < end; i++) {
-        const float *Ai = A + i * na, *bi = b + i * nb;
-        float *u = k->u + i * m;
-        switch (k->mode) {
-        case 0:
-            k->logdet[i] += k->f->forward(&c->law, c->m, Ai, bi, s, u);
-            break;
-        case 1:
-            k->logdet[i] += k->f->inverse(&c->law, c->m, Ai, bi, s, u);
-            break;
-        case 2:
-            k->f->backward(&c->law, c->m, Ai, bi, s, u, k->du + i * m, k->dlogdet[i], k->dA + i * na,
-                           k->db + i * nb, &k->ds[slice]);
-            break;
-        default:
-            k->f->inverse_backward(&c->law, c->m, Ai, bi, s, u, k->du + i * m, k->dlogdet[i], k->dA + i * na,
-                                   k->db + i * nb, &k->ds[slice]);
-        }
-    }
+    size_t rows = (size_t)k->c->rows, end = (size_t)cpu_slice_begin(k->c->n, k->pieces, piece + 1);
+    if (k->partial) memset(k->partial + (size_t)piece * k->stride, 0, k->stride * sizeof(float));
+    for (size_t s = (size_t)cpu_slice_begin(k->c->n, k->pieces, piece); s < end; s++)
+        for (size_t i = s * rows; i < (s + 1) * rows; i++)
+            if (pass_is_backward(k->kind))
+                apply_back(k, piece, i, s);
+            else
+                apply(k, i, s);
 }
 
 static void law_run(device *d, law_call *k) {
     cpu_device *own = d->own;
-    k->f = &law_formulas[k->c->law.id];
-    k->slices = cpu_slices(k->c->n);
-    pool_run(own->pool, k->slices, law_slice, k);
+    const law_batch *c = k->c;
+    k->f = &law_formulas[c->law.id];
+    k->na = (size_t)k->f->outputs(&c->law, c->m);
+    k->nb = (size_t)law_shifts(&c->law, c->m);
+    k->stride = cpu_whole_lines(k->na + k->nb);
+    k->pieces = pieces_of(k);
+    if (k->f->shared && pass_is_backward(k->kind)) {
+        k->partial = cpu_scratch(d, (size_t)k->pieces * k->stride);
+        if (!k->partial) return;
+    }
+    pool_run(own->pool, k->pieces, law_piece, k);
+    if (!k->partial) return;
+    own->kernels->add_parts(k->dA, k->partial, k->stride, k->pieces, k->na);
+    if (k->nb) own->kernels->add_parts(k->db, k->partial + k->na, k->stride, k->pieces, k->nb);
 }
 
 static void law_run_backward(device *d, law_call *k, real *ds) {
     law_run(d, k);
-    if (ds)
-        for (int i = 0; i < k->slices; i++) *(float *)ds += k->ds[i];
+    for (int i = 0; ds && i < k->pieces; i++) *(float *)ds += k->ds[i];
 }
 
 void cpu_law_forward(device *d, const law_batch *c, real *u, real *logdet) {
-    law_run(d, &(law_call){.c = c, .mode = 0, .u = (float *)u, .logdet = (float *)logdet});
+    law_run(d, &(law_call){.c = c, .kind = PASS_FORWARD, .u = (float *)u, .logdet = (float *)logdet});
 }
 void cpu_law_inverse(device *d, const law_batch *c, real *v, real *logdet) {
-    law_run(d, &(law_call){.c = c, .mode = 1, .u = (float *)v, .logdet = (float *)logdet});
+    law_run(d, &(law_call){.c = c, .kind = PASS_INVERSE, .u = (float *)v, .logdet = (float *)logdet});
 }
 void cpu_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,
                       real *db, real *ds) {
-    law_call k = {.c = c, .mode = 2, .u = (float *)v, .du = (float *)dv, .dlogdet = (const float *)dlogdet};
-    k.dA = (float *)dA;
-    k.db = (float *)db;
+    law_call k = {.c = c,
+                  .kind = PASS_BACKWARD,
+                  .u = (float *)v,
+                  .du = (float *)dv,
+                  .dlogdet = (const float *)dlogdet,
+                  .dA = (float *)dA,
+                  .db = (float *)db};
     law_run_backward(d, &k, ds);
 }
 void cpu_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet, real *dA,
                               real *db, real *ds) {
-    law_call k = {.c = c, .mode = 3, .u = (float *)u, .du = (float *)du, .dlogdet = (const float *)dlogdet};
-    k.dA = (float *)dA;
-    k.db = (float *)db;
+    law_call k = {.c = c,
+                  .kind = PASS_INVERSE_BACKWARD,
+                  .u = (float *)u,
+                  .du = (float *)du,
+                  .dlogdet = (const float *)dlogdet,
+                  .dA = (float *)dA,
+                  .db = (float *)db};
     law_run_backward(d, &k, ds);
 }

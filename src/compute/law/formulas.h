@@ -5,12 +5,15 @@
 #endif
 #include "compute/law/additive.h"
 #include "compute/law/affine.h"
+#include "compute/law/linear.h"
+#include "compute/law/scale.h"
 #include "compute/law/shear.h"
 
 /* On m elements: A (outputs(c, m)), b (m) where the law has a shift. */
 typedef struct law_functions {
     const law_shape *shape;
-    int each; /* every element by itself */
+    int each;   /* every element by itself */
+    int shared; /* one A and b for all samples; backward adds to dA and db */
     int (*outputs)(const law_config *c, int m);
     num (*forward)(const law_config *c, int m, const num *A, const num *b, num s, num *u_to_v);
     num (*inverse)(const law_config *c, int m, const num *A, const num *b, num s, num *v_to_u);
@@ -45,27 +48,40 @@ typedef struct law_functions {
     LAW_LOOP_BACK(name, backward)                                                                            \
     LAW_LOOP_BACK(name, inverse_backward)
 #define LAW_ALL(name)
+#define SHARED_EACH(name) LAW_EACH(name)
+#define SHARED_ALL(name)
 #define X(name, form) form(name)
 LAW_LIST(X)
 #undef X
 #undef LAW_EACH
 #undef LAW_ALL
+#undef SHARED_EACH
+#undef SHARED_ALL
 
 static const law_functions law_formulas[] = {
-#define LAW_EACH(name)                                                                                       \
+#define EACH(name, shared)                                                                                   \
     {&name##_shape,                                                                                          \
      1,                                                                                                      \
+     shared,                                                                                                 \
      name##_outputs,                                                                                         \
      name##_all_forward,                                                                                     \
      name##_all_inverse,                                                                                     \
      name##_all_backward,                                                                                    \
      name##_all_inverse_backward},
-#define LAW_ALL(name)                                                                                        \
-    {&name##_shape,          0, name##_outputs, name##_forward, name##_inverse, name##_backward,             \
+#define ALL(name, shared)                                                                                    \
+    {&name##_shape,          0, shared, name##_outputs, name##_forward, name##_inverse, name##_backward,     \
      name##_inverse_backward},
-#define X(name, form) form(name)
+#define LAW_EACH(name)    EACH(name, 0)
+#define LAW_ALL(name)     ALL(name, 0)
+#define SHARED_EACH(name) EACH(name, 1)
+#define SHARED_ALL(name)  ALL(name, 1)
+#define X(name, form)     form(name)
     LAW_LIST(X)
 #undef X
 #undef LAW_EACH
 #undef LAW_ALL
+#undef SHARED_EACH
+#undef SHARED_ALL
+#undef EACH
+#undef ALL
 };

@@ -36,3 +36,7 @@ int law_shifts(const law_config *law, int m) {
 int law_outputs_per_element(const law_config *law) {
     return law_formulas[law->id].each ? law_outputs(law, 1) : -1;
 }
+
+int law_is_shared(law_id law) {
+    return law_formulas[law].shared;
+}

@@ -1,4 +1,5 @@
-/* Coupling laws: invertible maps u -> v of m elements, given what the networks say.
+/* Laws: invertible maps u -> v of m elements. Those of couplings are given what networks say, A and b, for every sample;
+ * a shared law has one A and one b for all samples, which are parameters.
  *
  * A law is one file law/NAME.h and one line in LAW_LIST; every device then runs it. The file consists of static inline
  * formulas over `num`, which the including device defines as its number type, marked LAW_FN, so that a compiler for
@@ -15,6 +16,7 @@
  *     (c, A, b, s, &u)  and  (c, A, b, s, &v, &dv, dl, dA, &db, &ds),
  * where A and dA are that element's outputs(c, 1) numbers. A LAW_ALL law couples the m elements with one another:
  *     (c, m, A, b, s, u)  and  (c, m, A, b, s, v, dv, dl, dA, db, &ds).
+ * A shared law is SHARED_EACH or SHARED_ALL. It takes the same, except that its backward functions add to dA and db.
  * c is the law with its hyperparameters. A law without shift or scale is handed b = 0 or s = 0 and leaves db or ds alone;
  * the devices know from the shape that there is none. */
 #ifndef JF_COMPUTE_LAW_LAW_H
@@ -25,7 +27,9 @@
 #define LAW_LIST(X)                                                                                          \
     X(affine, LAW_EACH)                                                                                      \
     X(shear, LAW_ALL)                                                                                        \
-    X(additive, LAW_EACH)
+    X(additive, LAW_EACH)                                                                                    \
+    X(scale, SHARED_EACH)                                                                                    \
+    X(linear, SHARED_ALL)
 
 typedef enum law_id {
 #define X(name, form) law_##name,
@@ -59,6 +63,7 @@ int law_find(const char *name); /* -1: no such law */
 const law_shape *law_shape_of(law_id law);
 int law_outputs(const law_config *law, int m);      /* of the network A for m elements */
 int law_shifts(const law_config *law, int m);       /* of the network B: m, or 0 */
-int law_outputs_per_element(const law_config *law); /* -1: the law is LAW_ALL */
+int law_outputs_per_element(const law_config *law); /* -1: it couples the elements with one another */
+int law_is_shared(law_id law);                      /* one A and b for all samples; not for couplings */
 
 #endif

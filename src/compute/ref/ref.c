@@ -168,42 +168,54 @@ static void ref_norm_backward(device *d, const norm_shape *s, int n, real *dx, r
         image_norm_backward(s, N(dx) + i * count, N(dg), N(db), C(dy) + i * count, C(x) + i * count, C(g));
 }
 
-/* Sample i of a batch of laws. */
+/* Row i of a batch of laws. */
 typedef struct law_row {
     const law_functions *f;
     const num *A, *b;
     num s;
-    size_t na, nb;
+    size_t at, dA, db; /* where its elements and the gradients of A and b begin */
+    size_t sample;
 } law_row;
+
+static size_t law_rows(const law_batch *c) {
+    return (size_t)c->n * (size_t)c->rows;
+}
 
 static law_row row_of(const law_batch *c, size_t i) {
     const law_functions *f = &law_formulas[c->law.id];
-    size_t na = (size_t)f->outputs(&c->law, c->m), nb = (size_t)law_shifts(&c->law, c->m);
-    return (law_row){f, C(c->A) + i * na, c->b ? C(c->b) + i * nb : NULL, c->s ? *C(c->s) : 0, na, nb};
+    size_t own = f->shared ? 0 : i; /* its own A and b, or those of all */
+    size_t na = own * (size_t)f->outputs(&c->law, c->m), nb = own * (size_t)law_shifts(&c->law, c->m);
+    return (law_row){.f = f,
+                     .A = C(c->A) + na,
+                     .b = c->b ? C(c->b) + nb : NULL,
+                     .s = c->s ? *C(c->s) : 0,
+                     .at = i * (size_t)c->m,
+                     .dA = na,
+                     .db = nb,
+                     .sample = i / (size_t)c->rows};
 }
 
 static void ref_law_forward(device *d, const law_batch *c, real *u, real *logdet) {
     (void)d;
-    for (size_t i = 0; i < (size_t)c->n; i++) {
+    for (size_t i = 0; i < law_rows(c); i++) {
         law_row r = row_of(c, i);
-        N(logdet)[i] += r.f->forward(&c->law, c->m, r.A, r.b, r.s, N(u) + i * (size_t)c->m);
+        N(logdet)[r.sample] += r.f->forward(&c->law, c->m, r.A, r.b, r.s, N(u) + r.at);
     }
 }
 static void ref_law_inverse(device *d, const law_batch *c, real *v, real *logdet) {
     (void)d;
-    for (size_t i = 0; i < (size_t)c->n; i++) {
+    for (size_t i = 0; i < law_rows(c); i++) {
         law_row r = row_of(c, i);
-        N(logdet)[i] += r.f->inverse(&c->law, c->m, r.A, r.b, r.s, N(v) + i * (size_t)c->m);
+        N(logdet)[r.sample] += r.f->inverse(&c->law, c->m, r.A, r.b, r.s, N(v) + r.at);
     }
 }
 static void law_back(const law_batch *c, int inverse, num *v, num *dv, const num *dlogdet, num *dA, num *db,
                      num *ds) {
     num sum = 0;
-    for (size_t i = 0; i < (size_t)c->n; i++) {
+    for (size_t i = 0; i < law_rows(c); i++) {
         law_row r = row_of(c, i);
-        (inverse ? r.f->inverse_backward : r.f->backward)(&c->law, c->m, r.A, r.b, r.s, v + i * (size_t)c->m,
-                                                          dv + i * (size_t)c->m, dlogdet[i], dA + i * r.na,
-                                                          db + i * r.nb, &sum);
+        (inverse ? r.f->inverse_backward : r.f->backward)(&c->law, c->m, r.A, r.b, r.s, v + r.at, dv + r.at,
+                                                          dlogdet[r.sample], dA + r.dA, db + r.db, &sum);
     }
     if (ds) *ds += sum;
 }
