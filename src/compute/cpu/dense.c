@@ -18,7 +18,7 @@ void cpu_dense_forward(device *d, real *y_out, const real *x_in, const real *w_i
     }
 }
 
-/* dw (in, out) += x (n, in)^t dy (n, out), a band of rows a task. */
+/* dw (in, out) += x (n, in)^t dy (n, out), one band of rows per task. */
 typedef struct weights_call {
     const cpu_kernels *kernels;
     int n, in, out;

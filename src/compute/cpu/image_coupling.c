@@ -102,7 +102,7 @@ static scratch place_worker(const image_plan *p, cpu_room *r) {
     return s;
 }
 
-/* The zeros around spaced images stay as they are, so a worker clears them once a call. */
+/* The zeros around spaced images stay as they are, so a worker clears them once per call. */
 static scratch carve(const call *c, int worker) {
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);

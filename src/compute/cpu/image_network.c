@@ -142,7 +142,7 @@ static int band_at(const image_network *t, int first) {
     return left < BAND ? left : BAND;
 }
 
-/* The part that belongs to the band from pixel `first` on, if there is one, of two arrays with `step` numbers a pixel. */
+/* The part that belongs to the band from pixel `first` on, if there is one, of two arrays with `step` numbers per pixel. */
 static void fetch_band(const image_network *t, fetch_list *f, const float *a, const float *b, size_t step,
                        int first) {
     if (first >= t->pixels || step == 0) return; /* 0: parameters that all pixels share */

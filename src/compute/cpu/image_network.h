@@ -1,7 +1,7 @@
 /* One image network on one sample, whose activations stay in the cache.
  *
  * Channels are padded to whole vectors (`pad`). Images are compact, (h, w, pad), or spaced: `reach` pixels of zeros before
- * the first row and after every row, so that taps of 3x3 convolutions need not look for the border. Weights are packed once a
+ * the first row and after every row, so that taps of 3x3 convolutions need not look for the border. Weights are packed once per
  * call; all residual blocks have one shape, hence one plan. */
 #ifndef JF_COMPUTE_CPU_IMAGE_NETWORK_H
 #define JF_COMPUTE_CPU_IMAGE_NETWORK_H
@@ -40,7 +40,8 @@ typedef struct image_network {
     size_t partial_head, partial_block, partial_count;
 } image_network;
 
-/* The inputs of all norms of a network but the first, from which its backward pass starts, and means and scales of all. */
+/* Activations of one sample: the inputs of all norms of a network but the first, from which its backward pass starts, and
+ * means and scales of all. */
 typedef struct image_acts {
     float *at;
     int all; /* 0: every block takes the place of the one before; enough for a forward pass */
