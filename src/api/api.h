@@ -1,5 +1,5 @@
-/* What the files of the public interface share. The functions here check arguments, convert units and call
- * one module each; they hold no logic of their own. */
+/* What the files of the public interface share. The functions here check arguments, convert types and call one function
+ * of another folder each; they hold no logic of their own. */
 #ifndef JF_API_API_H
 #define JF_API_API_H
 
@@ -16,5 +16,7 @@
 
 /* Refuses a negative n, and rows without x (or z) or, where the model has a condition, without y. */
 jf_status check_rows(const model *m, int n, const double *x, const double *y);
+/* The same of y alone, which is also to be finite. */
+jf_status check_conditions(const model *m, int n, const double *y);
 
 #endif

@@ -1,5 +1,5 @@
 /* Public: models and what they answer. */
-#include "api/image.h"
+#include "api/api.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,46 +92,53 @@ jf_status jf_model_info(const jf_model *m, char **out) {
     return status;
 }
 
+/* ---- rows ---- */
+
 static jf_status check_count(const model *m, int n) {
     return n >= 0 ? JF_OK : jf_fail(m->ctx, JF_ERROR_ARGUMENT, "found %d rows, expected 0 or more", n);
 }
 
 jf_status check_rows(const model *m, int n, const double *x, const double *y) {
+    int dim_x = m->units.dim_x, dim_y = m->units.dim_y;
     JF_TRY(check_count(m, n));
     if (n > 0 && !x)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "no values were given for the %d element%s of x or z",
-                       m->units.dim_x, m->units.dim_x > 1 ? "s" : "");
-    if (n > 0 && m->units.dim_y && !y)
-        return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "this model needs a condition y of %d number%s",
-                       m->units.dim_y, m->units.dim_y > 1 ? "s" : "");
+                       dim_x, dim_x > 1 ? "s" : "");
+    if (n > 0 && dim_y && !y)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "this model needs a condition y of %d number%s", dim_y,
+                       dim_y > 1 ? "s" : "");
     return JF_OK;
 }
 
-/* Joins x (n, dim_x) and y (n, dim_y) into rows; refuses values that are not finite. Without x (NULL) its places stay
- * as they are. */
-static jf_status join_values(const model *m, int n, const double *x, const double *y, double *rows) {
+static jf_status check_finite(const model *m, int n, const char *name, int dim, const double *values) {
+    for (long i = 0; i < (long)n * dim; i++)
+        if (!isfinite(values[i]))
+            return jf_fail(m->ctx, JF_ERROR_DATA, "row %ld: %s%ld is %g, expected a finite number",
+                           i / dim + 1, name, i % dim, values[i]);
+    return JF_OK;
+}
+
+static jf_status check_values(const model *m, int n, const double *x, const double *y) {
+    JF_TRY(check_rows(m, n, x, y));
+    JF_TRY(check_finite(m, n, "x", m->units.dim_x, x));
+    return check_finite(m, n, "y", m->units.dim_y, y);
+}
+
+jf_status check_conditions(const model *m, int n, const double *y) {
+    const double asked_for = 0; /* stands for x */
+    JF_TRY(check_rows(m, n, &asked_for, y));
+    return check_finite(m, n, "y", m->units.dim_y, y);
+}
+
+/* Joins x (n, dim_x), which may be NULL, and y (n, dim_y) into rows, or takes them apart again. */
+static void join_rows(const model *m, int n, const double *x, const double *y, double *rows) {
     int dim_x = m->units.dim_x, dim_y = m->units.dim_y, dim = dim_x + dim_y;
     for (long s = 0; s < n; s++) {
         for (int i = 0; x && i < dim_x; i++) rows[s * dim + i] = x[s * dim_x + i];
         for (int i = 0; i < dim_y; i++) rows[s * dim + dim_x + i] = y[s * dim_y + i];
-        for (int i = 0; i < dim; i++)
-            if (!isfinite(rows[s * dim + i]))
-                return jf_fail(m->ctx, JF_ERROR_DATA, "row %ld: %s%d is %g, expected a finite number", s + 1,
-                               i < dim_x ? "x" : "y", i < dim_x ? i : i - dim_x, rows[s * dim + i]);
     }
-    return JF_OK;
 }
 
-/* The same with both, in the model's units. */
-static jf_status join_rows(const model *m, int n, const double *x, const double *y, int standardised,
-                           double *rows) {
-    JF_TRY(check_rows(m, n, x, y));
-    JF_TRY(join_values(m, n, x, y, rows));
-    if (!standardised) units_standardise(&m->units, n, rows);
-    return JF_OK;
-}
-
-/* The other way; x and y may be NULL. */
 static void split_rows(const model *m, int n, const double *rows, double *x, double *y) {
     int dim_x = m->units.dim_x, dim_y = m->units.dim_y, dim = dim_x + dim_y;
     for (long s = 0; s < n; s++) {
@@ -140,64 +147,49 @@ static void split_rows(const model *m, int n, const double *rows, double *x, dou
     }
 }
 
-/* Units of y alone: a latent row has z in the place of x, which has no units. */
-static void y_units(const model *m, int n, double *rows, int to_model) {
-    int dim_x = m->units.dim_x, dim = dim_x + m->units.dim_y;
-    for (long s = 0; s < n; s++)
-        for (int i = dim_x; i < dim; i++) {
-            double *v = &rows[s * dim + i];
-            *v = to_model ? (*v - m->units.mean[i]) / m->units.deviation[i]
-                          : *v * m->units.deviation[i] + m->units.mean[i];
-        }
+static jf_status rows_create(const model *m, int n, double **out) {
+    return MEM_NEW(m->ctx, out, (size_t)n * (size_t)m->flow->dim);
 }
 
-static jf_status rows_create(const model *m, int n, double **out) {
-    JF_TRY(check_count(m, n));
-    return MEM_NEW(m->ctx, out, (size_t)n * (size_t)m->flow->dim);
+static row_units units_of(const jf_use_options *options) {
+    return options && options->standardised ? MODEL_UNITS : DATA_UNITS;
+}
+
+/* ---- use ---- */
+
+typedef jf_status (*map_fn)(const model *m, row_units units, long n, double *rows);
+
+/* Maps (a, y) to (b, y_out), either of which may be NULL. */
+static jf_status map_rows(const model *m, map_fn map, int n, const double *a, const double *y, double *b,
+                          double *y_out, const jf_use_options *options) {
+    double *rows;
+    JF_TRY(check_values(m, n, a, y));
+    JF_TRY(rows_create(m, n, &rows));
+    join_rows(m, n, a, y, rows);
+    jf_status status = map(m, units_of(options), n, rows);
+    if (status == JF_OK) split_rows(m, n, rows, b, y_out);
+    free(rows);
+    return status;
 }
 
 jf_status jf_encode(const jf_model *m, int n, const double *x, const double *y, double *z, double *y_out,
                     const jf_use_options *options) {
-    int standardised = options && options->standardised;
-    double *rows;
-    JF_TRY(rows_create(m, n, &rows));
-    jf_status status = join_rows(m, n, x, y, standardised, rows);
-    if (status == JF_OK) status = model_forward(m, n, rows, NULL);
-    if (status == JF_OK) {
-        if (!standardised) y_units(m, n, rows, 0);
-        split_rows(m, n, rows, z, y_out);
-    }
-    free(rows);
-    return status;
+    return map_rows(m, model_encode, n, x, y, z, y_out, options);
 }
 
 jf_status jf_decode(const jf_model *m, int n, const double *z, const double *y, double *x, double *y_back,
                     const jf_use_options *options) {
-    int standardised = options && options->standardised;
-    double *rows;
-    JF_TRY(rows_create(m, n, &rows));
-    jf_status status = join_rows(m, n, z, y, 1, rows);
-    if (status == JF_OK) {
-        if (!standardised) y_units(m, n, rows, 1);
-        status = model_inverse(m, n, rows, NULL);
-    }
-    if (status == JF_OK) {
-        if (!standardised) units_unstandardise(&m->units, n, rows);
-        split_rows(m, n, rows, x, y_back);
-    }
-    free(rows);
-    return status;
+    return map_rows(m, model_decode, n, z, y, x, y_back, options);
 }
 
 jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double *y_back, double *z,
                     const jf_use_options *options) {
     latent_points from = {.seed = options ? options->seed : 0, .stream = LATENT_SAMPLES};
-    row_units units = options && options->standardised ? MODEL_UNITS : DATA_UNITS;
     double *rows;
+    JF_TRY(check_conditions(m, n, y));
     JF_TRY(rows_create(m, n, &rows));
-    jf_status status = check_rows(m, n, rows, y); /* x is what is asked for */
-    if (status == JF_OK) status = join_values(m, n, NULL, y, rows);
-    if (status == JF_OK) status = model_sample(m, from, units, n, rows, z);
+    join_rows(m, n, NULL, y, rows);
+    jf_status status = model_sample(m, from, units_of(options), n, rows, z);
     if (status == JF_OK) split_rows(m, n, rows, x, y_back);
     free(rows);
     return status;
@@ -216,13 +208,15 @@ static double mean(const double *values, int n) {
 
 jf_status jf_density(const jf_model *m, int n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options) {
-    int standardised = options && options->standardised;
-    double *rows, volume = standardised ? 0 : units_log_volume(&m->units);
+    row_units units = units_of(options);
+    double *rows, volume = units == MODEL_UNITS ? 0 : units_log_volume(&m->units);
     densities d = {0};
     if (n < 1) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "the density of %d rows, expected 1 or more", n);
+    JF_TRY(check_values(m, n, x, y));
     JF_TRY(rows_create(m, n, &rows));
-    jf_status status = join_rows(m, n, x, y, standardised, rows);
-    if (status == JF_OK) status = densities_create(m, &d, n, rows, summary != NULL);
+    join_rows(m, n, x, y, rows);
+    if (units == DATA_UNITS) units_standardise(&m->units, n, rows);
+    jf_status status = densities_create(m, &d, n, rows, summary != NULL);
     if (status == JF_OK) {
         for (int i = 0; i < n; i++) log_p[i] = d.paper[i] - volume;
         if (summary)

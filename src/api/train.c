@@ -1,6 +1,5 @@
 /* Public: training, judging, reports, speed. */
 #include "api/api.h"
-#include "judge/pictures.h"
 #include "train/bench.h"
 #include "train/memory.h"
 #include <stdlib.h>
@@ -130,12 +129,6 @@ void jf_judgement_free(jf_judgement *j) {
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder) {
     return report_write(m, j, folder);
 }
-jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path) {
-    JF_TRY(check_rows(m, n, x, y));
-    if (m->units.image.h > 0) return jf_draw_image_samples(m, n, x, y, 0, path);
-    return picture_samples(m, n, x, y, NULL, NULL, path);
-}
-
 static jf_status give_profile(jf_context *ctx, jf_profile *out, const bench_profile *p) {
     if (p->count == 0) return JF_OK;
     JF_TRY(MEM_NEW(ctx, &out->parts, (size_t)p->count));

@@ -163,4 +163,23 @@ void panel_images(panel *p, const image_grid *grid);
 /* A picture of its own, just as large as the images need. */
 jf_status draw_images(jf_context *ctx, const char *path, const image_grid *grid, const char *title);
 
+/* ---- images of different sizes (cells.c) ---- */
+
+typedef struct image_cell {
+    const double *values; /* (h, w, channels); NULL: the cell stays empty */
+    int h, w, channels;   /* channels: 1, or 3 */
+    int boxed;            /* with a coloured frame */
+} image_cell;
+typedef struct cell_grid {
+    int rows, columns;
+    const image_cell *cells;          /* (rows, columns) */
+    const char *const *row_labels;    /* (rows) or NULL */
+    const char *const *column_labels; /* (columns) or NULL */
+    const char *title;                /* may be NULL */
+    int full_range; /* black and white are the least and the greatest of all values instead of 0 and 1 */
+} cell_grid;
+/* A picture of images side by side, smaller ones enlarged to the size of the largest. */
+jf_status draw_cells(jf_context *ctx, const char *path, const cell_grid *grid);
+jf_status draw_check_cells(jf_context *ctx, int rows, int columns); /* refuses grids too large to be drawn */
+
 #endif

@@ -1,4 +1,5 @@
 /* The report of a run: pictures, judge.json and one page that a person opens and understands. */
+#include "answer/pictures.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "draw/html.h"

@@ -120,3 +120,9 @@ int units_find_class(const model_units *u, const char *name) {
         if (u->class_name[i][0] && strcmp(u->class_name[i], name) == 0) return i;
     return -1;
 }
+
+int units_class_of(const model_units *u, double y) {
+    for (int i = 0; i < u->classes; i++)
+        if (fabs(u->label[i] - y) < 1e-9) return i;
+    return -1;
+}

@@ -73,5 +73,6 @@ void units_standardise(const model_units *u, int n, double *xy);
 void units_unstandardise(const model_units *u, int n, double *xy);
 double units_log_volume(const model_units *u);                /* sum of log deviation over x */
 int units_find_class(const model_units *u, const char *name); /* -1: none */
+int units_class_of(const model_units *u, double y); /* whose label is y, the data's units; -1: none */
 
 #endif

@@ -77,6 +77,34 @@ jf_status model_evaluate(const model *m, long n, double *state, double *logdet, 
     return status;
 }
 
+/* ---- rows in either units ---- */
+
+/* Converts y alone. */
+static void y_units(const model_units *u, long n, double *rows, row_units to) {
+    size_t dim_x = (size_t)u->dim_x, dim = dim_x + (size_t)u->dim_y;
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (size_t i = dim_x; i < dim; i++) {
+            double *v = &rows[s * dim + i];
+            *v = to == MODEL_UNITS ? (*v - u->mean[i]) / u->deviation[i] : *v * u->deviation[i] + u->mean[i];
+        }
+}
+
+jf_status model_encode(const model *m, row_units units, long n, double *rows) {
+    if (units == DATA_UNITS) units_standardise(&m->units, (int)n, rows);
+    JF_TRY(model_forward(m, n, rows, NULL));
+    if (units == DATA_UNITS) y_units(&m->units, n, rows, DATA_UNITS);
+    return JF_OK;
+}
+
+jf_status model_decode(const model *m, row_units units, long n, double *rows) {
+    if (units == DATA_UNITS) y_units(&m->units, n, rows, MODEL_UNITS);
+    JF_TRY(model_inverse(m, n, rows, NULL));
+    if (units == DATA_UNITS) units_unstandardise(&m->units, (int)n, rows);
+    return JF_OK;
+}
+
+/* ---- samples ---- */
+
 void model_draw_latent(const model *m, latent_points from, long n, double *rows) {
     rng_key key = {from.seed, RNG_SAMPLE, 0};
     uint64_t first = (uint64_t)from.stream * LATENT_STREAM_SIZE + from.first;
@@ -88,10 +116,7 @@ void model_draw_latent(const model *m, latent_points from, long n, double *rows)
 
 jf_status model_sample(const model *m, latent_points from, row_units units, long n, double *rows, double *z) {
     size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
-    if (units == DATA_UNITS) units_standardise(&m->units, (int)n, rows); /* x is overwritten */
     model_draw_latent(m, from, n, rows);
     for (size_t i = 0; z && i < (size_t)n; i++) memcpy(z + i * dim_x, rows + i * dim, dim_x * sizeof *z);
-    JF_TRY(model_inverse(m, n, rows, NULL));
-    if (units == DATA_UNITS) units_unstandardise(&m->units, (int)n, rows);
-    return JF_OK;
+    return model_decode(m, units, n, rows);
 }

@@ -15,6 +15,15 @@ jf_status model_inverse(const model *m, long n, double *state, double *logdet);
 jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms);
 int model_chunk(const model *m, long n); /* rows that go through together: n, or as many as have room */
 
+/* ---- rows in either units ---- */
+
+/* A latent point z has no units: in rows (z, y) these are the units of y alone. */
+typedef enum row_units { MODEL_UNITS, DATA_UNITS } row_units;
+jf_status model_encode(const model *m, row_units units, long n,
+                       double *rows); /* (x, y) -> (z, y'), in place */
+jf_status model_decode(const model *m, row_units units, long n,
+                       double *rows); /* (z, y) -> (x, F_Y^-1), in place */
+
 /* ---- samples ---- */
 
 /* Random streams of latent points, one for each use, so that no two uses of a seed share a point: each has
@@ -36,7 +45,6 @@ typedef struct latent_points {
 /* n latent points into the x elements of rows (n, dim). */
 void model_draw_latent(const model *m, latent_points from, long n, double *rows);
 
-typedef enum row_units { MODEL_UNITS, DATA_UNITS } row_units;
 /* Samples x ~ p(x | y): takes the condition of each row (n, dim), whose x may be anything, and leaves x = F_X^-1(z, y)
  * and, in the place of y, F_Y^-1(z, y). z (n, dim_x), the latent points, may be NULL. */
 jf_status model_sample(const model *m, latent_points from, row_units units, long n, double *rows, double *z);

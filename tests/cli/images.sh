@@ -158,7 +158,7 @@ misuse 'superres: --data is for --row' jointflow superres "$COARSE" "$FINE" -i x
 misuse 'superres: F1 is missing' jointflow superres "$COARSE"
 fails 'the models do not follow each other: one makes 28 x 28 of 14 x 14 .*, the other 28 x 28 of 14 x 14 .*' \
     jointflow superres "$FINE" "$FINE" --row 0 -o a.png
-fails 'the second model \(glyphs.ini\) is of the task "class", expected one of "superres"' \
+fails 'the second model \(glyphs.ini\) is of the task "class", expected one that makes images larger, such as "superres"' \
     jointflow superres "$FINE" "$CLASS" --row 0 -o a.png
 fails 'the first model \(tiny.ini\) is of vectors, expected one of super-resolution' \
     jointflow superres "$VECTORS" "$FINE" --row 0 -o a.png

@@ -1,0 +1,22 @@
+/* Images of one size in host memory, and their files. */
+#ifndef JF_ANSWER_IMAGES_H
+#define JF_ANSWER_IMAGES_H
+
+#include "base/context.h"
+
+typedef struct image_array {
+    double *values; /* (count, h, w, channels), intensities from 0 to 1 */
+    int count, h, w, channels;
+} image_array;
+jf_status image_array_create(jf_context *ctx, image_array *out, int count, int h, int w, int channels);
+void image_array_free(image_array *images);
+size_t image_numbers(const image_array *images);        /* h w channels */
+double *image_at(const image_array *images, int index); /* (h, w, channels) */
+
+/* A .png file, or a .npy array (..., h, w) or (..., h, w, c); a last axis of at most 4 is that of the channels. Bytes are
+ * divided by 255, other numbers are intensities as they are. */
+jf_status image_array_read(jf_context *ctx, image_array *out, const char *path);
+/* .npy: (count, h, w[, c]), or with columns > 0 (count/columns, columns, h, w[, c]). */
+jf_status image_array_write(jf_context *ctx, const image_array *images, int columns, const char *path);
+
+#endif

@@ -1,0 +1,35 @@
+/* Pictures of answers: samples, lines, super-resolution; PNG files. */
+#ifndef JF_ANSWER_PICTURES_H
+#define JF_ANSWER_PICTURES_H
+
+#include "answer/lines.h"
+#include "answer/superres.h"
+
+/* ---- picture_vectors.c ---- */
+
+/* A panel for each different y: x (n, dim_x), y (n, dim_y) in the data's units. values (n): colour, -2 .. 2; NULL: by
+ * panel. title may be NULL. */
+jf_status picture_samples(const model *m, long n, const double *x, const double *y, const double *values,
+                          const char *title, const char *path);
+/* Height of a panel of this width that shows `limits` (x from, to, y from, to), in equal units or not. */
+int picture_panel_height(int width, int equal_units, const double limits[4]);
+
+/* ---- picture_images.c ---- */
+
+/* The same of image models. full_range: black and white are the least and the greatest value. */
+jf_status picture_image_samples(const model *m, int n, const double *x, const double *y, int full_range,
+                                const char *path);
+
+/* ---- picture_grids.c: image models ---- */
+
+/* A row for each line; the places of classes are boxed. */
+jf_status picture_lines(const model *m, const answer_lines *l, const char *title, int full_range,
+                        const char *path);
+/* Truth, input, and a row for each coarse image with its fine ones. */
+jf_status picture_superres(jf_context *ctx, const superres_result *r, const char *title, int full_range,
+                           const char *path);
+
+/* y as people call it: the name of a class, or "y = 0.5". */
+void class_words(const model *m, double y, char *out, size_t size);
+
+#endif
