@@ -19,6 +19,8 @@
 
 static const char classes[] = GLYPHS "task = class\nclasses = ring,star\n" TINY_NET("1") TINY_TRAIN;
 static const char superres[] = GLYPHS "task = superres\ndown = 1\n" TINY_NET("none") TINY_TRAIN;
+static const char chain[] =
+    GLYPHS "task = superres\ndown = 1\n" TINY_NET("none") "transforms = actnorm coupling\n" TINY_TRAIN;
 
 typedef struct fixture {
     jf_context *ctx;
@@ -90,8 +92,8 @@ TEST(image_model__rows_are_all_of_x_and_then_all_of_y) {
 }
 
 TEST(image_model__a_file_brings_back_the_same_map) {
-    static const char *const contents[] = {classes, superres};
-    for (int i = 0; i < 2; i++) {
+    static const char *const contents[] = {classes, superres, chain};
+    for (int i = 0; i < 3; i++) {
         fixture f = open_model(contents[i], "cpu");
         model *back = NULL;
         enum { N = 4 };
@@ -207,15 +209,22 @@ static double *trained_weights(const char *content, const char *folder, int afte
     return values;
 }
 
-TEST(image_model__a_run_stopped_in_an_epoch_and_resumed_ends_with_the_same_weights) {
-    fixture f = open_model(superres, "cpu");
+static void check_stopped(const char *content, const char *folder) {
+    fixture f = open_model(content, "cpu");
     size_t total = f.m->flow->params->total;
     close_model(&f);
-    double *whole = trained_weights(superres, NULL, 0),
-           *parts = trained_weights(superres, test_path("run"), 5);
+    double *whole = trained_weights(content, NULL, 0), *parts = trained_weights(content, folder, 5);
     CHECK(memcmp(whole, parts, sizeof(double) * total) == 0);
     free(whole);
     free(parts);
+}
+
+TEST(image_model__a_run_stopped_in_an_epoch_and_resumed_ends_with_the_same_weights) {
+    check_stopped(superres, test_path("run"));
+}
+
+TEST(image_model__a_run_of_all_transforms_that_is_stopped_and_resumed_ends_with_the_same_weights) {
+    check_stopped(chain, test_path("run"));
 }
 
 TEST(image_model__inputs_recovered_by_inverting_agree_with_the_batch) {

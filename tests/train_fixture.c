@@ -4,6 +4,14 @@ const char tiny[] = "[data]\nset = crescents\n" TINY_MODEL
                     "[train]\nbatch = 50\nbatches = 4\nprecondition = 2\nprecondition_batches = 4\n"
                     "anneal = 3\nepochs = 4\nrate = 1e-2\nks_every = 0\ncheckpoint = 0\n";
 
+const char *tiny_of(int all, char to[600]) {
+    char names[256] = "";
+    for (int i = 1; transform_kinds[i]; i++)
+        snprintf(names + strlen(names), sizeof names - strlen(names), "%s ", transform_kinds[i]->name);
+    snprintf(to, 600, "%s[model]\ntransforms = %scoupling\n", tiny, all ? names : "");
+    return to;
+}
+
 recipe *checked_recipe(jf_context *ctx, const char *content) {
     recipe *r = NULL;
     if (recipe_parse(ctx, &r, content, "test.recipe") != JF_OK || recipe_declare_all(r) != JF_OK ||

@@ -10,6 +10,8 @@
 
 #define TINY_MODEL "[model]\nblocks = 1\ndepth = 1\nwidth = 4\n"
 extern const char tiny[]; /* a recipe */
+/* The same with a flow of couplings alone (0), or of every transform of the list in each step (1); returns `to`. */
+const char *tiny_of(int all, char to[600]);
 
 typedef struct run run;
 struct run {

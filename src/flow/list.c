@@ -4,27 +4,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRANSFORM_LIST(X) X(coupling)
+#define TRANSFORM_LIST(X)                                                                                    \
+    X(coupling, "networks transform a part of the elements, given the others")                               \
+    X(actnorm, "a scale and a shift for each element or channel, from the first batch on")
 
-#define X(name) extern const transform_kind transform_##name;
+#define X(name, summary) extern const transform_kind transform_##name;
 TRANSFORM_LIST(X)
 #undef X
 
-const transform_kind *const transform_kinds[] = {
-#define X(name) &transform_##name,
-    TRANSFORM_LIST(X)
-#undef X
-        NULL};
-
-/* " coupling ..." */
-#define X(name) " " #name
-static const char names_after_spaces[] = TRANSFORM_LIST(X);
+#define X(name, summary) &transform_##name,
+const transform_kind *const transform_kinds[] = {TRANSFORM_LIST(X) NULL};
 #undef X
 
-static const recipe_key keys[] = {{"model", "transforms", KEY_WORDS, "coupling", 0, 0, &names_after_spaces[1],
-                                   "The transforms of each step of the flow, in their order; a step is one "
-                                   "mask. One of them is the coupling."},
-                                  {0}};
+static const recipe_key keys[] = {
+#define X(name, summary) " " #name
+    {"model", "transforms", KEY_WORDS, "coupling", 0, 0, TRANSFORM_LIST(X),
+#undef X
+#define X(name, summary) " " #name ": " summary "."
+     "The transforms of each step of the flow, in their order; a step is one mask." TRANSFORM_LIST(X)},
+#undef X
+    {0}};
 
 jf_status transforms_declare(recipe *r) {
     JF_TRY(recipe_declare_later(r, keys, NULL));
@@ -50,7 +49,7 @@ jf_status transforms_of_step(const recipe *r, const transform_kind *kinds[TRANSF
             return recipe_fail(r, "model.transforms", "found more than %d words", TRANSFORMS_A_STEP);
         kinds[*count] = transform_find(word);
         if (!kinds[*count])
-            return recipe_fail(r, "model.transforms", "found \"%s\", expected words out of %s", word,
+            return recipe_fail(r, "model.transforms", "found \"%s\", expected words out of%s", word,
                                keys[0].choices);
         bends |= kinds[*count]->nonlinear;
     }

@@ -50,8 +50,13 @@ typedef struct transform_spec {
     const table_list *given; /* NULL, or those of a model file, which it takes instead */
 } transform_spec;
 
+/* Whether a position in the state is one of y. */
+static inline int spec_is_y(const transform_spec *spec, int32_t at) {
+    return at % spec->layout.channels >= spec->layout.x_channels;
+}
+
 typedef struct transform_kind {
-    const char *name, *summary;
+    const char *name;
     const recipe_key *keys; /* keys of [model] that only this kind reads; NULL: none */
     int nonlinear;          /* more than an affine map of the state: a step has at least one such transform */
     /* Adds its parameters, named "PREFIX...", fills in own. What it leaves there after a failure, free() gets. */

@@ -55,6 +55,12 @@ for threads in 1 2 16; do jointflow train "$TINY" -o run$threads --threads $thre
 jointflow train "$TINY" -o other --seed 4 --no-report --quiet
 expect_same run1/model.safetensors run2/model.safetensors
 expect_same run1/model.safetensors run16/model.safetensors
+for threads in 1 2 16; do
+    jointflow train "$TINY" -o chain$threads --threads $threads --seed 3 --no-report --quiet \
+        --set "model.transforms=actnorm coupling"
+done
+expect_same chain1/model.safetensors chain2/model.safetensors
+expect_same chain1/model.safetensors chain16/model.safetensors
 expect_file other/model.safetensors
 expect test "$(cmp run1/model.safetensors other/model.safetensors | wc -l)" -eq 1
 

@@ -35,6 +35,13 @@ HALVES = (
     (0, 0, 1, 1, 1, 0, 1), (1, 1, 0, 0, 0, 1, 0),
     (1, 1, 0, 0, 1, 0, 0), (0, 0, 1, 1, 0, 1, 1),
 )
+# Permutations of 4 elements of x that leave 3 of y in their places, one for each of the masks above.
+MIXED = tuple(p + (4, 5, 6) for p in
+              ((1, 2, 0, 3), (3, 0, 1, 2), (0, 1, 2, 3), (2, 3, 0, 1), (3, 2, 1, 0), (1, 0, 3, 2)))
+# The same of 2 + 1 channels in four steps, and of 4 + 2 in the four after a squeeze: (x0, x1, y) twice, the first pixel's
+# and the second's.
+MIXED_CHANNELS = ((1, 0, 2), (0, 1, 2), (1, 0, 2), (1, 0, 2),
+                  (4, 3, 2, 0, 1, 5), (1, 0, 2, 4, 3, 5), (3, 4, 2, 1, 0, 5), (0, 1, 2, 3, 4, 5))
 
 
 def case(name, objective, flow, seed, n=8, condition="none", weight=0.0, distance="l1", rule="none", size=0.0,
@@ -67,6 +74,8 @@ CASES = [
          condition="joint", weight=100.0, distance="l1"),
     case("joint_d7_additive", "joint", tf.Flow(4, 3, "additive", 2, 10, HALVES), 7601,
          condition="joint", weight=100.0, distance="l1"),
+    case("joint_actnorm", "joint", tf.Flow(2, 1, "affine", 2, 10, BLOCKS[0], ("actnorm", "coupling")), 9501,
+         condition="joint", weight=100.0, distance="l1"),
     case("gaussian_d7_affine", "gaussian", tf.Flow(4, 3, "affine", 2, 10, HALVES), 9001, condition="joint", sigma=0.25),
     case("joint_paper", "joint", tf.Flow(2, 1, "affine", 12, 64, sum(BLOCKS, ())), 8001, n=16,
          condition="joint", weight=100.0, distance="l1", store_gradient=False),
@@ -86,6 +95,16 @@ IMAGE_CASES = [
     image_case("image_8_fixed", tif.ImageFlow(8, 8, 1, 1, "fixed", (8,), (2,), (0,), 1, "channel"), 14001,
                store_gradient=True),
 ]
+
+
+def chain_record(flow):
+    """The transforms of a step and the tables of the chain; nothing where it is couplings alone."""
+    if flow.transforms == ("coupling",):
+        return {}
+    mixings = [i for i in range(flow.layers) if flow.transforms[i % len(flow.transforms)] == "mixing"]
+    tables = {"table_names": [f"layer.{i:03d}.mixing.p" for i in mixings],
+              "tables": [list(p) for p in flow.permutations]}
+    return {"transforms": " ".join(flow.transforms), **(tables if mixings else {})}
 
 
 def evaluate(golden_case):
@@ -118,7 +137,7 @@ def evaluate_vector(golden_case):
         record["loss_keys"] = "\n".join(f"{key} = {value!r}" for key, value in golden_case["others"].items())
     record.update(
         dim_x=flow.dim_x, dim_y=flow.dim_y, law=flow.law, depth=flow.depth, width=flow.width,
-        leaky_slope=tf.LEAKY_SLOPE, layers=len(flow.masks), masks=[list(m) for m in flow.masks],
+        leaky_slope=tf.LEAKY_SLOPE, layers=len(flow.masks), masks=[list(m) for m in flow.masks], **chain_record(flow),
         parameters=int(flat.size), parameters_first=values[:8].tolist(), parameters_sum=float(values.sum()),
         points=rows(points), state=rows(state), logdet=logdet.tolist())
     record.update({f"term_{name}": value.item() for name, value in terms.items()})
@@ -145,7 +164,7 @@ def evaluate_image(golden_case):
         channels_x=flow.channels_x, channels_y=flow.channels_y, dim_x=flow.dim_x, dim_y=flow.dim_y,
         blocks=flow.blocks, layers=flow.layers, squeeze=list(flow.squeeze), net_channels=list(flow.net_channels),
         cardinality=list(flow.cardinality), residual_blocks=flow.residual_blocks, norm=flow.norm,
-        norm_epsilon=tif.NORM_EPSILON, leaky_slope=tif.LEAKY_SLOPE,
+        norm_epsilon=tif.NORM_EPSILON, leaky_slope=tif.LEAKY_SLOPE, **chain_record(flow),
         parameters=int(flat.size), parameters_first=values[:8].tolist(), parameters_sum=float(values.sum()),
         points_first=points.detach().reshape(-1)[:8].tolist(), points_sum=float(points.detach().sum()),
         logdet=logdets.sum(0).tolist(), layer_logdet=rows(logdets), **summary(golden_case, "state", state))
@@ -230,7 +249,7 @@ def differences(folder: pathlib.Path, record, gradient: np.ndarray):
 
     for key in sorted(record.keys() | stored.keys()):
         found, expected = record.get(key), stored.get(key)
-        numeric = isinstance(expected, float) or (isinstance(expected, list) and not isinstance(expected[0], str))
+        numeric = isinstance(expected, float) or (isinstance(expected, list) and not isinstance(expected[0], (str, list)))
         if not (same(found, expected) if numeric and found is not None else found == expected):
             yield key
     if record["gradient_file"] and not same(gradient, np.load(folder / record["gradient_file"])):

@@ -3,14 +3,21 @@
 It shares no code with the C library: it is the independent witness that the golden values come from.
 Everything is a plain function of (Flow, parameters, points); parameters are a dict name -> tensor in flat order.
 
-    F : u = (x, y) -> v = (z, y'),   a chain of coupling layers, log-determinants per sample (n,)
+    F : u = (x, y) -> v = (z, y'),   a chain of layers, log-determinants per sample (n,)
 
-One layer, with mask m in {0,1}^D; u1 = u[m == 0] is kept, u2 = u[m == 1] is transformed:
+Each mask makes a step: one layer of every kind in Flow.transforms, in their order. Layers are numbered along the chain.
+
+A coupling, with mask m in {0,1}^D; u1 = u[m == 0] is kept, u2 = u[m == 1] is transformed:
     a = s * tanh(A(u1)[:, :m2])      b = B(u1)
     affine:  v2   = exp(a) * u2 + b
     additive: v2  = u2 + b, a = 0; there is neither s nor A
     shear:   v2_i = exp(a_i) * u2_i + sum_{j<i} L_ij u2_j + b_i,   L = A(u1)[:, m2:] in row order (1,0) (2,0) (2,1) ...
     log|det| = sum_i a_i
+
+Actnorm:  v = exp(a) * u + b,   a and b (D) are parameters       log|det| = sum_i a_i
+Mixing:   v = P L U u,          lu (D, D) holds L below and U above its diagonal; L has ones on its own, U the
+          exponentials of lu's; element i of L U u goes to place p_i            log|det| = sum_i lu_ii
+(Both of all elements of a joint flow: with a fixed condition they are not defined here.)
 """
 import math
 from dataclasses import dataclass
@@ -30,11 +37,26 @@ class Flow:
     law: str  # "affine", "shear" or "additive"
     depth: int  # hidden layers of each network
     width: int  # units of each hidden layer
-    masks: Tuple[Tuple[int, ...], ...]  # (layers, D); 1 = transformed
+    masks: Tuple[Tuple[int, ...], ...]  # (steps, D); 1 = transformed
+    transforms: Tuple[str, ...] = ("coupling",)  # of each step
+    permutations: Tuple[Tuple[int, ...], ...] = ()  # p (D) of each mixing, in the order of the chain
 
     @property
     def dim(self) -> int:
         return self.dim_x + self.dim_y
+
+    @property
+    def layers(self) -> int:
+        return len(self.masks) * len(self.transforms)
+
+    def kind(self, layer: int) -> str:
+        return self.transforms[layer % len(self.transforms)]
+
+    def mask(self, layer: int) -> Tuple[int, ...]:
+        return self.masks[layer // len(self.transforms)]
+
+    def permutation(self, layer: int) -> Tuple[int, ...]:
+        return self.permutations[[i for i in range(self.layers) if self.kind(i) == "mixing"].index(layer)]
 
 
 def split(mask) -> Tuple[List[int], List[int]]:
@@ -50,10 +72,13 @@ def a_outputs(law: str, transformed: int) -> int:
 
 
 def parameter_layout(flow: Flow) -> List[Tuple[str, Tuple[int, ...]]]:
-    """(name, shape) in flat order: a layer's s, then network A, then B; weights are (in, out), row-major."""
+    """(name, shape) in flat order: a coupling's s, then network A, then B; weights are (in, out), row-major."""
     layout = []
-    for layer, mask in enumerate(flow.masks):
-        kept, moved = split(mask)
+    for layer in range(flow.layers):
+        if flow.kind(layer) != "coupling":
+            layout += linear_layout(flow.kind(layer), f"layer.{layer:03d}", flow.dim)
+            continue
+        kept, moved = split(flow.mask(layer))
         if flow.law != "additive":
             layout.append((f"layer.{layer:03d}.s", (1,)))
         for net, outputs in (("A", a_outputs(flow.law, len(moved))), ("B", len(moved))):
@@ -64,6 +89,13 @@ def parameter_layout(flow: Flow) -> List[Tuple[str, Tuple[int, ...]]]:
                 layout.append((f"layer.{layer:03d}.{net}.{i:02d}.w", (fan_in, fan_out)))
                 layout.append((f"layer.{layer:03d}.{net}.{i:02d}.b", (fan_out,)))
     return layout
+
+
+def linear_layout(kind: str, prefix: str, m: int) -> List[Tuple[str, Tuple[int, ...]]]:
+    """(name, shape) of an actnorm's or a mixing's parameters, for m elements or channels."""
+    if kind == "actnorm":
+        return [(f"{prefix}.actnorm.a", (m,)), (f"{prefix}.actnorm.b", (m,))]
+    return [(f"{prefix}.mixing.lu", (m, m))]
 
 
 # ---- numbers that both sides can compute -----------------------------------------------------------------
@@ -86,7 +118,7 @@ def splitmix_symmetric(seed: int, count: int, first: int = 0) -> np.ndarray:
 
 def formula_parameters(flow: Flow, seed: int) -> Parameters:
     """With c = 2u - 1 by flat index: s = 1 + 0.2c, bias = 0.05c, weight = gain sqrt(3 / fan_in) c;
-    the gain is 1 for hidden layers and 0.1 for the output layer. Float64 leaves that require gradients."""
+    the gain is 1 for hidden layers and 0.1 for the output layer; a of an actnorm and lu of a mixing = 0.3c. Float64 leaves that require gradients."""
     parameters, first = {}, 0
     for name, shape in parameter_layout(flow):
         count = math.prod(shape)
@@ -95,6 +127,8 @@ def formula_parameters(flow: Flow, seed: int) -> Parameters:
             values = 1.0 + 0.2 * c
         elif name.endswith(".b"):
             values = 0.05 * c
+        elif name.endswith((".a", ".lu")):
+            values = 0.3 * c
         else:
             is_output = int(name.split(".")[3]) == flow.depth
             values = (0.1 if is_output else 1.0) * math.sqrt(3.0 / shape[0]) * c
@@ -142,8 +176,42 @@ def merge(mask, part1: torch.Tensor, part2: List[torch.Tensor]) -> torch.Tensor:
     return torch.stack([next(moved) if m else next(kept) for m in mask], dim=1)
 
 
+def triangles(lu: torch.Tensor):
+    """L and U of a mixing."""
+    return (torch.tril(lu, -1) + torch.eye(len(lu), dtype=lu.dtype),
+            torch.triu(lu, 1) + torch.diag(torch.exp(torch.diagonal(lu))))
+
+
+def linear_forward(kind: str, parameters: Parameters, prefix: str, p, u: torch.Tensor):
+    """An actnorm or a mixing of the last dimension of u (..., m), and its log-determinant for each (...)."""
+    if kind == "actnorm":
+        a, b = parameters[f"{prefix}.actnorm.a"], parameters[f"{prefix}.actnorm.b"]
+        return torch.exp(a) * u + b, a.sum().expand(u.shape[:-1])
+    lu = parameters[f"{prefix}.mixing.lu"]
+    lower, upper = triangles(lu)
+    mixed = u @ (lower @ upper).T
+    places = [p.index(j) for j in range(len(p))]  # which element comes to place j
+    return mixed[..., places], torch.diagonal(lu).sum().expand(u.shape[:-1])
+
+
+def linear_inverse(kind: str, parameters: Parameters, prefix: str, p, v: torch.Tensor):
+    if kind == "actnorm":
+        a, b = parameters[f"{prefix}.actnorm.a"], parameters[f"{prefix}.actnorm.b"]
+        return (v - b) * torch.exp(-a), a.sum().expand(v.shape[:-1])
+    lu = parameters[f"{prefix}.mixing.lu"]
+    lower, upper = triangles(lu)
+    return (v[..., list(p)] @ torch.linalg.inv(lower @ upper).T,
+            torch.diagonal(lu).sum().expand(v.shape[:-1]))
+
+
+def permutation_of(flow, layer: int):
+    return flow.permutation(layer) if flow.kind(layer) == "mixing" else None
+
+
 def layer_forward(flow: Flow, parameters: Parameters, layer: int, u: torch.Tensor):
-    mask = flow.masks[layer]
+    if flow.kind(layer) != "coupling":
+        return linear_forward(flow.kind(layer), parameters, f"layer.{layer:03d}", permutation_of(flow, layer), u)
+    mask = flow.mask(layer)
     kept, moved = split(mask)
     u1, u2 = u[:, kept], u[:, moved]
     a, b, below = coupling_terms(flow, parameters, layer, u1, len(moved))
@@ -157,7 +225,9 @@ def layer_forward(flow: Flow, parameters: Parameters, layer: int, u: torch.Tenso
 
 
 def layer_inverse(flow: Flow, parameters: Parameters, layer: int, v: torch.Tensor):
-    mask = flow.masks[layer]
+    if flow.kind(layer) != "coupling":
+        return linear_inverse(flow.kind(layer), parameters, f"layer.{layer:03d}", permutation_of(flow, layer), v)
+    mask = flow.mask(layer)
     kept, moved = split(mask)
     v1, v2 = v[:, kept], v[:, moved]
     a, b, below = coupling_terms(flow, parameters, layer, v1, len(moved))
@@ -174,7 +244,7 @@ def layer_inverse(flow: Flow, parameters: Parameters, layer: int, v: torch.Tenso
 def forward(flow: Flow, parameters: Parameters, u: torch.Tensor):
     """Data -> latent: v = F(u) (n, D) and log|det J_F(u)| (n,)."""
     logdet = u.new_zeros(u.shape[0])
-    for layer in range(len(flow.masks)):
+    for layer in range(flow.layers):
         u, layer_logdet = layer_forward(flow, parameters, layer, u)
         logdet = logdet + layer_logdet
     return u, logdet
@@ -183,7 +253,7 @@ def forward(flow: Flow, parameters: Parameters, u: torch.Tensor):
 def inverse(flow: Flow, parameters: Parameters, v: torch.Tensor):
     """Latent -> data: u = F^{-1}(v) (n, D) and log|det J_F(u)| (n,), the determinant of *data -> latent*."""
     logdet = v.new_zeros(v.shape[0])
-    for layer in reversed(range(len(flow.masks))):
+    for layer in reversed(range(flow.layers)):
         v, layer_logdet = layer_inverse(flow, parameters, layer, v)
         logdet = logdet + layer_logdet
     return v, logdet

@@ -13,6 +13,10 @@ D = h w c, row-major (h, w, c), the channels of x before those of y.
 
     a = s * tanh(A(u1))      b = B(u1)      v2 = exp(a) * u2 + b      log|det| = sum a
 
+Each of these layers may be one of several of its step: ImageFlow.transforms names them, in their order, "coupling" among
+them. An actnorm or a mixing (torch_flow.py) treats the channels of the active image, at every pixel alike. Layers are
+numbered along the chain; `layer` in the functions below counts the couplings, that is, the steps.
+
 A block that is followed by a squeeze hands on the lower half of every 2x2 cell only: the active image is then
 (h/2, w/2, 2c), and i, j and the channel count within it. What has left keeps its place in (h, w, c).
 
@@ -27,6 +31,7 @@ import torch
 from torch.nn.functional import conv2d, layer_norm, leaky_relu
 
 from torch_flow import DISTANCES, LEAKY_SLOPE, Parameters, formula_points, splitmix_symmetric  # noqa: F401
+from torch_flow import linear_forward, linear_inverse, linear_layout
 
 NORM_EPSILON = 1e-3
 LAYERS_A_BLOCK = 4
@@ -51,8 +56,12 @@ class ImageFlow:
     squeeze: Tuple[int, ...]  # of each block: 1 = squeeze and factor after it
     residual_blocks: int
     norm: str  # scale and bias of the layer norms: one an "element" or one a "channel"
+    transforms: Tuple[str, ...] = ("coupling",)  # of each step
+    permutations: Tuple[Tuple[int, ...], ...] = ()  # p (channels) of each mixing, in the order of the chain
 
     def __post_init__(self):
+        if self.condition == "fixed" and self.transforms != ("coupling",):
+            raise ValueError("other transforms than couplings with a fixed condition are not defined here")
         if not len(self.net_channels) == len(self.cardinality) == len(self.squeeze):
             raise ValueError("net_channels, cardinality and squeeze have one number a block")
         if self.condition == "fixed" and any(self.squeeze):
@@ -65,8 +74,16 @@ class ImageFlow:
         return len(self.squeeze)
 
     @property
-    def layers(self) -> int:
+    def steps(self) -> int:
         return LAYERS_A_BLOCK * self.blocks
+
+    @property
+    def layers(self) -> int:
+        return self.steps * len(self.transforms)
+
+    def prefix(self, step: int, kind: str = "coupling") -> str:
+        """Of the names of what belongs to this transform of a step."""
+        return f"layer.{step * len(self.transforms) + self.transforms.index(kind):03d}"
 
     @property
     def channels(self) -> int:
@@ -204,18 +221,23 @@ def net_layout(flow: ImageFlow, layer: int) -> List[Tuple[str, Tuple[int, ...]]]
 
 
 def parameter_layout(flow: ImageFlow) -> List[Tuple[str, Tuple[int, ...]]]:
-    """(name, shape) in flat order: a layer's s, then network A, then B."""
+    """(name, shape) in flat order: a coupling's s, then network A, then B."""
     layout = []
-    for layer in range(flow.layers):
-        layout.append((f"layer.{layer:03d}.s", (1,)))
+    for layer, kind in ((step, kind) for step in range(flow.steps) for kind in flow.transforms):
+        if kind != "coupling":
+            channels = active_shape(flow, layer // LAYERS_A_BLOCK)[2]
+            layout += linear_layout(kind, flow.prefix(layer, kind), channels)
+            continue
+        layout.append((f"{flow.prefix(layer)}.s", (1,)))
         for net in "AB":
-            layout += [(f"layer.{layer:03d}.{net}.{name}", shape) for name, shape in net_layout(flow, layer)]
+            layout += [(f"{flow.prefix(layer)}.{net}.{name}", shape) for name, shape in net_layout(flow, layer)]
     return layout
 
 
 def formula_parameters(flow: ImageFlow, seed: int) -> Parameters:
     """With c = 2u - 1 by flat index: s = 1 + 0.2c; norms: scale = 1 + 0.2c, bias = 0.1c; convolutions: bias = 0.05c,
-    weight = gain sqrt(3 / fan_in) c, fan_in = kh kw (inputs a group), gain 0.7, 0.2 for the output.
+    weight = gain sqrt(3 / fan_in) c, fan_in = kh kw (inputs a group), gain 0.7, 0.2 for the output; a of an actnorm and
+    lu of a mixing = 0.3c.
     Float64 leaves that require gradients."""
     parameters, first = {}, 0
     for name, shape in parameter_layout(flow):
@@ -224,6 +246,8 @@ def formula_parameters(flow: ImageFlow, seed: int) -> Parameters:
         *_, owner, kind = name.split(".")
         if kind in ("s", "g"):
             values = 1.0 + 0.2 * c
+        elif kind in ("a", "lu"):
+            values = 0.3 * c
         elif kind == "b":
             values = (0.1 if owner.startswith("n") else 0.05) * c
         else:
@@ -240,7 +264,7 @@ def resnext(flow: ImageFlow, parameters: Parameters, layer: int, net: str, u1: t
         h = conv3x3(u1);  R times: h = h + residual(h);  conv3x3(LN(lrelu(h)))
         residual:  LN(lrelu), conv1x1,  LN(lrelu), grouped conv3x3 of each dilation, concatenated,  LN(lrelu), conv1x1
     """
-    prefix = f"layer.{layer:03d}.{net}"
+    prefix = f"{flow.prefix(layer)}.{net}"
     cardinality = net_size(flow, layer)[1]
     branches = dilations(u1.shape[1], u1.shape[2], cardinality)
 
@@ -270,7 +294,7 @@ def resnext(flow: ImageFlow, parameters: Parameters, layer: int, net: str, u1: t
 # ---- the flow --------------------------------------------------------------------------------------------
 
 def coupling_terms(flow: ImageFlow, parameters: Parameters, layer: int, u1: torch.Tensor):
-    a = parameters[f"layer.{layer:03d}.s"] * torch.tanh(resnext(flow, parameters, layer, "A", u1))
+    a = parameters[f"{flow.prefix(layer)}.s"] * torch.tanh(resnext(flow, parameters, layer, "A", u1))
     return a, resnext(flow, parameters, layer, "B", u1)
 
 
@@ -286,6 +310,31 @@ def layer_inverse(flow: ImageFlow, parameters: Parameters, layer: int, v: torch.
     return replace(flow, layer, v, (v2 - b) * torch.exp(-a)), a.sum((1, 2, 3))
 
 
+def step_forward(flow: ImageFlow, parameters: Parameters, step: int, u: torch.Tensor, logdets: List[torch.Tensor]):
+    """All transforms of a step; appends the log-determinant of each."""
+    for kind in flow.transforms:
+        if kind == "coupling":
+            u, logdet = layer_forward(flow, parameters, step, u)
+        else:
+            p = flow.permutations[step] if kind == "mixing" else None
+            u, logdet = linear_forward(kind, parameters, flow.prefix(step, kind), p, u)
+            logdet = logdet.sum((1, 2))
+        logdets.append(logdet)
+    return u
+
+
+def step_inverse(flow: ImageFlow, parameters: Parameters, step: int, v: torch.Tensor, logdets: List[torch.Tensor]):
+    for kind in reversed(flow.transforms):
+        if kind == "coupling":
+            v, logdet = layer_inverse(flow, parameters, step, v)
+        else:
+            p = flow.permutations[step] if kind == "mixing" else None
+            v, logdet = linear_inverse(kind, parameters, flow.prefix(step, kind), p, v)
+            logdet = logdet.sum((1, 2))
+        logdets.append(logdet)
+    return v
+
+
 def block_layers(block: int) -> range:
     return range(LAYERS_A_BLOCK * block, LAYERS_A_BLOCK * (block + 1))
 
@@ -295,8 +344,7 @@ def forward_from(flow: ImageFlow, parameters: Parameters, block: int, u: torch.T
     if block == flow.blocks:
         return u
     for layer in block_layers(block):
-        u, logdet = layer_forward(flow, parameters, layer, u)
-        logdets.append(logdet)
+        u = step_forward(flow, parameters, layer, u, logdets)
     if not flow.squeeze[block]:
         return forward_from(flow, parameters, block + 1, u, logdets)
     leaving, active = factor(u)
@@ -313,8 +361,7 @@ def inverse_from(flow: ImageFlow, parameters: Parameters, block: int, v: torch.T
     else:
         v = inverse_from(flow, parameters, block + 1, v, logdets)
     for layer in reversed(block_layers(block)):
-        v, logdet = layer_inverse(flow, parameters, layer, v)
-        logdets.append(logdet)
+        v = step_inverse(flow, parameters, layer, v, logdets)
     return v
 
 
