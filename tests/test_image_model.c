@@ -20,7 +20,7 @@
 static const char classes[] = GLYPHS "task = class\nclasses = ring,star\n" TINY_NET("1") TINY_TRAIN;
 static const char superres[] = GLYPHS "task = superres\ndown = 1\n" TINY_NET("none") TINY_TRAIN;
 static const char chain[] =
-    GLYPHS "task = superres\ndown = 1\n" TINY_NET("none") "transforms = actnorm coupling\n" TINY_TRAIN;
+    GLYPHS "task = superres\ndown = 1\n" TINY_NET("none") "transforms = actnorm mixing coupling\n" TINY_TRAIN;
 
 typedef struct fixture {
     jf_context *ctx;

@@ -54,7 +54,7 @@ TEST(train__a_chain_of_several_transforms_learns) {
         char content[700];
         snprintf(content, sizeof content,
                  "[data]\nset = crescents\n[model]\nblocks = 1\ndepth = 2\nwidth = 16\n"
-                 "transforms = actnorm coupling\n[train]\nbatch = 200\nbatches = 25\nprecondition = "
+                 "transforms = actnorm mixing coupling\n[train]\nbatch = 200\nbatches = 25\nprecondition = "
                  "0\nanneal = 0\nepochs = 20\nrate = %s\nks_every = 0\n",
                  rates[i]);
         run *r = run_open(content);

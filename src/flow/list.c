@@ -6,7 +6,8 @@
 
 #define TRANSFORM_LIST(X)                                                                                    \
     X(coupling, "networks transform a part of the elements, given the others")                               \
-    X(actnorm, "a scale and a shift for each element or channel, from the first batch on")
+    X(actnorm, "a scale and a shift for each element or channel, from the first batch on")                   \
+    X(mixing, "a linear map of all elements, or of the channels")
 
 #define X(name, summary) extern const transform_kind transform_##name;
 TRANSFORM_LIST(X)

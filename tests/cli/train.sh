@@ -57,7 +57,7 @@ expect_same run1/model.safetensors run2/model.safetensors
 expect_same run1/model.safetensors run16/model.safetensors
 for threads in 1 2 16; do
     jointflow train "$TINY" -o chain$threads --threads $threads --seed 3 --no-report --quiet \
-        --set "model.transforms=actnorm coupling"
+        --set "model.transforms=actnorm mixing coupling"
 done
 expect_same chain1/model.safetensors chain2/model.safetensors
 expect_same chain1/model.safetensors chain16/model.safetensors

@@ -76,6 +76,9 @@ CASES = [
          condition="joint", weight=100.0, distance="l1"),
     case("joint_actnorm", "joint", tf.Flow(2, 1, "affine", 2, 10, BLOCKS[0], ("actnorm", "coupling")), 9501,
          condition="joint", weight=100.0, distance="l1"),
+    # 4 elements of x and 3 of y, which stay in their places: every row and column of the triangles is another one.
+    case("joint_mixing", "joint", tf.Flow(4, 3, "affine", 2, 10, HALVES, ("mixing", "coupling"), MIXED), 9701,
+         condition="joint", weight=100.0, distance="l1"),
     case("gaussian_d7_affine", "gaussian", tf.Flow(4, 3, "affine", 2, 10, HALVES), 9001, condition="joint", sigma=0.25),
     case("joint_paper", "joint", tf.Flow(2, 1, "affine", 12, 64, sum(BLOCKS, ())), 8001, n=16,
          condition="joint", weight=100.0, distance="l1", store_gradient=False),
@@ -94,6 +97,9 @@ IMAGE_CASES = [
                tif.ImageFlow(16, 16, 3, 2, "joint", (8, 8, 8), (2, 2, 2), (1, 1, 0), 1, "channel"), 13001),
     image_case("image_8_fixed", tif.ImageFlow(8, 8, 1, 1, "fixed", (8,), (2,), (0,), 1, "channel"), 14001,
                store_gradient=True),
+    image_case("image_8_chain",
+               tif.ImageFlow(8, 8, 2, 1, "joint", (4, 4), (2, 1), (1, 0), 1, "channel",
+                             ("actnorm", "mixing", "coupling"), MIXED_CHANNELS), 15001, store_gradient=True),
 ]
 
 
