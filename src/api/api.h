@@ -14,6 +14,8 @@
 #include "model/use.h"
 #include "train/train.h"
 
+/* Hands a text over, to be freed by the caller, or frees it where something failed. */
+jf_status give_text(jf_context *ctx, char **out, text *t, jf_status status);
 /* Refuses a negative n, and rows without x (or z) or, where the model has a condition, without y. */
 jf_status check_rows(const model *m, int n, const double *x, const double *y);
 /* The same of y alone, which is also to be finite. */

@@ -2,17 +2,6 @@
 #include "api/api.h"
 #include "data/known.h"
 
-/* Hands the lines over, or frees them where something failed. */
-static jf_status give_text(jf_context *ctx, char **out, text *lines, jf_status status) {
-    if (status == JF_OK) text_add(lines, "%s", ""); /* no lines are a text, too */
-    if (status == JF_OK) status = text_check(ctx, lines);
-    if (status == JF_OK)
-        *out = lines->chars;
-    else
-        text_free(lines);
-    return status;
-}
-
 jf_status jf_data_list(jf_context *ctx, char **out) {
     text lines = {0};
     *out = NULL;

@@ -1,4 +1,5 @@
 /* Public: models and what they answer. */
+#include "answer/describe.h"
 #include "api/api.h"
 #include <math.h>
 #include <stdlib.h>
@@ -44,52 +45,11 @@ const char *jf_model_class_name(const jf_model *m, int class_index) {
     return class_index >= 0 && class_index < m->units.classes ? m->units.class_name[class_index] : "";
 }
 
-/* "images      14 x 14, 1 channel (superres, from 7 x 7)"; nothing for models of vectors. */
-static jf_status describe_images(const model *m, text *t) {
-    jf_image_form form;
-    JF_TRY(jf_model_image_form(m, &form));
-    if (form.h == 0) return JF_OK;
-    text_add(t, "images      %d x %d, %d channel%s (%s", form.h, form.w, form.channels,
-             form.channels == 1 ? "" : "s", form.task);
-    if (form.input_h) text_add(t, ", from %d x %d", form.input_h, form.input_w);
-    if (form.input_h && form.input_channels != form.channels)
-        text_add(t, " in %d channel%s", form.input_channels, form.input_channels == 1 ? "" : "s");
-    text_add(t, ")\n");
-    return JF_OK;
-}
-
 jf_status jf_model_info(const jf_model *m, char **out) {
-    const flow *f = m->flow;
     text t = {0};
-    jf_status status;
-    char device_words[DEVICE_MAX_WORDS];
-    device_describe(m->d, device_words);
-    text_add(&t, "recipe      %s\n", recipe_short_name(m->recipe));
-    const objective_kind *kind = m->objective.kind;
-    text_add(&t, "data        %s\n", kind->from_data ? recipe_get(m->recipe, "data.set") : "none");
-    text_add(&t, "objective   %s (%s)\n", kind->name, loss_summary(kind));
-    text_add(&t, "dimensions  x %d, y %d%s\n", f->dim_x, f->dim_y,
-             f->dim_y ? f->fixed ? ", condition fixed" : ", condition joint" : "");
-    status = describe_images(m, &t);
-    for (int c = 0; c < m->units.classes; c++)
-        text_add(&t, "%s%g%s%s%s", c ? ", " : "classes     ", m->units.label[c],
-                 m->units.class_name[c][0] ? " (" : "", m->units.class_name[c],
-                 m->units.class_name[c][0] ? ")" : "");
-    if (m->units.classes) text_add(&t, "\n");
-    text_add(&t, "flow        ");
-    flow_describe(f, &t);
-    text_add(&t, ", law %s, networks %s\n", recipe_get(m->recipe, "model.law"),
-             recipe_get(m->recipe, "model.net"));
-    text_add(&t, "parameters  %zu\n", m->parameters.total);
-    text_add(&t, "training    %s, seed %llu\n", m->trained[0] ? m->trained : "none",
-             (unsigned long long)m->seed);
-    text_add(&t, "device      %s\n", device_words);
-    if (status == JF_OK) status = text_check(m->ctx, &t);
-    if (status == JF_OK)
-        *out = t.chars;
-    else
-        text_free(&t);
-    return status;
+    *out = NULL;
+    jf_status status = model_describe(m, &t);
+    return give_text(m->ctx, out, &t, status);
 }
 
 /* ---- rows ---- */

@@ -1,8 +1,11 @@
 /* Public: training, judging, reports, speed. */
 #include "api/api.h"
 #include "train/bench.h"
-#include "train/memory.h"
 #include <stdlib.h>
+
+static train_origin origin_of(const jf_device_options *on, uint64_t seed) {
+    return (train_origin){.device_name = on->device, .threads = on->threads, .seed = seed};
+}
 
 static void relay_progress(void *user, const train_progress *p) {
     const jf_train_options *o = user;
@@ -30,88 +33,19 @@ static void relay_progress(void *user, const train_progress *p) {
     o->progress(o->user, &progress);
 }
 
-/* Opens data and model of a recipe (the data set is NULL where the objective does without). */
-static jf_status open_run(jf_context *ctx, const recipe *r, const jf_device_options *options, uint64_t seed,
-                          dataset **data, model **m) {
-    model_units units = {0};
-    *data = NULL;
-    *m = NULL;
-    jf_status status;
-    JF_TRY(recipe_check(r));
-    if (loss_kind(r)->from_data) JF_TRY(dataset_open(ctx, data, r));
-    JF_TRY_DONE(train_units(ctx, &units, *data, r));
-    JF_TRY_DONE(
-        model_create(ctx, m, r, &units, options->device, options->threads, &(model_origin){.seed = seed}));
-done:
-    units_free(&units);
-    if (status != JF_OK) {
-        dataset_free(*data);
-        *data = NULL;
-    }
-    return status;
-}
-
-static jf_status write_into(const model *m, const char *folder, const char *name, int as_recipe) {
-    char *path;
-    text t = {0};
-    JF_TRY(file_join(m->ctx, &path, folder, name));
-    jf_status status;
-    if (as_recipe) {
-        recipe_write(m->recipe, &t, 0);
-        status = text_check(m->ctx, &t);
-        if (status == JF_OK) status = file_write(m->ctx, path, t.chars, t.length);
-    } else {
-        status = model_save(m, path);
-    }
-    text_free(&t);
-    free(path);
-    return status;
-}
-
 jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf_train_options *options) {
     static const jf_train_options defaults;
-    dataset *data = NULL;
-    model *m = NULL;
-    jf_status status, trained;
     if (!options) options = &defaults;
     *out = NULL;
-    train_options inner = {.folder = options->folder,
-                           .resume = options->resume,
-                           .stop = options->stop,
-                           .interval = TRAIN_INTERVAL,
-                           .progress = options->progress ? relay_progress : NULL,
-                           .user = (void *)options};
     if (options->resume && !options->folder)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "a run to resume: no folder was given");
-    JF_TRY_DONE(open_run(ctx, r, &options->device, options->seed, &data, &m));
-    if (options->folder) {
-        JF_TRY_DONE(file_make_folder(ctx, options->folder));
-        if (!options->resume) JF_TRY_DONE(write_into(m, options->folder, "recipe.ini", 1));
-    }
-    char device_words[DEVICE_MAX_WORDS];
-    text layers = {0};
-    device_describe(m->d, device_words);
-    flow_describe(m->flow, &layers);
-    jf_log(ctx, "%s, %zu parameters on %s", layers.chars ? layers.chars : "", m->parameters.total,
-           device_words);
-    text_free(&layers);
-    train_memory memory = train_memory_of(m, data);
-    const double mib = 1048576;
-    jf_log(ctx,
-           "memory: about %.0f MiB (weights and optimiser %.0f, kept activations %.0f, batches and scratch "
-           "%.0f, data %.0f)",
-           memory.total / mib, (memory.weights + memory.checkpoint) / mib, memory.kept / mib,
-           (memory.passes + memory.histograms) / mib, memory.data / mib);
-    trained = train_run(m, data, &inner);
-    if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
-    if (options->folder) JF_TRY_DONE(write_into(m, options->folder, "model.safetensors", 0));
-    status = trained;
-    *out = m;
-    m = NULL;
-done:
-    dataset_free(data);
-    model_free(m);
-    return status;
+    return train_recipe(ctx, out, r, origin_of(&options->device, options->seed),
+                        &(train_options){.folder = options->folder,
+                                         .resume = options->resume,
+                                         .stop = options->stop,
+                                         .interval = TRAIN_INTERVAL,
+                                         .progress = options->progress ? relay_progress : NULL,
+                                         .user = (void *)options});
 }
 
 jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options) {
@@ -129,6 +63,9 @@ void jf_judgement_free(jf_judgement *j) {
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder) {
     return report_write(m, j, folder);
 }
+
+/* ---- speed ---- */
+
 static jf_status give_profile(jf_context *ctx, jf_profile *out, const bench_profile *p) {
     if (p->count == 0) return JF_OK;
     JF_TRY(MEM_NEW(ctx, &out->parts, (size_t)p->count));
@@ -159,7 +96,7 @@ jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_bench_options *
     bench_result result = {0};
     jf_status status;
     *out = (jf_bench_result){.batch = o.batch > 0 ? o.batch : recipe_int(r, "train.batch")};
-    JF_TRY_DONE(open_run(ctx, r, &o.device, 1, &data, &m));
+    JF_TRY_DONE(train_open(ctx, &data, &m, r, origin_of(&o.device, 1)));
     JF_TRY_DONE(bench_run(
         m,
         &(bench_options){.batch = out->batch, .seconds = o.seconds > 0 ? o.seconds : 3, .profile = o.profile},

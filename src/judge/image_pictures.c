@@ -1,5 +1,5 @@
 /* Pictures of image models: samples of every class, or reconstructions of held-out images beside their truth. */
-#include "data/tasks/task.h"
+#include "answer/conditions.h"
 #include "draw/draw.h"
 #include "judge/pictures.h"
 #include "model/use.h"
@@ -15,9 +15,10 @@ typedef struct sheet {
     const model *m;
     task *t;
     int rows;
-    size_t dim, dim_x, pixels; /* pixels: numbers of an image */
-    double *state;             /* (rows, COLUMNS, dim), the data's units */
-    double *images;            /* (rows, COLUMNS, pixels) */
+    size_t dim, dim_x, pixels;  /* pixels: numbers of an image */
+    double *state;              /* (rows, COLUMNS, dim), the data's units */
+    double *images;             /* (rows, COLUMNS, pixels) */
+    const double *y[MOST_ROWS]; /* (dim_y) of each row, as it is asked for; NULL of classes */
     const char *labels[MOST_ROWS], *columns[COLUMNS];
 } sheet;
 
@@ -45,17 +46,19 @@ static void set_class(sheet *s, int row) {
 
 static void set_input(sheet *s, int row, const double *clean) {
     for (int k = 0; k < COLUMNS; k++) memcpy(sample_at(s, row, k), clean, s->dim * sizeof *clean);
+    s->y[row] = clean + s->dim_x;
     s->t->kind->restore(s->t, clean, clean + s->dim_x, cell(s, row, 0));
     show_condition(s, clean + s->dim_x, cell(s, row, 1));
 }
 
+/* Images are restored with the y that was asked for, not with what came back: they differ by the y error. */
 static jf_status sample_rows(sheet *s, uint64_t seed, int first_column) {
     JF_TRY(model_sample(s->m, (latent_points){seed, LATENT_SAMPLES, 0}, DATA_UNITS, (long)s->rows * COLUMNS,
                         s->state, NULL));
     for (int r = 0; r < s->rows; r++)
         for (int k = first_column; k < COLUMNS; k++) {
             const double *row = sample_at(s, r, k);
-            s->t->kind->restore(s->t, row, row + s->dim_x, cell(s, r, k));
+            s->t->kind->restore(s->t, row, s->y[r] ? s->y[r] : row + s->dim_x, cell(s, r, k));
         }
     return JF_OK;
 }
@@ -63,7 +66,7 @@ static jf_status sample_rows(sheet *s, uint64_t seed, int first_column) {
 jf_status picture_images(const model *m, const judgement *j, uint64_t seed, const char *path) {
     sheet s = {.m = m, .dim = (size_t)m->flow->dim, .dim_x = (size_t)m->units.dim_x};
     jf_status status;
-    JF_TRY_DONE(task_of_size(m->ctx, &s.t, m->recipe, m->units.image));
+    JF_TRY_DONE(model_task(m, &s.t));
     if (s.t->image_channels != 1 && s.t->image_channels != 3)
         goto done; /* neither grey nor colour: no picture */
     int classes = m->units.classes, by_input = m->units.dim_y > 0 && classes == 0;

@@ -458,39 +458,3 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
     release(&t);
     return status;
 }
-
-/* Of objectives that learn without data: there is nothing to standardise. */
-static jf_status units_without_data(jf_context *ctx, model_units *out, int dim) {
-    *out = (model_units){.dim_x = dim};
-    jf_status status = MEM_NEW(ctx, &out->mean, (size_t)dim);
-    if (status == JF_OK) status = MEM_NEW(ctx, &out->deviation, (size_t)dim);
-    if (status != JF_OK) units_free(out);
-    for (int i = 0; status == JF_OK && i < dim; i++) out->deviation[i] = 1;
-    return status;
-}
-
-jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, const recipe *r) {
-    const objective_kind *kind = loss_kind(r);
-    if (!kind->from_data) return units_without_data(ctx, out, kind->dim_x);
-    if (!kind->has_condition && data->image.h > 0)
-        return recipe_fail(r, "loss.objective",
-                           "%s has no condition; images are learned with one: expected joint", kind->name);
-    if (kind->has_condition && data->dim_y == 0)
-        return jf_fail(ctx, JF_ERROR_RECIPE,
-                       "%s: data set \"%s\" has no condition y: set loss.objective = plain", recipe_name(r),
-                       data->kind->name);
-    model_units u = {.dim_x = data->dim_x,
-                     .dim_y = kind->has_condition ? data->dim_y : 0,
-                     .image = data->image,
-                     .mean = data->mean,
-                     .deviation = data->deviation};
-    u.classes = u.dim_y ? data->classes : 0;
-    for (int i = 0; i < u.classes; i++) {
-        u.label[i] = data->label[i];
-        snprintf(u.class_name[i], MAX_CLASS_NAME, "%s", data->class_name[i] ? data->class_name[i] : "");
-    }
-    JF_TRY(units_copy(ctx, out, &u));
-    /* The model lives on data that the noise has shrunk by 1 - alpha: users' values go in and come out by that. */
-    for (int i = 0; i < u.dim_x + u.dim_y; i++) out->deviation[i] /= 1 - recipe_real(r, "train.noise");
-    return JF_OK;
-}

@@ -39,8 +39,24 @@ jf_status train_declare(recipe *r); /* keys of [train] */
 /* All keys that a recipe may have. */
 jf_status recipe_declare_all(recipe *r);
 
-jf_status train_units(jf_context *ctx, model_units *out, const dataset *data,
-                      const recipe *r); /* free with units_free */
+/* Units of the models that a recipe makes of these data; free with units_free. */
+jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, const recipe *r);
+/* ---- run.c ---- */
+
+typedef struct train_origin {
+    const char *device_name; /* NULL: the default */
+    int threads;             /* 0: as many as there are processors */
+    uint64_t seed;
+} train_origin;
+/* Data and a fresh model of a recipe; the data set is NULL where the objective does without. */
+jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin);
+/* Opens both, writes recipe.ini into the folder, trains, and writes model.safetensors. JF_STOPPED as below: *out is then
+ * the best model so far. */
+jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_origin origin,
+                       const train_options *options);
+
+/* ---- loop.c ---- */
+
 /* Trains `m` (fresh, or to be resumed from its folder). JF_STOPPED where the stop flag was seen: the
  * checkpoint is then written and m holds the best weights so far. */
 jf_status train_run(model *m, const dataset *data, const train_options *options);

@@ -1,0 +1,127 @@
+/* A run from its recipe to its model file. */
+#include "base/file.h"
+#include "base/memory.h"
+#include "train/memory.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- units ---- */
+
+/* Of objectives that learn without data: there is nothing to standardise. */
+static jf_status units_without_data(jf_context *ctx, model_units *out, int dim) {
+    *out = (model_units){.dim_x = dim};
+    jf_status status = MEM_NEW(ctx, &out->mean, (size_t)dim);
+    if (status == JF_OK) status = MEM_NEW(ctx, &out->deviation, (size_t)dim);
+    if (status != JF_OK) units_free(out);
+    for (int i = 0; status == JF_OK && i < dim; i++) out->deviation[i] = 1;
+    return status;
+}
+
+jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, const recipe *r) {
+    const objective_kind *kind = loss_kind(r);
+    if (!kind->from_data) return units_without_data(ctx, out, kind->dim_x);
+    if (!kind->has_condition && data->image.h > 0)
+        return recipe_fail(r, "loss.objective",
+                           "%s has no condition; images are learned with one: expected joint", kind->name);
+    if (kind->has_condition && data->dim_y == 0)
+        return jf_fail(ctx, JF_ERROR_RECIPE,
+                       "%s: data set \"%s\" has no condition y: set loss.objective = plain", recipe_name(r),
+                       data->kind->name);
+    model_units u = {.dim_x = data->dim_x,
+                     .dim_y = kind->has_condition ? data->dim_y : 0,
+                     .image = data->image,
+                     .mean = data->mean,
+                     .deviation = data->deviation};
+    u.classes = u.dim_y ? data->classes : 0;
+    for (int i = 0; i < u.classes; i++) {
+        u.label[i] = data->label[i];
+        snprintf(u.class_name[i], MAX_CLASS_NAME, "%s", data->class_name[i] ? data->class_name[i] : "");
+    }
+    JF_TRY(units_copy(ctx, out, &u));
+    /* The model lives on data that the noise has shrunk by 1 - alpha: users' values go in and come out by that. */
+    for (int i = 0; i < u.dim_x + u.dim_y; i++) out->deviation[i] /= 1 - recipe_real(r, "train.noise");
+    return JF_OK;
+}
+
+/* ---- opening ---- */
+
+jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin) {
+    model_units units = {0};
+    *data = NULL;
+    *m = NULL;
+    jf_status status;
+    JF_TRY(recipe_check(r));
+    if (loss_kind(r)->from_data) JF_TRY(dataset_open(ctx, data, r));
+    JF_TRY_DONE(train_units(ctx, &units, *data, r));
+    JF_TRY_DONE(model_create(ctx, m, r, &units, origin.device_name, origin.threads,
+                             &(model_origin){.seed = origin.seed}));
+done:
+    units_free(&units);
+    if (status != JF_OK) {
+        dataset_free(*data);
+        *data = NULL;
+    }
+    return status;
+}
+
+/* What is about to be trained, on what, and what it will hold: lines for people. */
+static void tell(const model *m, const dataset *data) {
+    const double mib = 1048576;
+    char device_words[DEVICE_MAX_WORDS];
+    text layers = {0};
+    device_describe(m->d, device_words);
+    flow_describe(m->flow, &layers);
+    jf_log(m->ctx, "%s, %zu parameters on %s", layers.chars ? layers.chars : "", m->parameters.total,
+           device_words);
+    text_free(&layers);
+    train_memory memory = train_memory_of(m, data);
+    jf_log(m->ctx,
+           "memory: about %.0f MiB (weights and optimiser %.0f, kept activations %.0f, batches and scratch "
+           "%.0f, data %.0f)",
+           memory.total / mib, (memory.weights + memory.checkpoint) / mib, memory.kept / mib,
+           (memory.passes + memory.histograms) / mib, memory.data / mib);
+}
+
+/* ---- from recipe to model file ---- */
+
+static jf_status write_recipe(const model *m, const char *path) {
+    text t = {0};
+    recipe_write(m->recipe, &t, 0);
+    jf_status status = text_check(m->ctx, &t);
+    if (status == JF_OK) status = file_write(m->ctx, path, t.chars, t.length);
+    text_free(&t);
+    return status;
+}
+
+/* FOLDER/name, where there is a folder. */
+static jf_status write_into(const model *m, const char *folder, const char *name,
+                            jf_status (*write)(const model *m, const char *path)) {
+    char *path;
+    if (!folder) return JF_OK;
+    JF_TRY(file_join(m->ctx, &path, folder, name));
+    jf_status status = write(m, path);
+    free(path);
+    return status;
+}
+
+jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_origin origin,
+                       const train_options *options) {
+    dataset *data = NULL;
+    model *m = NULL;
+    jf_status status, trained;
+    *out = NULL;
+    JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
+    if (options->folder) JF_TRY_DONE(file_make_folder(ctx, options->folder));
+    if (!options->resume) JF_TRY_DONE(write_into(m, options->folder, "recipe.ini", write_recipe));
+    tell(m, data);
+    trained = train_run(m, data, options);
+    if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
+    JF_TRY_DONE(write_into(m, options->folder, "model.safetensors", model_save));
+    status = trained;
+    *out = m;
+    m = NULL;
+done:
+    dataset_free(data);
+    model_free(m);
+    return status;
+}
