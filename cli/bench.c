@@ -101,7 +101,7 @@ static const option options[] = {
     OPTION_SET,
     OPTION_DEVICE,
     OPTION_THREADS,
-    {"batch", 0, OPTION_WHOLE, "N", "0", 0, 1000000, "samples a batch; 0: as in the recipe"},
+    {"batch", 0, OPTION_WHOLE, "N", "0", 0, 1000000, "samples per batch; 0: as in the recipe"},
     {"seconds", 0, OPTION_REAL, "S", "3", 0, 3600, "how long each of the two measurements lasts"},
     {"profile", 0, OPTION_FLAG, NULL, NULL, 0, 0, "also show which parts the time goes into"},
     {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "one JSON object instead of a table"},
@@ -121,7 +121,7 @@ const command command_bench = {
     .summary = "measure the speed of training and sampling",
     .arguments = "",
     .about = "Trains and samples the model of a recipe for a few seconds each, without writing anything, "
-             "and tells samples a second and the most memory that the program held.\n"
+             "and prints samples per second and the peak memory of the program.\n"
              "With --profile it also tells, for a step of either, how often each part ran, its time (of all "
              "threads together), its share of the step, and the speed of its arithmetic on one thread where "
              "that is counted. Reading the clock makes small models a little slower.",

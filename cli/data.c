@@ -163,7 +163,7 @@ const command command_data = {
         "list shows the data sets that are known by name, where they were found, their size and licence.\n"
         "check FOLDER compares the files of known sets in FOLDER, or in the folders of it that are named "
         "like "
-        "sets, with what was published, one line a file; raw or compressed (.gz) makes no difference. The "
+        "sets, with what was published, one line per file; raw or compressed (.gz) makes no difference. The "
         "exit "
         "status is 1 if one is missing or wrong.\n"
         "fetch NAME fetches a set. Files that are here and right are left alone, a wrong one is replaced "

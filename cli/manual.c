@@ -38,7 +38,7 @@ static const manual_section closing_sections[] = {
          {"RUN/model.safetensors", "the model, with everything needed to use it."},
          {"RUN/checkpoint.safetensors", "the state of the run, from which --resume continues exactly."},
          {"RUN/recipe.ini", "the recipe with all its values."},
-         {"RUN/history.csv", "a line an epoch: the loss, its terms, the latent histograms."},
+         {"RUN/history.csv", "a line per epoch: the loss, its terms, the latent histograms."},
          {"RUN/report.html", "pictures and numbers of the judged model."},
          {NULL, "Tables are .csv files, with or without a header, or two-dimensional .npy files; one row is "
                 "one sample."},

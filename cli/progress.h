@@ -1,5 +1,5 @@
 /* Progress of training on standard output: on a terminal one line that is rewritten in place, elsewhere a
- * line an epoch every few seconds. */
+ * line for an epoch, at most one every few seconds. */
 #ifndef CLI_PROGRESS_H
 #define CLI_PROGRESS_H
 

@@ -54,7 +54,7 @@ static int write_table(const call *c, const samples *s, const char *path) {
 
 /* ---- images ---- */
 
-/* A row a condition: truth where one is known, input, samples. */
+/* A row per condition: truth where one is known, input, samples. */
 static int draw_beside_inputs(const call *c, const jf_images *images, const conditions *y, const char *path) {
     size_t known = 0, n = (size_t)images->count / y->count, size = (size_t)images->h * (size_t)images->w;
     for (size_t i = 0; i < y->count; i++) known |= y->images[i].truth.values != NULL;

@@ -18,7 +18,7 @@ typedef struct pairs {
     double *first, *second; /* (rows, dim_x): x or z; (rows, dim_y) */
 } pairs;
 
-/* The way of encode, decode and density: loads MODEL, reads DATA as rows of (`first`, y) and lets `answer`
+/* What encode, decode and density have in common: loads MODEL, reads DATA as rows of (`first`, y) and lets `answer`
  * write what it makes of them to `path`. All functions here return an exit status. */
 typedef int (*pairs_fn)(const call *c, const jf_model *m, const pairs *data, const char *path);
 int pairs_answer(const call *c, const char *first, pairs_fn answer);

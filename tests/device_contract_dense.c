@@ -337,7 +337,7 @@ void compare_dense_coupling(const bench *b) {
     compare_coupling(b, coupling_new(law_affine, 100, 2, 1, 12, 12, 64));
 }
 
-/* Six couplings a batch size; together they have all widths, depths up to 13, and up to five sheared
+/* Six couplings per batch size; together they have all widths, depths up to 13, and up to five sheared
  * elements. */
 void check_dense_coupling(const bench *b) {
     if (!b->tested->d->kind->plan_open) return;

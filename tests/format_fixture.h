@@ -24,7 +24,7 @@ static inline const char *put_file(const char *name, const void *bytes, size_t s
     return path;
 }
 
-/* The same for many small files in turn: nothing is brought to the disk, and an old file is not overwritten,
+/* The same for many small files in turn: nothing is flushed to disk, and an old file is not overwritten,
  * which some file systems answer by writing at once. */
 static inline void put_quickly(const char *path, const char *bytes, size_t size) {
     remove(path);

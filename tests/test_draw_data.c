@@ -227,7 +227,7 @@ TEST(heat__row_zero_is_at_the_bottom_and_gaps_stay_white) {
         CHECK(distance(pixel_of(&pic, p, 0.45, 0.25), colour_continuous(1)) < 0.05);
         CHECK(distance(pixel_of(&pic, p, 0.15, 0.75), colour_continuous(0.5)) < 0.05);
         CHECK(pixel_of(&pic, p, 0.75, 0.25) == 0xFFFFFF);
-        CHECK(pixel_of(&pic, p, 0.95, 0.5) == 0xFFFFFF); /* outside of the grid */
+        CHECK(pixel_of(&pic, p, 0.95, 0.5) == 0xFFFFFF); /* outside the grid */
         end(NULL, fig, &pic);
     }
     jf_context_free(ctx);

@@ -144,7 +144,7 @@ TEST(gzip__refuses_more_than_the_limit) {
     free(content);
 }
 
-/* 64 MiB of nothing in some 64 KiB: what is allocated follows the limit, not what the file unfolds into. */
+/* 64 MiB of nothing in some 64 KiB: what is allocated follows the limit, not what the file expands to. */
 TEST(gzip__a_bomb_costs_no_more_than_the_limit) {
     enum { PIECE = 1 << 16, PIECES = 1 << 10, LIMIT = 1 << 20 };
     char *nothing = calloc(PIECE, 1), *packed;

@@ -1,4 +1,4 @@
-/* Tests of PNG files: every layout of pixels that the format knows, round trips, and files that mean ill. */
+/* Tests of PNG files: every layout of pixels that the format knows, round trips, and malicious files. */
 #include "format_fixture.h"
 
 #include "io/png.h"
@@ -11,7 +11,7 @@ enum { SIDE = 64 }; /* the largest that these tests read */
 /* A picture as another program would write it. */
 typedef struct foreign {
     int h, w, colour, depth, interlace;
-    const uint8_t *rows; /* (h, bytes a row) */
+    const uint8_t *rows; /* (h, bytes per row) */
     size_t row_bytes;
     const png_color *palette;
     const uint8_t *alphas; /* of the palette */

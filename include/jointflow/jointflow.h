@@ -11,7 +11,7 @@
  * jf_context_error(). The library never prints, exits or aborts. A context and what was made with it belong
  * to one thread at a time; contexts are independent.
  *
- * Arrays are dense and row-major, one row a sample: x (n, dim_x), y (n, dim_y), z (n, dim_x), y' (n, dim_y).
+ * Arrays are dense and row-major, one row per sample: x (n, dim_x), y (n, dim_y), z (n, dim_x), y' (n, dim_y).
  */
 #ifndef JOINTFLOW_H
 #define JOINTFLOW_H
@@ -42,7 +42,7 @@ const char *jf_recipe_get(const jf_recipe *r, const char *key); /* NULL: no such
  */
 jf_status jf_recipe_text(const jf_recipe *r, char **out, int with_docs);
 void jf_recipe_free(jf_recipe *r);
-/* The recipes that came with the program, one a line: name, tab, what it is for. Yours to free(). */
+/* The recipes that came with the program, one per line: name, tab, what it is for. Yours to free(). */
 jf_status jf_recipe_list(jf_context *ctx, char **out);
 
 /* ---- devices ---- */
@@ -271,7 +271,7 @@ typedef struct jf_profile_part {
     const char *name; /* "1x1 products, forward" */
     double calls, ms; /* of one step; ms of thread time: all threads together */
     double share;     /* of the whole step, 0 .. 1 */
-    double gflops;    /* 10^9 operations a second of one thread; 0: they are not counted */
+    double gflops;    /* 10^9 operations per second of one thread; 0: they are not counted */
 } jf_profile_part;
 typedef struct jf_profile {
     jf_profile_part *parts;
@@ -295,7 +295,7 @@ void jf_bench_result_free(jf_bench_result *r);
 /* Which there are, whether they are here and where, licence and size: lines for people, yours to free(). */
 jf_status jf_data_list(jf_context *ctx, char **out);
 /* Compares the files of known sets in `folder`, or in the folders in it that are named like sets, with what
- * was published: one line a file, yours to free(). *bad: how many are missing or wrong. */
+ * was published: one line per file, yours to free(). *bad: how many are missing or wrong. */
 jf_status jf_data_check(jf_context *ctx, char **out, const char *folder, int *bad);
 
 typedef struct jf_data_options {
@@ -306,8 +306,8 @@ typedef struct jf_data_options {
     void *user;
     const volatile int *stop; /* set to non-zero from anywhere: stops; the next call goes on from there */
 } jf_data_options;
-/* Fetches the files of a known set that are missing or wrong; they take their place once they are found
- * right. One line a file, yours to free(). JF_STOPPED where `stop` was seen. options may be NULL. */
+/* Fetches the files of a known set that are missing or wrong; they take their place once they are
+ * verified. One line per file, yours to free(). JF_STOPPED where `stop` was seen. options may be NULL. */
 jf_status jf_data_fetch(jf_context *ctx, char **out, const char *name, const jf_data_options *options);
 
 /* ---- tables: .csv or .npy ---- */

@@ -1,5 +1,5 @@
 /* Files. A file that we write exists either as it was before or whole: it is written under another name in
- * the same folder, brought to the disk, and renamed. */
+ * the same folder, flushed to disk, and renamed. */
 #include "base/file.h"
 #include "base/memory.h"
 

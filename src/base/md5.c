@@ -18,7 +18,7 @@ static const uint32_t sines[STEPS] = {
     0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
     0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391};
 
-/* One line a round: how far each of four steps in turn rotates, and which word of the block step i takes,
+/* One line per round: how far each of four steps in turn rotates, and which word of the block step i takes,
  * (factor i + offset) mod 16. */
 static const struct {
     uint8_t rotate[4], factor, offset;

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <strings.h>
 
-/* The calling thread's locale is lent, and given back before anybody else can see it. */
+/* The calling thread's locale is switched, and restored before anybody else can see it. */
 static locale_t enter_plain_locale(void) {
     locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     return plain ? uselocale(plain) : uselocale((locale_t)0);

@@ -71,7 +71,7 @@ static jf_status make_grid(jf_context *ctx, density_grid *grid, const curve_node
     return MEM_NEW(ctx, &grid->p, grid->size[0] * grid->size[1]);
 }
 
-/* p += weight / (2 pi) exp(-|u - x|^2 / 2), which is a product of one factor a row and one a column. */
+/* p += weight / (2 pi) exp(-|u - x|^2 / 2), which is a product of one factor per row and one per column. */
 static void add_node(density_grid *grid, const curve_node *node) {
     size_t first[2];
     double factor[2][REACH];

@@ -1,4 +1,4 @@
-/* A data set: pairs (x, y) in the data's own units. One file in sets/ a kind, one line in list.c.
+/* A data set: pairs (x, y) in the data's own units. One file in sets/ per kind, one line in list.c.
  *
  * Generated sets draw any number of fresh points; file sets hold a fixed number of rows. Both answer through
  * the same functions, so that training and judging do not care. */

@@ -30,7 +30,7 @@ jf_status known_verify(jf_context *ctx, const char *path, const known_file *file
 
 /* Each adds lines for people. */
 jf_status known_list(jf_context *ctx, text *out);
-/* One line a file of `folder`, or of the folders in it that are named like sets; *bad counts those that are
+/* One line per file of `folder`, or of the folders in it that are named like sets; *bad counts those that are
  * missing or wrong. */
 jf_status known_check(jf_context *ctx, text *out, const char *folder, int *bad);
 

@@ -1,5 +1,5 @@
 /* The Feistel network (L, R) -> (R, L xor f(R, key)) is a bijection whatever f is; following its cycle from a
- * number inside of the range to the next one inside of it is a bijection of the range. */
+ * number inside the range to the next one inside it is a bijection of the range. */
 #include "data/permutation.h"
 
 /* Mixes all bits (multiply and shift, as in common integer hashes): cheap beside reading a row. */

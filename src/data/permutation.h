@@ -1,5 +1,5 @@
 /* A pseudo-random permutation of 0 .. size-1 that needs no memory: a Feistel network on the next even number
- * of bits, walked until it lands inside of the range. Keyed by a Philox stream, so it is a pure function of
+ * of bits, walked until it lands inside the range. Keyed by a Philox stream, so it is a pure function of
  * (key, cycle). */
 #ifndef JF_DATA_PERMUTATION_H
 #define JF_DATA_PERMUTATION_H

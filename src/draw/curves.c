@@ -1,4 +1,4 @@
-/* Curves of a training: several series over the epochs, with the phases as bands whose names stand above the
+/* Training curves: several series over the epochs, with the phases as bands whose names stand above the
  * box. */
 #include "draw/figure.h"
 #include "draw/style.h"

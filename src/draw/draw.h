@@ -1,6 +1,6 @@
 /* Pictures: a figure is a canvas with a grid of panels, saved as one PNG file.
  *
- * Lengths are in units of 1/96 inch, and the image has DRAW_SCALE pixels a unit, so that it is sharp in
+ * Lengths are in units of 1/96 inch, and the image has DRAW_SCALE pixels per unit, so that it is sharp in
  * print. For each panel comes first what it is made of (title, axes, colour bar), then its data in the order
  * in which they are painted; frames, tick labels and legends are painted over them by figure_save().
  *
@@ -12,7 +12,7 @@
 
 #include "base/context.h"
 
-#define DRAW_SCALE        2   /* pixels a unit */
+#define DRAW_SCALE        2   /* pixels per unit */
 #define DRAW_PANEL_WIDTH  360 /* a panel that suits most purposes */
 #define DRAW_PANEL_HEIGHT 320
 
@@ -38,7 +38,7 @@ jf_status figure_create(jf_context *ctx, figure **out, int rows, int columns, in
 void figure_free(figure *fig);
 void figure_size(const figure *fig, int *width, int *height); /* in pixels */
 jf_status figure_save(figure *fig, const char *path);
-/* Borrowed. Outside of the grid NULL, which every panel function takes; figure_save() then reports it. */
+/* Borrowed. Outside the grid NULL, which every panel function takes; figure_save() then reports it. */
 panel *figure_panel(figure *fig, int row, int column);
 
 /* ---- what a panel is made of ---- */
@@ -127,7 +127,7 @@ void panel_text(panel *p, const char *lines);
 /* A name for the legend without data of its own. */
 void panel_legend(panel *p, const line_style *style);
 
-/* ---- curves of a training ---- */
+/* ---- training curves ---- */
 
 typedef struct curve {
     const char *name;

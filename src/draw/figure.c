@@ -178,7 +178,7 @@ void panel_end(panel *p) {
     cairo_restore(p->fig->cr);
 }
 
-/* cairo keeps 24 bits before the point; this far outside of the box the slope of a line is right to a hair */
+/* cairo keeps 24 bits before the point; this far outside the box the slope of a line is right to a hair */
 static double within_reach(double place) {
     return fmin(fmax(place, -1e5), 1e5);
 }

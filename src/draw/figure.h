@@ -1,4 +1,4 @@
-/* The inside of figures, for the painters of this folder.
+/* The inside figures, for the painters of this folder.
  *
  * A panel is laid out when its first data arrive (panel_begin); from then on `box`, `x` and `y` do not
  * change. */

@@ -139,7 +139,7 @@ void panel_images(panel *p, const image_grid *g) {
     paint_names(p, g, &l);
 }
 
-/* Units that the whole picture takes at `zoom` pixels a pixel. */
+/* Units that the whole picture takes at `zoom` pixels of the picture per pixel of an image. */
 static void picture_size(const image_grid *g, int zoom, double names, int *width, int *height) {
     double w = g->columns * ((double)g->width * zoom / DRAW_SCALE + GAP) - GAP + names + 2 * MARGIN;
     double h = row_count(g) * ((double)g->height * zoom / DRAW_SCALE + GAP) - GAP + 2 * MARGIN;

@@ -26,7 +26,7 @@ static double alpha_for(long n) {
     return fmin(0.85 * pow(n / 1000.0, -0.6), 0.85);
 }
 
-/* A disc with soft edges: coverage is 1 inside of the radius - 1/2 and falls to 0 over one pixel. */
+/* A disc with soft edges: coverage is 1 inside the radius - 1/2 and falls to 0 over one pixel. */
 static void add_disc(sheet *s, double x, double y, double radius, colour c) {
     double reach = radius + 0.5;
     int left = (int)fmax(0, floor(x - reach)), right = (int)fmin(s->width - 1, floor(x + reach));

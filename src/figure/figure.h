@@ -1,4 +1,4 @@
-/* Figures of the paper. One file a figure, one line in list.c; each trains what it needs or takes a finished
+/* Figures of the paper. One file per figure, one line in list.c; each trains what it needs or takes a finished
  * model. */
 #ifndef JF_FIGURE_FIGURE_H
 #define JF_FIGURE_FIGURE_H

@@ -1,4 +1,4 @@
-/* Figure 7: latent histograms of both steps of super-resolution, one line a pixel. */
+/* Figure 7: latent histograms of both steps of super-resolution, one line per pixel. */
 #include "figure/figure.h"
 
 static jf_status make(const figure_job *job) {
@@ -17,4 +17,4 @@ done:
     return status;
 }
 
-const figure_kind figure_7 = {"7", "latent histograms of super-resolution, one line a pixel", make};
+const figure_kind figure_7 = {"7", "latent histograms of super-resolution, one line per pixel", make};

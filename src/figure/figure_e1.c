@@ -1,4 +1,4 @@
-/* Figure E.1: latent histograms of the models of digits and of clothes by class, one line a pixel. */
+/* Figure E.1: latent histograms of the models of digits and of clothes by class, one line per pixel. */
 #include "figure/figure.h"
 
 static jf_status make(const figure_job *job) {
@@ -19,4 +19,4 @@ static jf_status make(const figure_job *job) {
     return status;
 }
 
-const figure_kind figure_e1 = {"E1", "latent histograms of image models by class, one line a pixel", make};
+const figure_kind figure_e1 = {"E1", "latent histograms of image models by class, one line per pixel", make};

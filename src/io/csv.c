@@ -35,8 +35,8 @@ static int is_space(char c) {
 
 /* ---- lines and fields ---- */
 
-/* The most telling separator that the line has outside of quotes: commas may stand inside of numbers, spaces
- * inside of names. */
+/* The most distinctive separator that the line has outside quotes: commas may stand inside numbers, spaces
+ * inside names. */
 static char find_separator(const char *at, const char *end) {
     static const char candidates[] = " \t,;";
     size_t best = 0;
@@ -117,7 +117,7 @@ static jf_status read_row(reader *in) {
     return JF_OK;
 }
 
-/* Copies a name; a doubled quote inside of quotes stands for one. */
+/* Copies a name; a doubled quote inside quotes stands for one. */
 static jf_status copy_name(reader *in, const field *f, char **out) {
     JF_TRY(MEM_NEW(in->ctx, out, f->length + 1));
     char *to = *out;

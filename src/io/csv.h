@@ -1,4 +1,4 @@
-/* Tables of numbers as text: one row a line, columns separated by commas, semicolons, tabs or spaces. */
+/* Tables of numbers as text: one row per line, columns separated by commas, semicolons, tabs or spaces. */
 #ifndef JF_IO_CSV_H
 #define JF_IO_CSV_H
 

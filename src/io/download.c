@@ -225,7 +225,7 @@ static jf_status explain(fetching *f, const char *url, CURLcode result, long cod
     return jf_fail(f->ctx, JF_ERROR_DATA, "%s: %s", url, *details ? details : curl_easy_strerror(result));
 }
 
-/* Brings what the part lacks. A range that begins behind the end of the file means that nothing is lacking,
+/* Fetches what the part lacks. A range that begins behind the end of the file means that nothing is lacking,
  * or that the part is of another file: the check will tell. */
 static jf_status transfer(fetching *f, const char *url) {
     char details[CURL_ERROR_SIZE] = "";

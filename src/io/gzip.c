@@ -1,7 +1,7 @@
 /* Whole files, raw or compressed by gzip (RFC 1952).
  *
  * Invariant: memory grows with the bytes that have really come out, to at most twice as many. What a file
- * says about its size is not asked for, and a small file that would unfold into a huge one ends at the
+ * says about its size is not asked for, and a small file that would expand to a huge one ends at the
  * limit. */
 #include "io/gzip.h"
 #include "base/memory.h"
@@ -108,7 +108,7 @@ static jf_status inflate_member(reading *r, z_stream *z) {
     return JF_OK;
 }
 
-/* A gzip file is a row of members, and their contents one after the other are its content. Most have one. */
+/* A gzip file is a sequence of members, and their contents one after the other are its content. Most have one. */
 static jf_status inflate_all(reading *r, z_stream *z) {
     for (int ended = 0;;) {
         JF_TRY(inflate_member(r, z));

@@ -1,4 +1,4 @@
-/* Whole files that may be compressed by gzip: which it is tell the first two bytes, not the name. */
+/* Whole files that may be compressed by gzip: the first two bytes tell, not the name. */
 #ifndef JF_IO_GZIP_H
 #define JF_IO_GZIP_H
 

@@ -21,7 +21,7 @@ typedef enum json_type {
     JSON_OBJECT,
 } json_type;
 
-typedef struct json json; /* one value; those inside of others are borrowed from the outermost */
+typedef struct json json; /* one value; those inside others are borrowed from the outermost */
 
 /* `name` stands for the text in messages. Keys that come twice in an object are refused. */
 jf_status json_parse(jf_context *ctx, json **out, const char *chars, size_t size, const char *name);

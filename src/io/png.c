@@ -1,7 +1,7 @@
 /* PNG by libpng, from and to memory.
  *
  * libpng leaves a failed call by longjmp(). Everything that must survive it lies in a struct of the caller's;
- * the functions that call setjmp() do nothing but return when they are come back to. */
+ * the functions that call setjmp() only return after the jump. */
 #include "io/png.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -66,7 +66,7 @@ static void on_flush(png_structp png) {
 static int read_head(talk *t) {
     if (setjmp(png_jmpbuf(t->png))) return 0;
     png_set_read_fn(t->png, t, on_read);
-    /* of chunks besides the picture nothing is wanted, and some of them unfold into much */
+    /* of chunks besides the picture nothing is wanted, and some of them expand to much */
     png_set_keep_unknown_chunks(t->png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_set_user_limits(t->png, (png_uint_32)t->max_side, (png_uint_32)t->max_side);
     png_read_info(t->png, t->info);

@@ -14,7 +14,7 @@ typedef struct pixels {
  * Sides of more than `max_side` are refused before anything is allocated for them. */
 jf_status pixels_read(jf_context *ctx, pixels *out, const char *path, int max_side);
 void pixels_free(pixels *p);
-/* Writes 8 bits a channel, atomically. */
+/* Writes 8 bits per channel, atomically. */
 jf_status pixels_write(jf_context *ctx, const char *path, const pixels *p);
 
 #endif

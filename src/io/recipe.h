@@ -25,10 +25,10 @@ void recipe_free(recipe *r);
 /* "section.key"; wins over the file. */
 jf_status recipe_set(recipe *r, const char *dotted_key, const char *value);
 /* Declares a table as allowed (pointer kept). `only_if`: NULL, or "section.key=value" under which the table
- * applies; a key used outside of it is refused with that condition in the message. */
+ * applies; a key used outside it is refused with that condition in the message. */
 jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if);
-/* The same for keys that came after files that are about: without docs recipe_write() leaves them out where they have
- * their default, so that a file which does without them is the one that older programs wrote, and read. */
+/* The same for keys that were added after model files had been written: without docs recipe_write() leaves them out where
+ * they have their default, so that what it writes is what older programs wrote, and can read. */
 jf_status recipe_declare_later(recipe *r, const recipe_key *keys, const char *only_if);
 jf_status recipe_check(const recipe *r);
 /* All declared keys that apply, with their values, as recipe text that recipe_parse() reads back. */

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define INPUTS        64
-#define SAMPLES       COVERAGE_SAMPLES
-#define NOISE_MARGINS 3 /* out of range by more than so many deviations of the noise: not the noise's doing */
+#define INPUTS  64
+#define SAMPLES COVERAGE_SAMPLES
+#define NOISE_MARGINS                                                                                        \
+    3 /* out of range by more than so many deviations of the noise: more than noise explains */
 
 /* INPUTS held-out rows and SAMPLES answers to each. */
 typedef struct trial {

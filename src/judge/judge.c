@@ -38,7 +38,7 @@ static double mean_of_class(const judgement *j, const double *values, int class_
     return n ? sum / (double)n : NAN;
 }
 
-/* One row a class; for a continuous scalar y, four values of it, with the integral of the density only. */
+/* One row per class; for a continuous scalar y, four values of it, with the integral of the density only. */
 static jf_status judge_classes(judgement *j, const model *m, const dataset *data, const densities *d) {
     const flow *f = m->flow;
     const model_units *u = &m->units;

@@ -1,4 +1,4 @@
-/* Judging a model: how well it fits, and how far its answers are to be trusted. One file a question. */
+/* Judging a model: how well it fits, and how far its answers are to be trusted. One file per question. */
 #ifndef JF_JUDGE_JUDGE_H
 #define JF_JUDGE_JUDGE_H
 
@@ -91,7 +91,7 @@ typedef struct image_judgement {
     double spread;                   /* mean deviation of the samples, per element of x */
     double coverage_50, coverage_90; /* how often the truth is among the middle 50% and 90% of the samples */
     double outside,
-        far_outside;        /* share of sampled pixels outside of the data's range; by more than the noise */
+        far_outside;        /* share of sampled pixels outside the data's range; by more than the noise */
     double lowest, highest; /* sampled pixel */
     double floor;           /* nats per dimension of a linear-Gaussian conditional, see floor.c */
 } image_judgement;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #define BINS  60
-#define SHOWN 4000 /* points a panel */
+#define SHOWN 4000 /* points per panel */
 
 /* ---- both directions of the map ---- */
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SAMPLES 2000 /* a panel */
+#define SAMPLES 2000 /* per panel */
 #define SEED    11
 
 typedef struct page {

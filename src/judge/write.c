@@ -178,9 +178,9 @@ static void table_of_image(text *t, const image_judgement *i) {
     row_where_known(t, "floor, nats per dim.", "%.4f", i->floor, "a linear-Gaussian model of the same data");
     row_where_known(t, "PSNR, dB", "%.2f", i->psnr, "of degraded reconstructions against their input");
     row_where_known(t, "spread", "%.4f", i->spread, "deviation of the samples, mean over elements of x");
-    row_where_known(t, "coverage, 50%", "%.3f", i->coverage_50, "truth inside of the samples' middle half");
+    row_where_known(t, "coverage, 50%", "%.3f", i->coverage_50, "truth inside the samples' middle half");
     row_where_known(t, "coverage, 90%", "%.3f", i->coverage_90, "and of their middle 90%");
-    row(t, "out of range", "%.4f", i->outside, "share of sampled pixels outside of the data's range");
+    row(t, "out of range", "%.4f", i->outside, "share of sampled pixels outside the data's range");
     row(t, "  beyond the noise", "%.4f", i->far_outside, "by more than three deviations of it");
     row(t, "  lowest", "%.3f", i->lowest, "");
     row(t, "  highest", "%.3f", i->highest, "");

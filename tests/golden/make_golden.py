@@ -18,7 +18,7 @@ import torch_image_flow as tif
 
 HERE = pathlib.Path(__file__).resolve().parent
 
-# The six masks of (x0, x1, y) that keep something and move something, in four fixed orders: one a block.
+# The six masks of (x0, x1, y) that keep something and move something, in four fixed orders: one per block.
 BLOCKS = (
     ((0, 1, 0), (1, 0, 1), (1, 1, 0), (0, 0, 1), (1, 0, 0), (0, 1, 1)),
     ((1, 1, 0), (0, 1, 1), (0, 0, 1), (1, 0, 0), (0, 1, 0), (1, 0, 1)),
@@ -226,7 +226,7 @@ class rows(list):
 
 
 def format_json(record) -> str:
-    """One key a line, long arrays broken into short lines (a matrix into its rows); numbers round-trip."""
+    """One key per line, long arrays broken into short lines (a matrix into its rows); numbers round-trip."""
     lines = []
     for key, value in record.items():
         text = json.dumps(value, allow_nan=False)

@@ -63,7 +63,7 @@ class ImageFlow:
         if self.condition == "fixed" and self.transforms != ("coupling",):
             raise ValueError("other transforms than couplings with a fixed condition are not defined here")
         if not len(self.net_channels) == len(self.cardinality) == len(self.squeeze):
-            raise ValueError("net_channels, cardinality and squeeze have one number a block")
+            raise ValueError("net_channels, cardinality and squeeze have one number per block")
         if self.condition == "fixed" and any(self.squeeze):
             raise ValueError("a fixed condition with a squeeze is not defined here")
         if self.squeeze[-1]:

@@ -1,4 +1,4 @@
-/* A folder of PNG files: one folder a class inside of it, whose name is that of the class; or the files
+/* A folder of PNG files: one folder per class inside it, whose name is that of the class; or the files
  * themselves, which then have no labels. Classes and files come in the order of their names. */
 #include "base/file.h"
 #include "base/memory.h"
@@ -126,7 +126,7 @@ done:
 
 static jf_status list_classes(jf_context *ctx, image_set *out, listing *l, const names *folders) {
     if (folders->count > MAX_CLASSES)
-        return jf_fail(ctx, JF_ERROR_DATA, "%s and %zu folders beside it: expected at most %d, one a class",
+        return jf_fail(ctx, JF_ERROR_DATA, "%s and %zu folders beside it: expected at most %d, one per class",
                        folders->items[0], folders->count - 1, MAX_CLASSES);
     for (size_t i = 0; i < folders->count; i++) JF_TRY(list_class(ctx, out, l, folders->items[i]));
     return JF_OK;
@@ -212,7 +212,7 @@ done:
 
 const image_source image_folder = {
     .name = "folder",
-    .summary = "a folder with one folder of .png files a class",
+    .summary = "a folder with one folder of .png files per class",
     .recognises = folder_recognises,
     .load = folder_load,
 };

@@ -133,11 +133,11 @@ static const shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* ---- textures: brightness at (u, v) in pixels, `depth` pixels inside of the edge ---- */
+/* ---- textures: brightness at (u, v) in pixels, `depth` pixels inside the edge ---- */
 
 typedef struct paint {
     double level, dark;    /* brightness, and what darker places have of it */
-    double dx, dy, offset; /* direction, in periods a pixel, and phase */
+    double dx, dy, offset; /* direction, in periods per pixel, and phase */
     double rim;            /* pixels from the edge to where it is bright */
 } paint;
 

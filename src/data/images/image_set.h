@@ -1,4 +1,4 @@
-/* Images in memory as they were read, with their labels. One file in this folder a source, one line in
+/* Images in memory as they were read, with their labels. One file in this folder per source, one line in
  * list.c.
  *
  * A source recognises what data.images names and loads it: the rows to train on first, then those held out,

@@ -150,7 +150,7 @@ static void divide(const image_set *s, const recipe *r, uint8_t *parts, long cou
 
 /* ---- keeping ---- */
 
-/* Replaces *array, `size` bytes a row, by the rows to train on and after them those held out. */
+/* Replaces *array, `size` bytes per row, by the rows to train on and after them those held out. */
 static jf_status gather(jf_context *ctx, const image_set *s, const uint8_t *parts, const long counts[PARTS],
                         size_t size, void *array) {
     char *old, *kept, *to[PARTS];

@@ -1,4 +1,4 @@
-/* Two interleaved half circles, one a class:
+/* Two interleaved half circles, one per class:
  *     class 0: (cos t, sin t)
  *     class 1: (1 - cos t, 0.5 - sin t), or (1 - cos t, 1.25 - sin t) where they shall overlap
  * with t ~ U(0, pi), plus N(0, noise^2) on both coordinates. */
@@ -76,7 +76,7 @@ static double crescents_entropy(const dataset *d, int class_index) {
 
 const dataset_kind dataset_crescents = {
     .name = "crescents",
-    .summary = "two interleaved half circles, one a class",
+    .summary = "two interleaved half circles, one per class",
     .keys = keys,
     .open = crescents_open,
     .close = crescents_close,

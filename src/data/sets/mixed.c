@@ -1,4 +1,4 @@
-/* Several shapes, one a class, that overlap and differ in topology. Labels are 0, 1, ... in the order in
+/* Several shapes, one per class, that overlap and differ in topology. Labels are 0, 1, ... in the order in
  * which the recipe names the shapes. */
 #include "base/memory.h"
 #include "data/curve.h"
@@ -140,7 +140,7 @@ static double mixed_entropy(const dataset *d, int class_index) {
 
 const dataset_kind dataset_mixed = {
     .name = "mixed",
-    .summary = "overlapping shapes of different topology, one a class",
+    .summary = "overlapping shapes of different topology, one per class",
     .keys = keys,
     .open = mixed_open,
     .close = mixed_close,

@@ -1,4 +1,4 @@
-/* Tasks: which (x, y) is made of an image, and which image of an (x, y). One file in this folder a task, one
+/* Tasks: which (x, y) is made of an image, and which image of an (x, y). One file in this folder per task, one
  * line in list.c.
  *
  * A task follows from the recipe and the size of the images alone, so that a model can be used without its
