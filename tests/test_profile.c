@@ -105,7 +105,7 @@ TEST(profile__of_vectors_adds_up_and_counts_its_layers) {
         check_part(&r, "dense layers, forward", products * slices, products * slices);
         check_part(&r, "dense layers, dx", products * slices, 0);
         check_part(&r, "dense layers, dw", products * slices, 0);
-        check_part(&r, "coupling laws, backward", couplings * slices, 0);
+        check_part(&r, "laws, backward", couplings * slices, 0);
         check_part(&r, "sums of gradients", products, 0);
         CHECK(part_of(&r.train_profile, "dense layers, dw")->gflops > 0);
         CHECK(part_of(&r.train_profile, "sums of gradients")->gflops == 0);

@@ -7,7 +7,7 @@ typedef float num;
 #include "compute/law/formulas.h"
 
 #define MAX_PIECES   64
-#define PIECE_ROWS   24                /* a piece is worth a task from about so many rows */
+#define PIECE_WORK   4096 /* a piece is worth a task from about so many elements and parameters on */
 #define PARTIAL_SUMS ((size_t)1 << 20) /* numbers that partial gradients may take, about */
 
 typedef struct law_call {
@@ -18,14 +18,15 @@ typedef struct law_call {
     const float *dlogdet;
     int pieces;
     size_t na, nb;
-    float ds[MAX_PIECES];
-    float *partial; /* of a shared law: (pieces, stride), dA and then db of each; else NULL */
+    double ds[MAX_PIECES]; /* one number of the whole batch: terms of both signs */
+    float *partial;        /* of a shared law: (pieces, stride), dA and then db of each; else NULL */
     size_t stride;
+    meter *meters;
 } law_call;
 
 /* Of whole samples, by sizes alone. */
 static int pieces_of(const law_call *k) {
-    double pieces = (double)k->c->n * k->c->rows / PIECE_ROWS;
+    double pieces = (double)k->c->n * k->c->rows * (double)(k->na + (size_t)k->c->m) / PIECE_WORK;
     size_t fit = k->f->shared ? PARTIAL_SUMS / (k->stride + 1) : MAX_PIECES;
     if (pieces > (double)fit) pieces = (double)fit;
     if (pieces > k->c->n) pieces = k->c->n;
@@ -54,13 +55,16 @@ static void apply_back(law_call *k, int piece, size_t i, size_t s) {
         dA = k->partial + (size_t)piece * k->stride;
         db = dA + k->na;
     }
+    float ds = 0;
     (k->kind == PASS_BACKWARD ? k->f->backward : k->f->inverse_backward)(
-        &c->law, c->m, A, b, scale, k->u + at, k->du + at, k->dlogdet[s], dA, db, &k->ds[piece]);
+        &c->law, c->m, A, b, scale, k->u + at, k->du + at, k->dlogdet[s], dA, db, &ds);
+    k->ds[piece] += ds;
 }
 
 static void law_piece(void *arg, int piece, int worker) {
-    (void)worker;
     law_call *k = arg;
+    meter *m = meter_of(k->meters, worker);
+    double start = meter_begin(m);
     size_t rows = (size_t)k->c->rows, end = (size_t)cpu_slice_begin(k->c->n, k->pieces, piece + 1);
     if (k->partial) memset(k->partial + (size_t)piece * k->stride, 0, k->stride * sizeof(float));
     for (size_t s = (size_t)cpu_slice_begin(k->c->n, k->pieces, piece); s < end; s++)
@@ -69,6 +73,7 @@ static void law_piece(void *arg, int piece, int worker) {
                 apply_back(k, piece, i, s);
             else
                 apply(k, i, s);
+    meter_end(m, pass_is_backward(k->kind) ? METER_LAW_BACK : METER_LAW, start, 0);
 }
 
 static void law_run(device *d, law_call *k) {
@@ -79,6 +84,7 @@ static void law_run(device *d, law_call *k) {
     k->nb = (size_t)law_shifts(&c->law, c->m);
     k->stride = cpu_whole_lines(k->na + k->nb);
     k->pieces = pieces_of(k);
+    k->meters = own->meters;
     if (k->f->shared && pass_is_backward(k->kind)) {
         k->partial = cpu_scratch(d, (size_t)k->pieces * k->stride);
         if (!k->partial) return;
@@ -90,8 +96,10 @@ static void law_run(device *d, law_call *k) {
 }
 
 static void law_run_backward(device *d, law_call *k, real *ds) {
+    double sum = 0;
     law_run(d, k);
-    for (int i = 0; ds && i < k->pieces; i++) *(float *)ds += k->ds[i];
+    for (int i = 0; i < k->pieces; i++) sum += k->ds[i];
+    if (ds) *(float *)ds += (float)sum;
 }
 
 void cpu_law_forward(device *d, const law_batch *c, real *u, real *logdet) {

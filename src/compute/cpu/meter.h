@@ -23,8 +23,8 @@
     PART(METER_DENSE, "dense layers, forward")                                                               \
     PART(METER_DENSE_DX, "dense layers, dx")                                                                 \
     PART(METER_DENSE_DW, "dense layers, dw")                                                                 \
-    PART(METER_LAW, "coupling laws, forward or inverse")                                                     \
-    PART(METER_LAW_BACK, "coupling laws, backward")                                                          \
+    PART(METER_LAW, "laws, forward or inverse")                                                              \
+    PART(METER_LAW_BACK, "laws, backward")                                                                   \
     PART(METER_PACK, "packing of weights")                                                                   \
     PART(METER_SUM, "sums of gradients")                                                                     \
     PART(METER_ADAM, "optimiser")                                                                            \
