@@ -296,7 +296,7 @@ static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
     tensor tensors[256];
     tensor_note notes[7];
     double minus_one[128] = {-1, 1, 1}, infinity[128] = {INFINITY, 1, 1};
-    int32_t whole_minus_one[2] = {-1, 1};
+    int32_t whole_minus_one[3] = {-1, 1, 2};
     size_t count = 0, note_count = 0;
     const char *path = test_path("changed.safetensors");
     CHECK_STATUS(tensors_read(ctx, &file, test_path("good.safetensors")), JF_OK);
@@ -386,6 +386,17 @@ TEST(model_file__a_chain_that_is_not_that_of_the_recipe_is_refused) {
          .message = {"format 1 is for couplings alone", "coupling coupling"}},
     };
     check_refusals(of_two, changes, sizeof changes / sizeof *changes);
+}
+
+TEST(model_file__tables_that_do_not_fit_are_refused_and_named) {
+    static const char mixed[] =
+        "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nlaw = shear\ntransforms = mixing coupling\n";
+    static const change changes[] = {
+        {.without = "layer.002.mixing.p", .message = {"\"layer.002.mixing.p\" has 0 numbers", "expected 3"}},
+        {.renumbered = "layer.004.mixing.p", .message = {"\"layer.004.mixing.p\" has -1 at 0", ""}},
+        {.without = "layer.004.mixing.lu", .message = {"tensor \"layer.004.mixing.lu\" is missing", ""}},
+    };
+    check_refusals(mixed, changes, sizeof changes / sizeof *changes);
 }
 
 TEST(model_file__labels_of_anything_but_one_number_are_refused) {

@@ -45,7 +45,7 @@ jf_status flow_declare(recipe *r) {
 /* The chain: in every step a transform of each kind that the recipe names. */
 static jf_status build_chain(flow *f, const recipe *r, const char *prefix, const flow_steps *steps,
                              const flow_origin *origin) {
-    const transform_kind *kinds[TRANSFORMS_A_STEP];
+    const transform_kind *kinds[TRANSFORMS_PER_STEP];
     int count;
     JF_TRY(transforms_of_step(r, kinds, &count));
     JF_TRY(MEM_NEW(f->ctx, &f->chain, (size_t)steps->count * (size_t)count));

@@ -42,12 +42,12 @@ const transform_kind *transform_find(const char *name) {
     return NULL;
 }
 
-jf_status transforms_of_step(const recipe *r, const transform_kind *kinds[TRANSFORMS_A_STEP], int *count) {
+jf_status transforms_of_step(const recipe *r, const transform_kind *kinds[TRANSFORMS_PER_STEP], int *count) {
     char word[32];
     int bends = 0;
     for (*count = 0; recipe_words(r, "model.transforms", *count, word, sizeof word); (*count)++) {
-        if (*count == TRANSFORMS_A_STEP)
-            return recipe_fail(r, "model.transforms", "found more than %d words", TRANSFORMS_A_STEP);
+        if (*count == TRANSFORMS_PER_STEP)
+            return recipe_fail(r, "model.transforms", "found more than %d words", TRANSFORMS_PER_STEP);
         kinds[*count] = transform_find(word);
         if (!kinds[*count])
             return recipe_fail(r, "model.transforms", "found \"%s\", expected words out of%s", word,

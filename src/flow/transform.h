@@ -87,10 +87,10 @@ struct transform {
 extern const transform_kind *const transform_kinds[];   /* ends with NULL; the first is the coupling */
 const transform_kind *transform_find(const char *name); /* NULL: none */
 
-#define TRANSFORMS_A_STEP 8              /* at most */
+#define TRANSFORMS_PER_STEP 8            /* at most */
 jf_status transforms_declare(recipe *r); /* model.transforms, and the keys of all kinds */
 /* The kinds that model.transforms names; refuses those that cannot make a flow. */
-jf_status transforms_of_step(const recipe *r, const transform_kind *kinds[TRANSFORMS_A_STEP], int *count);
+jf_status transforms_of_step(const recipe *r, const transform_kind *kinds[TRANSFORMS_PER_STEP], int *count);
 jf_status transform_create(jf_context *ctx, transform *out, const transform_kind *kind, device *d,
                            const transform_spec *spec, const recipe *r, param_list *params);
 void transform_free(transform *t, device *d); /* of one that was not created, too */

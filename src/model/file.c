@@ -422,7 +422,11 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
         JF_TRY_DONE(read_masks(ctx, file, path, units.dim_x + units.dim_y, &masks, &steps));
     JF_TRY_DONE(read_tables(file, &tables));
     model_origin origin = {strtoull(seed, NULL, 10), 1, masks, steps, &tables};
-    JF_TRY_DONE(model_create(ctx, &m, r, &units, device_name, threads, &origin));
+    status = model_create(ctx, &m, r, &units, device_name, threads, &origin);
+    if (status == JF_ERROR_FORMAT ||
+        status == JF_ERROR_SHAPE) /* of masks and tables, whose file only this function knows */
+        jf_fail(ctx, status, "%s: %s", path, jf_context_error(ctx));
+    JF_TRY_DONE(status);
     JF_TRY_DONE(check_chain(m, file, path, format));
     JF_TRY_DONE(model_read_tensors(m, file, path, "", m->params));
     JF_TRY_DONE(model_set_trained(m, trained));
