@@ -6,6 +6,8 @@
 #define _GNU_SOURCE /* nftw, MAP_ANONYMOUS */
 #include "test.h"
 
+#include "base/threads.h"
+
 #include <errno.h>
 #include <ftw.h>
 #include <setjmp.h>
@@ -282,8 +284,7 @@ static _Noreturn void usage(FILE *to, int status) {
 }
 
 static options read_options(int argc, char **argv) {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    options o = {.time_limit = DEFAULT_TIME_LIMIT, .jobs = processors > 0 ? (int)processors : 1};
+    options o = {.time_limit = DEFAULT_TIME_LIMIT, .jobs = threads_available()};
     int i = 1;
     for (; i < argc && argv[i][0] == '-'; i++) {
         if (strcmp(argv[i], "--help") == 0)

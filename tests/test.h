@@ -9,6 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Set under a sanitizer, where everything takes several times as long and more memory: tests of many sizes then take
+ * fewer. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define SANITIZED 1
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+
 typedef void (*test_fn)(void);
 void test_register(const char *name, const char *file, test_fn fn);
 /* A test of a table: the same function for each of its rows, under a name of its own that outlives the call. */

@@ -53,34 +53,9 @@ jf_status cpu_kernels_choose(jf_context *ctx, const cpu_kernels **out) {
     return status;
 }
 
-static jf_status cpu_open(device *d, int threads) {
-    cpu_device *own;
-    const cpu_kernels *kernels;
-    JF_TRY(cpu_kernels_choose(d->ctx, &kernels));
-    JF_TRY(MEM_NEW(d->ctx, &own, 1));
-    own->kernels = kernels;
-    jf_status status = pool_create(d->ctx, &own->pool, threads > 0 ? threads : threads_available());
-    if (status != JF_OK) {
-        free(own);
-        return status;
-    }
-    d->own = own;
-    return JF_OK;
-}
-
-static void cpu_close(device *d) {
-    cpu_device *own = d->own;
-    pool_free(own->pool);
-    free(own->scratch);
-    free(own->meters);
-    free(own);
-}
-
 static jf_status cpu_status(device *d) {
-    cpu_device *own = d->own;
-    if (own->scratch_count == SIZE_MAX)
-        return jf_fail(d->ctx, JF_ERROR_MEMORY, "cpu device: no memory for scratch");
-    return JF_OK;
+    (void)d;
+    return JF_OK; /* it needs no memory but what was asked for with alloc */
 }
 
 static void cpu_describe(const device *d, char *out, size_t size) {
@@ -110,15 +85,27 @@ static void *large_pages(size_t bytes) {
     return p;
 }
 
-float *cpu_scratch(device *d, size_t count) {
+static void cpu_close(device *d) {
     cpu_device *own = d->own;
-    if (own->scratch_count == SIZE_MAX) return NULL;
-    if (own->scratch_count < count) {
-        free(own->scratch);
-        own->scratch = large_pages(count * sizeof(float));
-        own->scratch_count = own->scratch ? count : SIZE_MAX;
-    }
-    return own->scratch;
+    pool_free(own->pool);
+    free(own->partial);
+    free(own->meters);
+    free(own);
+}
+
+static jf_status cpu_open(device *d, int threads) {
+    cpu_device *own;
+    const cpu_kernels *kernels;
+    JF_TRY(cpu_kernels_choose(d->ctx, &kernels));
+    JF_TRY(MEM_NEW(d->ctx, &own, 1));
+    d->own = own;
+    own->kernels = kernels;
+    own->partial = large_pages(CPU_PARTIAL * sizeof(float));
+    jf_status status = own->partial
+                           ? pool_create(d->ctx, &own->pool, threads > 0 ? threads : threads_available())
+                           : jf_fail(d->ctx, JF_ERROR_MEMORY, "cpu device: no memory for partial sums");
+    if (status != JF_OK) cpu_close(d);
+    return status;
 }
 
 static jf_status cpu_alloc(device *d, real **out, size_t count) {
@@ -301,7 +288,8 @@ typedef struct block_call {
     float *p, *g, *m, *v;
     size_t count;
     const adam_numbers *step;
-    double *sums;
+    double *sums; /* (pieces) */
+    size_t piece; /* numbers of a piece */
     float value;
     meter *meters;
 } block_call;
@@ -320,13 +308,27 @@ static void adam_block(void *arg, int block, int worker) {
     memset(c->g + at, 0, (block_end(c, block) - at) * sizeof *c->g);
     meter_end(m, METER_ADAM, start, 0);
 }
-static void sum_block(void *arg, int block, int worker) {
+/* Squares are summed in at most MAX_SUMS pieces of whole blocks, so that their sums need no memory that could be missing. */
+enum { MAX_SUMS = 256 };
+
+static void sum_piece(void *arg, int piece, int worker) {
     block_call *c = arg;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
-    size_t at = (size_t)block * BLOCK;
-    c->sums[block] = c->k->sum_squares(c->g + at, block_end(c, block) - at);
+    size_t at = (size_t)piece * c->piece, left = c->count - at;
+    c->sums[piece] = c->k->sum_squares(c->g + at, left < c->piece ? left : c->piece);
     meter_end(m, METER_ADAM, start, 0);
+}
+
+static double sum_of_squares(device *d, block_call *c) {
+    double sums[MAX_SUMS], total = 0;
+    size_t blocks = (c->count + BLOCK - 1) / BLOCK;
+    c->sums = sums;
+    c->piece = BLOCK * ((blocks + MAX_SUMS - 1) / MAX_SUMS);
+    int pieces = c->count ? (int)((c->count + c->piece - 1) / c->piece) : 0;
+    pool_run(((cpu_device *)d->own)->pool, pieces, sum_piece, c);
+    for (int i = 0; i < pieces; i++) total += sums[i];
+    return total;
 }
 
 static void fill_block(void *arg, int block, int worker) {
@@ -346,8 +348,6 @@ static void cpu_fill(device *d, real *to, double value, size_t count) {
 static void cpu_adam(device *d, const adam_step *a) {
     cpu_device *own = d->own;
     int blocks = (int)((a->count + BLOCK - 1) / BLOCK);
-    double *sums = (double *)cpu_scratch(d, 2 * (size_t)blocks + 2), squares = 0;
-    if (!sums) return;
     adam_numbers step = {.beta1 = a->beta1, .beta2 = a->beta2, .epsilon = a->epsilon};
     block_call c = {.k = own->kernels,
                     .p = N(a->params),
@@ -356,10 +356,8 @@ static void cpu_adam(device *d, const adam_step *a) {
                     .v = N(a->second),
                     .count = a->count,
                     .step = &step,
-                    .sums = sums,
                     .meters = own->meters};
-    pool_run(own->pool, blocks, sum_block, &c);
-    for (int i = 0; i < blocks; i++) squares += sums[i];
+    double squares = sum_of_squares(d, &c);
     if (step_begin((step_state *)a->state, squares, (const double *)a->terms, a->term_count, a->clip, &step))
         pool_run(own->pool, blocks, adam_block, &c);
     else

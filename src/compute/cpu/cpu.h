@@ -10,9 +10,10 @@
 #include "compute/cpu/meter.h"
 #include <stdatomic.h>
 
-#define CPU_SLICES     8   /* partial sums of single operations on a batch, at most */
-#define CPU_CHUNK      126 /* samples that go through both networks of a layer together */
-#define CPU_ROWS       6   /* rows of a register tile */
+#define CPU_SLICES     8                 /* partial sums of single operations on a batch, at most */
+#define CPU_PARTIAL    ((size_t)1 << 20) /* numbers of all partial gradients of a single operation, at most */
+#define CPU_CHUNK      126               /* samples that go through both networks of a layer together */
+#define CPU_ROWS       6                 /* rows of a register tile */
 #define CPU_MAX_VECTOR 16
 #define CPU_NARROW     4 /* up to so many inputs or outputs of a network take inner products instead of tiles */
 
@@ -48,9 +49,8 @@ typedef struct cpu_kernels {
 typedef struct cpu_device {
     thread_pool *pool;
     const cpu_kernels *kernels;
-    float *scratch; /* grown between steps, never inside of a parallel region */
-    size_t scratch_count;
-    meter *meters; /* (threads); NULL: no profile is wanted */
+    float *partial; /* (CPU_PARTIAL); there from the start, so that no operation can run out of memory */
+    meter *meters;  /* (threads); NULL: no profile is wanted */
     double metered_since;
 } cpu_device;
 
@@ -87,9 +87,6 @@ static inline int cpu_pair_is_second(cpu_pair *p) {
 /* How many slices n samples are cut into, and where slice i begins. */
 int cpu_slices(int n);
 int cpu_slice_begin(int n, int slices, int i);
-/* At least `count` floats, 64-byte aligned; NULL where memory is short (the device then fails with a
- * message). */
-float *cpu_scratch(device *d, size_t count);
 
 /* Whole layers: a kind of plan for each form of networks, in the list of plans.c. A plan is a struct of its kind that
  * begins with a layer_plan. The functions are those of the device's table. */

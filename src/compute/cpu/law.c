@@ -6,9 +6,8 @@
 typedef float num;
 #include "compute/law/formulas.h"
 
-#define MAX_PIECES   64
-#define PIECE_WORK   4096 /* a piece is worth a task from about so many elements and parameters on */
-#define PARTIAL_SUMS ((size_t)1 << 20) /* numbers that partial gradients may take, about */
+#define MAX_PIECES 64
+#define PIECE_WORK 4096 /* a piece is worth a task from about so many elements and parameters on */
 
 typedef struct law_call {
     const law_batch *c;
@@ -19,7 +18,8 @@ typedef struct law_call {
     int pieces;
     size_t na, nb;
     double ds[MAX_PIECES]; /* one number of the whole batch: terms of both signs */
-    float *partial;        /* of a shared law: (pieces, stride), dA and then db of each; else NULL */
+    float
+        *partial; /* (pieces, stride): dA and then db of each, of a shared law in several pieces; else NULL */
     size_t stride;
     meter *meters;
 } law_call;
@@ -27,7 +27,7 @@ typedef struct law_call {
 /* Of whole samples, by sizes alone. */
 static int pieces_of(const law_call *k) {
     double pieces = (double)k->c->n * k->c->rows * (double)(k->na + (size_t)k->c->m) / PIECE_WORK;
-    size_t fit = k->f->shared ? PARTIAL_SUMS / (k->stride + 1) : MAX_PIECES;
+    size_t fit = k->f->shared ? CPU_PARTIAL / (k->stride + 1) : MAX_PIECES;
     if (pieces > (double)fit) pieces = (double)fit;
     if (pieces > k->c->n) pieces = k->c->n;
     return pieces > MAX_PIECES ? MAX_PIECES : pieces < 1 ? 1 : (int)pieces;
@@ -85,10 +85,7 @@ static void law_run(device *d, law_call *k) {
     k->stride = cpu_whole_lines(k->na + k->nb);
     k->pieces = pieces_of(k);
     k->meters = own->meters;
-    if (k->f->shared && pass_is_backward(k->kind)) {
-        k->partial = cpu_scratch(d, (size_t)k->pieces * k->stride);
-        if (!k->partial) return;
-    }
+    if (k->f->shared && pass_is_backward(k->kind) && k->pieces > 1) k->partial = own->partial;
     pool_run(own->pool, k->pieces, law_piece, k);
     if (!k->partial) return;
     own->kernels->add_parts(k->dA, k->partial, k->stride, k->pieces, k->na);
