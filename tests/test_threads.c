@@ -86,6 +86,93 @@ TEST(pool__caller_sleeps_until_the_slowest_task_is_done) {
     jf_context_free(ctx);
 }
 
+/* ---- in the background ---- */
+
+TEST(pool__background_tasks_run_once_each_between_and_after_others) {
+    jf_context *ctx = new_context();
+    static const int sizes[] = {0, 1, 2, 7, 64, 1000};
+    for (int threads = 1; threads <= 5; threads++) {
+        thread_pool *pool = NULL;
+        CHECK_STATUS(pool_create(ctx, &pool, threads), JF_OK);
+        pool_background_finish(pool); /* nothing was started */
+        for (int round = 0; round < 120; round++) {
+            tally *behind = calloc(1, sizeof *behind), *before = calloc(1, sizeof *before);
+            behind->threads = before->threads = threads;
+            pool_background_start(pool, sizes[round % 6], count_task, behind);
+            for (int i = 0; i < round % 5; i++) pool_run(pool, 100, count_task, before);
+            if (round % 40 == 39) usleep(2000); /* let the workers finish and fall asleep */
+            pool_background_finish(pool);
+            for (int i = 0; i < 1000; i++) {
+                CHECK(behind->runs[i] == (i < sizes[round % 6]));
+                CHECK(before->runs[i] == (i < 100 ? round % 5 : 0));
+            }
+            CHECK(behind->wrong_worker == 0 && before->wrong_worker == 0);
+            free(behind), free(before);
+        }
+        pool_free(pool);
+    }
+    jf_context_free(ctx);
+}
+
+static void count_up(void *arg, int task, int worker) {
+    (void)task, (void)worker;
+    atomic_fetch_add((atomic_int *)arg, 1);
+}
+
+TEST(pool__background_tasks_are_done_while_the_caller_does_something_else) {
+    jf_context *ctx = new_context();
+    thread_pool *pool = NULL;
+    CHECK_STATUS(pool_create(ctx, &pool, 2), JF_OK);
+    for (int asleep = 0; asleep < 2; asleep++) {
+        atomic_int done = 0;
+        if (asleep) usleep(20000);
+        pool_background_start(pool, 50, count_up, &done);
+        for (int i = 0; i < 5000 && atomic_load(&done) < 50; i++) usleep(1000);
+        CHECK(atomic_load(&done) == 50); /* before it is finished */
+        pool_background_finish(pool);
+    }
+    pool_free(pool);
+    jf_context_free(ctx);
+}
+
+/* While a job is there that the caller waits for, workers take its tasks first. */
+enum { IN_FRONT = 40 };
+typedef struct priorities {
+    atomic_int begun; /* of the tasks in front */
+    atomic_int behind,
+        late; /* tasks done in the background; of those, begun while some in front were left to take */
+} priorities;
+
+static void in_front(void *arg, int task, int worker) {
+    (void)task, (void)worker;
+    atomic_fetch_add(&((priorities *)arg)->begun, 1);
+    usleep(300);
+}
+
+static void behind(void *arg, int task, int worker) {
+    (void)task, (void)worker;
+    priorities *p = arg;
+    int begun = atomic_load(&p->begun);
+    if (begun > 0 && begun < IN_FRONT) atomic_fetch_add(&p->late, 1);
+    atomic_fetch_add(&p->behind, 1);
+    usleep(300);
+}
+
+TEST(pool__background_tasks_give_way_to_those_the_caller_waits_for) {
+    jf_context *ctx = new_context();
+    thread_pool *pool = NULL;
+    CHECK_STATUS(pool_create(ctx, &pool, 2), JF_OK);
+    priorities p = {.begun = 0};
+    pool_background_start(pool, 60, behind, &p);
+    pool_run(pool, IN_FRONT, in_front, &p);
+    CHECK(atomic_load(&p.begun) == IN_FRONT);
+    CHECK(atomic_load(&p.late) <= 1); /* the one that the worker was about to begin */
+    pool_background_finish(pool);
+    CHECK(atomic_load(&p.behind) == 60);
+    pool_free(pool);
+    jf_context_free(ctx);
+}
+
 TEST(pool__refuses_impossible_numbers_of_threads) {
     jf_context *ctx = new_context();
     thread_pool *pool = NULL;

@@ -1,11 +1,14 @@
 /* A small pool of threads.
  *
- * All there is to know about the current job fits one atomic word, the ticket: its number (high half) and how
+ * All there is to know about a job fits one atomic word, the ticket: its number (high half) and how
  * many of its tasks nobody has taken yet (low half). A thread takes a task by decrementing the ticket. Once
  * it has, the job cannot end before the thread reports the task as done, so the fields that describe the job
  * (fn, arg, tasks) are stable and need no lock. A thread that comes late finds nothing left and disturbs
  * nobody: a launch never waits for a thread that took no task, which matters where a processor has been lent
  * to someone else.
+ *
+ * There are two jobs: the one that the caller waits for, and one in the background, of which a worker takes a task only
+ * while nothing of the first is left to take, and after each looks again.
  *
  * Threads that wait, for a job or for its end, spin for a while and then sleep on a condition variable.
  * Whoever changes the state looks afterwards whether somebody sleeps; whoever goes to sleep says so and then
@@ -33,19 +36,23 @@ typedef struct worker {
     int index;
 } worker;
 
-struct thread_pool {
-    int threads;
-    int spins; /* 0 where threads outnumber processors: a spinning thread would keep a working one waiting */
-    worker *workers; /* (threads - 1); the caller of pool_run() is worker 0 */
-    int started;
-    /* the job; written between jobs only */
+typedef struct job {
+    /* written between jobs only */
     task_fn fn;
     void *arg;
     int tasks;
     /* each of these on a cache line of its own */
     alignas(CACHE_LINE) _Atomic uint64_t ticket;
     alignas(CACHE_LINE) atomic_int unfinished; /* tasks not yet reported as done */
-    alignas(CACHE_LINE) atomic_int sleepers;   /* workers asleep, or about to be */
+} job;
+
+struct thread_pool {
+    int threads;
+    int spins; /* 0 where threads outnumber processors: a spinning thread would keep a working one waiting */
+    worker *workers; /* (threads - 1); the caller of pool_run() is worker 0 */
+    int started;
+    job now, background;
+    alignas(CACHE_LINE) atomic_int sleepers; /* workers asleep, or about to be */
     atomic_int caller_sleeps;
     atomic_int stop;
     alignas(CACHE_LINE) pthread_mutex_t lock; /* for sleeping and waking only */
@@ -82,36 +89,53 @@ int threads_available(void) {
     return count > MAX_THREADS ? MAX_THREADS : (int)count;
 }
 
-/* Takes a task of the current job; 0 where none is left. */
-static int take_task(thread_pool *pool, int *task) {
-    uint64_t ticket = atomic_load_explicit(&pool->ticket, memory_order_relaxed);
+static int has_tasks(job *j) {
+    return (uint32_t)atomic_load(&j->ticket) != 0;
+}
+
+/* Takes a task of a job; 0 where none is left. */
+static int take_task(job *j, int *task) {
+    uint64_t ticket = atomic_load_explicit(&j->ticket, memory_order_relaxed);
     while ((uint32_t)ticket != 0) {
-        if (atomic_compare_exchange_weak_explicit(&pool->ticket, &ticket, ticket - 1, memory_order_acq_rel,
+        if (atomic_compare_exchange_weak_explicit(&j->ticket, &ticket, ticket - 1, memory_order_acq_rel,
                                                   memory_order_relaxed)) {
-            *task = pool->tasks - (int)(uint32_t)ticket;
+            *task = j->tasks - (int)(uint32_t)ticket;
             return 1;
         }
     }
     return 0;
 }
 
-/* Works until no task is left. Reports once, at the end, and wakes the caller if that was the last report. */
-static void work(thread_pool *pool, int index) {
-    int task = 0, done = 0;
-    while (take_task(pool, &task)) {
-        pool->fn(pool->arg, task, index);
-        done++;
-    }
-    if (done == 0) return;
-    if (atomic_fetch_sub(&pool->unfinished, done) == done && atomic_load(&pool->caller_sleeps)) {
+/* Wakes the caller if that was the last report. */
+static void report(thread_pool *pool, job *j, int done) {
+    if (atomic_fetch_sub(&j->unfinished, done) == done && atomic_load(&pool->caller_sleeps)) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_signal(&pool->job_done);
         pthread_mutex_unlock(&pool->lock);
     }
 }
 
+/* Works until no task is left. Reports once, at the end. */
+static void work(thread_pool *pool, job *j, int index) {
+    int task = 0, done = 0;
+    while (take_task(j, &task)) {
+        j->fn(j->arg, task, index);
+        done++;
+    }
+    if (done > 0) report(pool, j, done);
+}
+
+/* Works in the background until something more urgent is there. */
+static void work_in_background(thread_pool *pool, int index) {
+    job *j = &pool->background;
+    for (int task = 0; !has_tasks(&pool->now) && take_task(j, &task);) {
+        j->fn(j->arg, task, index);
+        report(pool, j, 1);
+    }
+}
+
 static int has_work(thread_pool *pool) {
-    return (uint32_t)atomic_load(&pool->ticket) != 0 || atomic_load(&pool->stop);
+    return has_tasks(&pool->now) || has_tasks(&pool->background) || atomic_load(&pool->stop);
 }
 
 static void wait_for_work(thread_pool *pool) {
@@ -131,7 +155,8 @@ static void *worker_main(void *arg) {
     thread_pool *pool = self->pool;
     while (!atomic_load(&pool->stop)) {
         wait_for_work(pool);
-        work(pool, self->index);
+        work(pool, &pool->now, self->index);
+        work_in_background(pool, self->index);
     }
     return NULL;
 }
@@ -143,16 +168,31 @@ static void wake_workers(thread_pool *pool) {
     pthread_mutex_unlock(&pool->lock);
 }
 
-static void wait_for_end(thread_pool *pool) {
+static void wait_for_end(thread_pool *pool, job *j) {
     for (int i = 0; i < pool->spins; i++) {
-        if (atomic_load(&pool->unfinished) == 0) return;
+        if (atomic_load(&j->unfinished) == 0) return;
         spin_pause();
     }
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->caller_sleeps, 1);
-    while (atomic_load(&pool->unfinished) != 0) pthread_cond_wait(&pool->job_done, &pool->lock);
+    while (atomic_load(&j->unfinished) != 0) pthread_cond_wait(&pool->job_done, &pool->lock);
     atomic_store(&pool->caller_sleeps, 0);
     pthread_mutex_unlock(&pool->lock);
+}
+
+static void begin(thread_pool *pool, job *j, int tasks, task_fn fn, void *arg) {
+    j->fn = fn;
+    j->arg = arg;
+    j->tasks = tasks;
+    atomic_store(&j->unfinished, tasks);
+    uint64_t number = (atomic_load_explicit(&j->ticket, memory_order_relaxed) >> 32) + 1;
+    atomic_store(&j->ticket, number << 32 | (uint32_t)tasks);
+    wake_workers(pool);
+}
+
+static void finish(thread_pool *pool, job *j) {
+    work(pool, j, 0);
+    wait_for_end(pool, j);
 }
 
 void pool_run(thread_pool *pool, int tasks, task_fn fn, void *arg) {
@@ -160,15 +200,16 @@ void pool_run(thread_pool *pool, int tasks, task_fn fn, void *arg) {
         for (int task = 0; task < tasks; task++) fn(arg, task, 0);
         return;
     }
-    pool->fn = fn;
-    pool->arg = arg;
-    pool->tasks = tasks;
-    atomic_store(&pool->unfinished, tasks);
-    uint64_t job = (atomic_load_explicit(&pool->ticket, memory_order_relaxed) >> 32) + 1;
-    atomic_store(&pool->ticket, job << 32 | (uint32_t)tasks);
-    wake_workers(pool);
-    work(pool, 0);
-    wait_for_end(pool);
+    begin(pool, &pool->now, tasks, fn, arg);
+    finish(pool, &pool->now);
+}
+
+void pool_background_start(thread_pool *pool, int tasks, task_fn fn, void *arg) {
+    begin(pool, &pool->background, tasks, fn, arg);
+}
+
+void pool_background_finish(thread_pool *pool) {
+    finish(pool, &pool->background);
 }
 
 /* Signals are for the program's own threads: ours block them all. */

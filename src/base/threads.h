@@ -13,5 +13,11 @@ jf_status pool_create(jf_context *ctx, thread_pool **out, int threads);
 void pool_free(thread_pool *pool);
 int pool_threads(const thread_pool *pool);
 void pool_run(thread_pool *pool, int tasks, task_fn fn, void *arg); /* returns when all tasks are done */
+/* Tasks for threads that have nothing else to do: pool_run() goes first, so they should be short. One such job at a time:
+ * every start is followed by a finish before the next one. pool_background_finish() does what is left with all threads,
+ * the caller among them, and returns when all is done; it returns at once where nothing was started. A pool of one thread
+ * does everything then. */
+void pool_background_start(thread_pool *pool, int tasks, task_fn fn, void *arg);
+void pool_background_finish(thread_pool *pool);
 
 #endif
