@@ -43,7 +43,10 @@ static inline rng_key data_key(uint32_t epoch) {
 /* One row of a file set, x and then y, as it is stored. */
 static inline const double *data_row(const dataset *d, long row, double *xy) {
     rng stream = rng_stream(data_key(0), 0);
-    d->kind->fetch(d, row, &stream, xy, xy + d->dim_x);
+    double *scratch = calloc(d->scratch + 1, sizeof *scratch);
+    CHECK(scratch);
+    d->kind->fetch(d, row, &stream, scratch, xy, xy + d->dim_x);
+    free(scratch);
     return xy;
 }
 

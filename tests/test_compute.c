@@ -292,6 +292,11 @@ static const struct entry {
     ENTRY(plan_kept, OPTIONAL, image_coupling),
     ENTRY(plan_scratch, OPTIONAL, dense_coupling),
     ENTRY(plan_run, OPTIONAL, image_coupling),
+    ENTRY(data_open, OPTIONAL, resident),
+    ENTRY(data_close, OPTIONAL, resident),
+    ENTRY(data_batch, OPTIONAL, resident),
+    ENTRY(background, OPTIONAL, background),
+    ENTRY(background_wait, OPTIONAL, background),
     ENTRY(profile_start, OPTIONAL, profile),
     ENTRY(profile_read, OPTIONAL, profile),
 #undef ENTRY

@@ -1,6 +1,6 @@
 /* Data sets from files: what is kept, what is refused and how, and the order in which rows are drawn. */
 #include "base/file.h"
-#include "data/permutation.h"
+#include "base/permutation.h"
 #include "data_fixture.h"
 
 /* Writes a file of the test's folder and names it in the keys of [data]. */

@@ -1,9 +1,20 @@
 /* Tests of the counter-based random numbers. */
 #include "test.h"
 
-#include "base/random.h"
+#include "base/random_formulas.h"
 
 #include <stdint.h>
+
+TEST(random__a_normal_of_a_stream_can_be_had_without_those_before_it) {
+    rng_key key = {.seed = 77, .purpose = RNG_TEST, .epoch = 3};
+    for (uint64_t sample = 0; sample < 3; sample++) {
+        rng r = rng_stream(key, sample);
+        for (uint32_t i = 0; i < 50; i++) {
+            double expected = rng_normal(&r);
+            CHECK(stream_normal_at(key, sample, i) == expected);
+        }
+    }
+}
 
 TEST(random__bits_are_those_of_philox_4x32_10) {
     /* known answers of Random123; counter and key word by word */

@@ -300,7 +300,8 @@ TEST(batches__of_a_file_hold_one_class_each_and_the_classes_alternate) {
     CHECK(batches >= BATCHES - 2 && batches <= BATCHES);
     for (int b = 0; b < batches; b++) {
         double rows[N * 3], scratch[N * 3];
-        batch_make(r->m, r->data, &(batch_key){last, 1, 7, b}, N, scratch, rows);
+        batch_request q = batch_of(r->m, r->data, &(batch_key){last, 1, 7, b}, N);
+        batch_rows(r->m, r->data, &q, 0, N, scratch, rows);
         units_unstandardise(&r->m->units, N, rows);
         classes[b] = (int)lround(rows[2]);
         for (int i = 0; i < N; i++) {

@@ -14,9 +14,11 @@ static int steps;
 
 static void faulty_adam(device *d, const adam_step *step) {
     const double bad = NAN;
-    steps += ((const step_state *)step->state)->fault == 0;
+    int counts = ((const step_state *)step->state)->fault == 0;
+    steps += counts;
     for (size_t i = 0; i < sizeof faulty_steps / sizeof *faulty_steps; i++)
-        if (steps == faulty_steps[i]) d->kind->put(d, real_at(d, step->grad, step->count - 1), &bad, 1);
+        if (counts && steps == faulty_steps[i])
+            d->kind->put(d, real_at(d, step->grad, step->count - 1), &bad, 1);
     device_kinds[0]->adam(d, step);
 }
 

@@ -5,8 +5,8 @@
 #include "test.h"
 
 #include "base/file.h"
+#include "train/batches.h"
 #include "train/checkpoint.h"
-#include "train/phases.h"
 
 #define TINY_MODEL "[model]\nblocks = 1\ndepth = 1\nwidth = 4\n"
 extern const char tiny[]; /* a recipe */

@@ -61,9 +61,10 @@ static jf_status fetch_image(const model *m, const dataset *data, long row, int 
     if (row < 0 || row >= rows)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "row %ld: the data have %ld row%s %s, counted from 0", row,
                        rows, rows == 1 ? "" : "s", which);
-    JF_TRY(MEM_NEW(m->ctx, &xy, (size_t)dataset_dim(data)));
+    JF_TRY(MEM_NEW(m->ctx, &xy, (size_t)dataset_dim(data) + data->scratch));
     rng stream = rng_stream((rng_key){0, RNG_ROW, RNG_USE_GIVEN}, (uint64_t)row);
-    data->kind->fetch(data, of_training ? row : data->rows + row, &stream, xy, xy + data->dim_x);
+    data->kind->fetch(data, of_training ? row : data->rows + row, &stream, xy + dataset_dim(data), xy,
+                      xy + data->dim_x);
     jf_status status = restore_images(data->task, 1, (row_view){xy, 0}, (row_view){xy + data->dim_x, 0}, out);
     free(xy);
     return status;

@@ -20,6 +20,8 @@
 
 #include "base/context.h"
 #include "base/random.h"
+#include "base/threads.h"
+#include "compute/batch.h"
 #include "compute/law/law.h"
 #include "compute/layer.h"
 #include "compute/rule/rule.h"
@@ -27,6 +29,7 @@
 #include <stdint.h>
 
 typedef struct scalar scalar;
+typedef struct device_data device_data; /* a device's own */
 typedef struct device device;
 typedef struct device_kind device_kind;
 
@@ -182,6 +185,20 @@ struct device_kind {
     /* Numbers of scratch of a call with up to n samples. */
     size_t (*plan_scratch)(const device *d, const layer_plan *p, int n, layer_use use);
     void (*plan_run)(device *d, const layer_plan *p, const layer_call *call);
+
+    /* Optional, together: a data set in the device's memory, of which it makes batches itself (formulas:
+     * batch_formulas.h). data_open() copies what it needs; *out is NULL where the device cannot hold such data. data_batch():
+     * state (n, dim) = the batch, in the order and units of the model; its share is above 0. Default: rows are made by the
+     * host and put (train/batches.c). */
+    jf_status (*data_open)(device *d, device_data **out, const resident_data *data);
+    void (*data_close)(device *d, device_data *data);
+    void (*data_batch)(device *d, const device_data *data, const batch_request *q, real *state);
+
+    /* Optional, together: tasks of the host (base/threads.h) beside the device's work, which goes first where it needs the
+     * same threads: they should be short. background_wait() returns when all of them are done. One job at a time. Default:
+     * in place, when they are wanted. */
+    void (*background)(device *d, int tasks, task_fn fn, void *arg);
+    void (*background_wait)(device *d);
 
     /* Optional, together: where the time goes. From profile_start() on, which also starts anew, the device measures
      * itself, a little slower and with the same results. Parts are 0, 1, ...; reading one that is not there gives 0. The last

@@ -3,6 +3,7 @@
 #ifndef JF_COMPUTE_STEP_H
 #define JF_COMPUTE_STEP_H
 
+#include "base/formula.h"
 #include <math.h>
 
 /* The learning rate, a function of the number of steps alone. */
@@ -15,7 +16,7 @@ typedef struct rate_schedule {
 } rate_schedule;
 
 /* Of the step that follows `done` steps. */
-static inline double rate_after(const rate_schedule *s, double done) {
+FORMULA double rate_after(const rate_schedule *s, double done) {
     double rate = s->base * s->factor;
     if (done < s->warmup) rate *= (done + 1) / s->warmup;
     if (s->decay_steps > 0)
@@ -41,8 +42,8 @@ typedef struct adam_numbers {
 /* Whether a step is taken, and with which numbers: `out` comes with the constants and gets the others. A step whose
  * gradient (`squares`: sum of its squares) or loss (`terms`, all of which are looked at) is not finite changes nothing,
  * and neither does any step after it, so that it makes no difference when the host hears of it. */
-static inline int step_begin(step_state *s, double squares, const double *terms, int term_count, double clip,
-                             adam_numbers *out) {
+FORMULA int step_begin(step_state *s, double squares, const double *terms, int term_count, double clip,
+                       adam_numbers *out) {
     if (s->fault > 0) return 0;
     int finite = isfinite(squares);
     for (int i = 0; i < term_count; i++) finite = finite && isfinite(terms[i]);

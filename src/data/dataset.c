@@ -4,14 +4,13 @@
 #include "data/dataset.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "data/permutation.h"
+#include "base/permutation.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Generated sets are measured on so many points: means are off by 1/512 of a deviation. */
 #define MEASURE_POINTS (1 << 18)
-#define MEASURE_SEED   0x6d656173757265u
 
 int dataset_dim(const dataset *d) {
     return d->dim_x + d->dim_y;
@@ -90,23 +89,24 @@ static jf_status measure_column(dataset *d, int column, const double *values, lo
     return JF_OK;
 }
 
-static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, double *xy) {
+static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, double *scratch, double *xy) {
     rng stream = rng_stream(key, sample);
-    d->kind->fetch(d, row, &stream, xy, xy + d->dim_x);
+    d->kind->fetch(d, row, &stream, scratch, xy, xy + d->dim_x);
     for (int i = 0; d->classes > 0 && i < d->dim_y; i++)
         xy[d->dim_x + i] = d->label[d->kind->row_class(d, row)];
 }
 
 static jf_status measure_rows(dataset *d) {
     int dim = dataset_dim(d);
-    double *points;
+    double *points, *scratch = NULL;
+    rng_key key = {.seed = DATASET_FIXED_SEED, .purpose = RNG_ROW};
     JF_TRY(MEM_NEW(d->ctx, &points, (size_t)d->rows * (size_t)dim));
-    for (long row = 0; row < d->rows; row++)
-        fetch_row(d, row, (rng_key){.seed = MEASURE_SEED, .purpose = RNG_ROW}, (uint64_t)row,
-                  points + row * dim);
-    jf_status status = JF_OK;
+    jf_status status = MEM_NEW(d->ctx, &scratch, d->scratch + 1);
+    for (long row = 0; status == JF_OK && row < d->rows; row++)
+        fetch_row(d, row, key, (uint64_t)row, scratch, points + row * dim);
     for (int i = 0; i < dim && status == JF_OK; i++) status = measure_column(d, i, points + i, d->rows, dim);
     free(points);
+    free(scratch);
     return status;
 }
 
@@ -115,7 +115,7 @@ static jf_status measure_generated(dataset *d) {
     int dim = dataset_dim(d), first_label = d->classes > 0 ? d->dim_x : dim;
     double *points;
     JF_TRY(MEM_NEW(d->ctx, &points, (size_t)MEASURE_POINTS * (size_t)dim));
-    rng_key key = {.seed = MEASURE_SEED, .purpose = RNG_DATA, .epoch = DATASET_MEASURE_EPOCH};
+    rng_key key = {.seed = DATASET_FIXED_SEED, .purpose = RNG_DATA, .epoch = DATASET_MEASURE_EPOCH};
     dataset_draw(d, key, 0, MEASURE_POINTS, -1, points);
     jf_status status = JF_OK;
     for (int i = 0; i < first_label && status == JF_OK; i++) {
@@ -160,7 +160,8 @@ static void draw_generated(const dataset *d, rng_key key, uint64_t first, int n,
     }
 }
 
-static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
+static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *scratch,
+                      double *xy) {
     int dim = dataset_dim(d), by_class = d->classes > 0 && class_index >= 0;
     rng_key row_key = {key.seed, RNG_ROW, key.epoch};
     const long *rows = by_class ? d->class_rows + d->class_start[class_index] : NULL;
@@ -176,24 +177,79 @@ static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int 
         }
         uint64_t place = permutation_at(&order, sample % size);
         long row = rows ? rows[place] : (long)place;
-        fetch_row(d, row, row_key, sample, xy);
+        fetch_row(d, row, row_key, sample, scratch, xy);
     }
 }
 
-void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) {
+static void take_held_out(const dataset *d, uint64_t first, int n, double *scratch, double *xy) {
     int dim = dataset_dim(d);
     for (int i = 0; i < n; i++, xy += dim) {
         uint64_t row = (first + (uint64_t)i) % (uint64_t)d->held;
-        fetch_row(d, d->rows + (long)row, (rng_key){.seed = MEASURE_SEED, .purpose = RNG_ROW}, row, xy);
+        fetch_row(d, d->rows + (long)row, (rng_key){.seed = DATASET_FIXED_SEED, .purpose = RNG_ROW}, row,
+                  scratch, xy);
     }
 }
 
+void dataset_rows(const dataset *d, const row_sequence *q, uint64_t first, int n, double *scratch,
+                  double *xy) {
+    if (q->held)
+        take_held_out(d, first, n, scratch, xy);
+    else if (d->rows > 0)
+        draw_rows(d, q->key, first, n, q->class_index, scratch, xy);
+    else
+        draw_generated(d, q->key, first, n, q->class_index, xy);
+}
+
+static void rows_with_scratch(const dataset *d, const row_sequence *q, uint64_t first, int n, double *xy) {
+    double *scratch = NULL;
+    if (d->scratch > 0 && !(scratch = malloc(d->scratch * sizeof *scratch)))
+        for (size_t i = 0; i < (size_t)n * (size_t)dataset_dim(d); i++) xy[i] = NAN;
+    else
+        dataset_rows(d, q, first, n, scratch, xy);
+    free(scratch);
+}
+
+void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) {
+    rows_with_scratch(d, &(row_sequence){.held = 1}, first, n, xy);
+}
+
 void dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
-    if (d->rows > 0) {
-        draw_rows(d, key, first, n, class_index, xy);
-    } else {
-        draw_generated(d, key, first, n, class_index, xy);
-    }
+    rows_with_scratch(d, &(row_sequence){key, class_index, 0}, first, n, xy);
+}
+
+/* ---- for devices ---- */
+
+static void read_row(const void *source, long row, double *scratch, double *values) {
+    const dataset *d = source;
+    d->kind->fetch(d, row, NULL, scratch, values, values + d->dim_x);
+}
+
+static int class_of_row(const void *source, long row) {
+    const dataset *d = source;
+    return d->kind->row_class(d, row);
+}
+
+int dataset_resident(const dataset *d, resident_data *out) {
+    if (d->rows == 0) return 0;
+    *out = (resident_data){
+        .rows = d->rows,
+        .held = d->held,
+        .dim_x = d->dim_x,
+        .dim_y = d->dim_y,
+        .width = dataset_dim(d),
+        .read = read_row,
+        .scratch = d->scratch,
+        .classes = d->classes,
+        .label = d->label,
+        .row_class = class_of_row,
+        .class_rows = d->class_rows,
+        .class_start = d->class_start,
+        .mean = d->mean,
+        .deviation = d->deviation,
+        .model_y = d->dim_y,
+        .source = d,
+    };
+    return d->kind->resident ? d->kind->resident(d, out) : 1;
 }
 
 double dataset_entropy(const dataset *d, int class_index) {

@@ -8,11 +8,14 @@
 #include "base/image_size.h"
 #include "base/limits.h"
 #include "base/random.h"
+#include "base/resident.h"
 #include "io/recipe.h"
 
 #define DATASET_MAX_NAMES 64 /* elements of x, and of y, that can have a name */
 /* The epoch of RNG_DATA on which the standardisation of generated sets is measured: not one of training. */
 #define DATASET_MEASURE_EPOCH UINT32_MAX
+/* Of what a set adds at random to the rows that are measured or held out. */
+#define DATASET_FIXED_SEED 0x6d656173757265u
 
 typedef struct dataset dataset;
 struct task;
@@ -28,10 +31,14 @@ typedef struct dataset_kind {
      * apart; y may be left alone where there are classes. NULL: a file set. */
     void (*draw)(const dataset *d, rng *stream, int class_index, double *x, double *y);
     /* File sets: row 0 .. rows - 1 of those to train on, and from `rows` on those held out. The stream is for sets that
-     * add something random to a row; y may be left alone where there are classes. NULL: a generated set. */
-    void (*fetch)(const dataset *d, long row, rng *stream, double *x, double *y);
+     * add something random to a row; y may be left alone where there are classes. `scratch`: d->scratch numbers. Several
+     * threads fetch at once. NULL: a generated set. */
+    void (*fetch)(const dataset *d, long row, rng *stream, double *scratch, double *x, double *y);
     /* File sets with classes: the class of a row. */
     int (*row_class)(const dataset *d, long row);
+    /* Optional, for file sets: how a device can hold its rows in less than their numbers, and what is random about them:
+     * bytes, values and task of `out`, or its width and read(). 0: a device cannot make them. Default: rows as numbers. */
+    int (*resident)(const dataset *d, resident_data *out);
     /* Exact H(x | y) in nats, in the data's units, of one class (0 where there are no classes). NAN: unknown.
      * NULL: always unknown. */
     double (*entropy)(const dataset *d, int class_index);
@@ -44,6 +51,7 @@ struct dataset {
     image_size image;        /* image.h > 0: x and y are images; dim_x and dim_y follow from it */
     const struct task *task; /* then: how (x, y) are made of images, see tasks/task.h; owned by the kind */
     size_t bytes;            /* that the kind holds, about */
+    size_t scratch;          /* numbers that `fetch` needs beside x and y */
     int classes; /* > 0: y is one of so many labels (all elements of y alike); 0: y is continuous or absent */
     double label[MAX_CLASSES];           /* y of each class */
     const char *class_name[MAX_CLASSES]; /* may be NULL */
@@ -70,6 +78,16 @@ jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r);
 void dataset_free(dataset *d);
 int dataset_dim(const dataset *d); /* dim_x + dim_y */
 
+/* Samples of a set: those that a key names, shuffled or drawn, or those held out. */
+typedef struct row_sequence {
+    rng_key key;
+    int class_index; /* -1: all */
+    int held;        /* those held out, in their order; key and class do not matter */
+} row_sequence;
+/* Fills xy (n, dim_x + dim_y) with the samples first .. first+n-1; scratch: d->scratch numbers, of each caller its own. The
+ * two functions below do the same, and allocate the scratch; where memory is short values are not finite. */
+void dataset_rows(const dataset *d, const row_sequence *q, uint64_t first, int n, double *scratch,
+                  double *xy);
 /* Fills xy (n, dim_x + dim_y), x first, in the data's units, with the samples first .. first+n-1 of the
  * sequence that `key` names; `class_index`: one class only, or -1 for all. A sample depends on (key, its
  * number, class_index), not on how the sequence is cut into calls.
@@ -80,6 +98,9 @@ void dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int clas
 /* The same of the held-out rows first .. first+n-1, in their order; beyond the last it starts again. What a set adds
  * at random is the same at every call. */
 void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy);
+/* What a device needs to hold the set; 0 where it cannot, as with sets that draw their points. `d` must stay while it is
+ * read. The model's part (model_y, order) is left to the caller. */
+int dataset_resident(const dataset *d, resident_data *out);
 /* For kinds: room for mean (0) and deviation (1), to be filled in. */
 jf_status dataset_set_units(dataset *d);
 void dataset_standardise(const dataset *d, int n, double *xy);   /* to the model's units, in place */

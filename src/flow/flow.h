@@ -58,6 +58,7 @@ typedef struct flow_run {
     real *logdet, *dlogdet; /* (n_max) */
     real *term;             /* (n_max) */
     double *host;           /* (n_max, dim) */
+    int32_t *order;         /* device map (dim): flow_row_element() of each; NULL where rows are states */
     real **kept;            /* (layers) activations for the backward pass; NULL where the budget ended */
 } flow_run;
 /* What a run is for. Layers keep their activations between a pass and its backward pass, as many as fit into keep_mib MiB,
@@ -82,6 +83,9 @@ void flow_run_get(flow_run *run, int n, double *state);
 /* The same for rows as everything outside of the flow has them: all of x [h][w][cx], then all of y [h][w][cy]. */
 void flow_run_put_rows(flow_run *run, int n, const double *rows);
 void flow_run_get_rows(flow_run *run, int n, double *rows);
+int flow_row_element(const flow *f, int i); /* which element of a row is element i of the state */
+/* run->state = rows of N(0, 1), drawn by the device; row i from stream (key, first + i). run->copy is lost. */
+void flow_run_draw_rows(flow_run *run, int n, rng_key key, uint64_t first);
 
 /* Lets transforms that have a `start` set their parameters from the batch in run->state, each by what reaches it through
  * those before. For once, before training: `params` is what run->pass.params points to. The state is lost. */

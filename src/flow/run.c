@@ -36,6 +36,23 @@ static jf_status keep(flow_run *run, run_use use, size_t *scratch) {
     return status;
 }
 
+int flow_row_element(const flow *f, int i) {
+    const layout *l = &f->layout;
+    int p = i / l->channels, c = i % l->channels, cx = l->x_channels, cy = l->channels - cx;
+    return c < cx ? p * cx + c : l->pixels * cx + p * cy + (c - cx);
+}
+
+static jf_status create_order(flow_run *run) {
+    const flow *f = run->f;
+    int32_t *map;
+    if (f->layout.pixels == 1) return JF_OK;
+    JF_TRY(MEM_NEW(f->ctx, &map, (size_t)f->dim));
+    for (int i = 0; i < f->dim; i++) map[i] = flow_row_element(f, i);
+    jf_status status = f->d->kind->alloc_map(f->d, &run->order, map, (size_t)f->dim);
+    free(map);
+    return status;
+}
+
 jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max,
                           run_use use) {
     *out = NULL;
@@ -55,6 +72,7 @@ jf_status flow_run_create(flow_run **out, const flow *f, const real *params, rea
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++)
         JF_TRY_DONE(d->kind->alloc(d, wanted[i].buffer, wanted[i].count));
     JF_TRY_DONE(MEM_NEW(f->ctx, &run->host, whole));
+    JF_TRY_DONE(create_order(run));
     *out = run;
     return JF_OK;
 done:
@@ -71,6 +89,7 @@ void flow_run_free(flow_run *run) {
     real *all[] = {run->pass.work, run->state, run->dstate, run->copy, run->logdet, run->dlogdet, run->term};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]) d->kind->release(d, all[i]);
+    if (run->order) d->kind->release_map(d, run->order);
     free(run->host);
     free(run);
 }
@@ -106,6 +125,13 @@ void flow_run_put_rows(flow_run *run, int n, const double *rows) {
 void flow_run_get_rows(flow_run *run, int n, double *rows) {
     flow_run_get(run, n, run->host);
     reorder(run->f, n, rows, run->host, 0);
+}
+
+void flow_run_draw_rows(flow_run *run, int n, rng_key key, uint64_t first) {
+    device *d = run->pass.d;
+    int dim = run->f->dim;
+    d->kind->normal(d, run->order ? run->copy : run->state, n, dim, key, first);
+    if (run->order) d->kind->gather(d, run->state, run->copy, run->order, n, dim, dim);
 }
 
 int flow_has_start(const flow *f) {

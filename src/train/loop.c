@@ -11,8 +11,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/statistics.h"
+#include "train/batches.h"
 #include "train/checkpoint.h"
-#include "train/phases.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ typedef struct trainer {
     optimiser opt;
     flow_run *run;
     int batch; /* samples */
-    double *host, *scratch;
+    feed *feed;
     scalar *scratch_terms; /* (TERM_COUNT) */
     real *best;            /* weights of the best epoch of this phase */
     epoch_start start;     /* of this epoch, for rollbacks */
@@ -78,10 +78,9 @@ static void tell_device(trainer *t) {
     optimiser_set(&t->opt, t->m, &r);
 }
 
-static void make_batch(trainer *t, int batch) {
+static batch_request request_of(const trainer *t, int batch) {
     batch_key key = {&phases[(int)t->s.phase], (int)t->s.epoch, (uint32_t)t->s.total_epoch, batch};
-    batch_make(t->m, t->data, &key, t->batch, t->scratch, t->host);
-    flow_run_put_rows(t->run, t->batch, t->host);
+    return batch_of(t->m, t->data, &key, t->batch);
 }
 
 /* Whether all numbers of a device array are finite; waits. */
@@ -98,7 +97,8 @@ static int all_finite(trainer *t, const real *values, size_t count) {
 static int find_bad_layer(trainer *t, int batch) {
     const flow *f = t->m->flow;
     int backwards = !t->m->objective.kind->from_data;
-    make_batch(t, batch);
+    batch_request q = request_of(t, batch);
+    feed_take(t->feed, &q);
     for (int i = 0; i < f->layers; i++) {
         int layer = backwards ? f->layers - 1 - i : i;
         const transform *tr = &f->chain[layer];
@@ -193,50 +193,50 @@ static jf_status save_checkpoint(trainer *t) {
 }
 
 /* The points of the latent histograms, a batch at a time: held-out rows, or fresh points where the data are generated,
- * or rows of a file that holds none out; those of a file at most once. 0: no more. */
-static int ks_batch(trainer *t, int batch) {
+ * or rows of a file that holds none out; those of a file at most once. Of no samples: no more. */
+static batch_request ks_batch(const trainer *t, int batch) {
     const model *m = t->m;
     const phase *last = &phases[phase_count - 1];
     batch_key key = {last, phase_epochs(last, m), (uint32_t)t->s.total_epoch | 1u << 24, batch};
     if (t->data->held > 0) {
         long first = (long)batch * t->batch, left = t->data->held - first;
-        int n = left < t->batch ? (int)left : t->batch;
-        if (n > 0) batch_held_out(m, t->data, &key, first, n, t->scratch, t->host);
-        return n > 0 ? n : 0;
+        return batch_held_out(m, &key, first, left < 0 ? 0 : left < t->batch ? (int)left : t->batch);
     }
-    if (t->data->rows && batch >= phase_batches(last, m, t->data)) return 0;
-    batch_make(m, t->data, &key, t->batch, t->scratch, t->host);
-    return t->batch;
+    int over = t->data->rows && batch >= phase_batches(last, m, t->data);
+    return batch_of(m, t->data, &key, over ? 0 : t->batch);
 }
 
 /* Latent histograms against the prior. */
 static jf_status measure_ks(trainer *t) {
     const model *m = t->m;
     int dim_x = m->units.dim_x, dim = m->flow->dim;
-    double *latent, *distances;
+    double *latent = NULL, *distances = NULL, *rows = NULL;
     size_t points = 0;
     pass no_grad = t->run->pass;
     no_grad.grad = NULL;
     no_grad.kept_by_layer = NULL;
-    JF_TRY(MEM_NEW(m->ctx, &latent, (size_t)dim_x * TRAIN_KS_POINTS));
-    jf_status status = MEM_NEW(m->ctx, &distances, (size_t)dim_x);
-    for (int b = 0, n; status == JF_OK && points < TRAIN_KS_POINTS && (n = ks_batch(t, b)) > 0; b++) {
-        flow_run_put_rows(t->run, n, t->host);
-        flow_forward(m->flow, &no_grad, n, t->run->state, t->run->logdet);
-        flow_run_get_rows(t->run, n, t->host);
-        for (int s = 0; s < n && points < TRAIN_KS_POINTS; s++, points++)
+    jf_status status;
+    JF_TRY_DONE(MEM_NEW(m->ctx, &latent, (size_t)dim_x * TRAIN_KS_POINTS));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &distances, (size_t)dim_x));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &rows, (size_t)t->batch * (size_t)dim));
+    for (int b = 0; points < TRAIN_KS_POINTS; b++) {
+        batch_request q = ks_batch(t, b);
+        if (q.n == 0) break;
+        feed_take(t->feed, &q);
+        flow_forward(m->flow, &no_grad, q.n, t->run->state, t->run->logdet);
+        flow_run_get_rows(t->run, q.n, rows);
+        for (int s = 0; s < q.n && points < TRAIN_KS_POINTS; s++, points++)
             for (int i = 0; i < dim_x; i++)
-                latent[(size_t)i * TRAIN_KS_POINTS + points] = t->host[(size_t)s * dim + i];
+                latent[(size_t)i * TRAIN_KS_POINTS + points] = rows[(size_t)s * (size_t)dim + (size_t)i];
     }
-    if (status == JF_OK) {
-        for (int i = 0; i < dim_x; i++)
-            distances[i] = ks_to_normal(latent + (size_t)i * TRAIN_KS_POINTS, points);
-        sort_ascending(distances, (size_t)dim_x);
-        t->s.ks_median = quantile(distances, (size_t)dim_x, 0.5);
-        t->s.ks_max = distances[dim_x - 1];
-    }
+    for (int i = 0; i < dim_x; i++) distances[i] = ks_to_normal(latent + (size_t)i * TRAIN_KS_POINTS, points);
+    sort_ascending(distances, (size_t)dim_x);
+    t->s.ks_median = quantile(distances, (size_t)dim_x, 0.5);
+    t->s.ks_max = distances[dim_x - 1];
+done:
     free(latent);
     free(distances);
+    free(rows);
     return status;
 }
 
@@ -259,8 +259,8 @@ static double validate(trainer *t, const phase *p) {
     for (int n; done < rows; done += n) {
         n = rows - done < t->batch ? (int)(rows - done) : t->batch;
         batch_key key = {p, (int)t->s.epoch, 0, 0};
-        batch_held_out(m, t->data, &key, done, n, t->scratch, t->host);
-        flow_run_put_rows(t->run, n, t->host);
+        batch_request q = batch_held_out(m, &key, done, n);
+        feed_take(t->feed, &q);
         m->objective.kind->evaluate(&m->objective, t->run, n, 1.0 / (double)rows, t->scratch_terms);
     }
     t->run->pass.grad = grad;
@@ -269,11 +269,16 @@ static double validate(trainer *t, const phase *p) {
     return mean.value[TERM_TOTAL];
 }
 
-/* Queued on a device that has a queue: nothing is waited for. */
-static void run_batch(trainer *t) {
+/* Queued on a device that has a queue: nothing is waited for. The next batch is made meanwhile. */
+static void run_batch(trainer *t, int batches) {
     model *m = t->m;
     device *d = m->d;
-    make_batch(t, (int)t->s.batch);
+    batch_request q = request_of(t, (int)t->s.batch);
+    feed_take(t->feed, &q);
+    if (t->s.batch + 1 < batches) {
+        q = request_of(t, (int)t->s.batch + 1);
+        feed_begin(t->feed, &q);
+    }
     m->objective.kind->evaluate(&m->objective, t->run, t->batch, 1.0 / t->batch, optimiser_terms(&t->opt));
     if (t->s.batch == 0)
         d->kind->largest_difference_into(d, optimiser_drift(&t->opt), t->run->state, t->run->copy,
@@ -346,7 +351,7 @@ static jf_status run_batches(trainer *t, int batches) {
             JF_TRY(read_device(t));
             return JF_STOPPED;
         }
-        run_batch(t);
+        run_batch(t, batches);
         if (t->s.batch < batches && now() - t->last_read < t->options->interval) continue;
         JF_TRY(read_device(t));
         report(t, batches);
@@ -385,15 +390,13 @@ static jf_status start_from_data(trainer *t) {
     const phase *p = phases;
     if (!m->objective.kind->from_data || !flow_has_start(m->flow)) return JF_OK;
     while (phase_epochs(p, m) == 0) p++; /* the last one has epochs always */
-    batch_mixed(m, t->data, p, t->batch, t->scratch, t->host);
-    flow_run_put_rows(t->run, t->batch, t->host);
+    batch_request q = batch_mixed(m, p, t->batch);
+    feed_take(t->feed, &q);
     return flow_start(t->run, t->batch, m->params);
 }
 
 static jf_status prepare(trainer *t) {
     model *m = t->m;
-    size_t dim = (size_t)(m->units.dim_x + m->units.dim_y),
-           data_dim = t->data ? (size_t)dataset_dim(t->data) : 0;
     t->batch = recipe_int(m->recipe, "train.batch");
     if (t->data && t->data->rows > 0 && t->batch > t->data->rows)
         return recipe_fail(m->recipe, "train.batch", "%d samples, but the data has only %ld rows", t->batch,
@@ -409,8 +412,7 @@ static jf_status prepare(trainer *t) {
     JF_TRY(optimiser_create(&t->opt, m, recipe_real(m->recipe, "train.clip")));
     JF_TRY(m->d->kind->alloc_scalars(m->d, &t->scratch_terms, TERM_COUNT));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch, train_run_use(m)));
-    JF_TRY(MEM_NEW(m->ctx, &t->host, (size_t)t->batch * dim));
-    JF_TRY(MEM_NEW(m->ctx, &t->scratch, (size_t)t->batch * (data_dim ? data_dim : 1)));
+    JF_TRY(feed_create(&t->feed, m, t->data, t->run));
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));
     real **start[] = {&t->start.params, &t->start.first, &t->start.second};
     for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, start[i], m->parameters.total));
@@ -431,14 +433,13 @@ static jf_status prepare(trainer *t) {
 
 static void release(trainer *t) {
     model *m = t->m;
+    feed_free(t->feed);
     flow_run_free(t->run);
     optimiser_free(&t->opt, m);
     real *buffers[] = {t->best, t->start.params, t->start.first, t->start.second};
     for (int i = 0; i < 4; i++)
         if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
     if (t->scratch_terms) m->d->kind->release_scalars(m->d, t->scratch_terms);
-    free(t->host);
-    free(t->scratch);
     free(t->checkpoint);
     free(t->history);
 }

@@ -101,7 +101,7 @@ int phase_class_batches(const model *m, const dataset *data, int class_index) {
     return file_batches(m, data, recipe_int(m->recipe, "train.batch"), 1, class_index);
 }
 
-static int segregated(const model *m, const dataset *data) {
+int phase_by_class(const model *m, const dataset *data) {
     return data->classes > 0 && m->units.dim_y > 0;
 }
 
@@ -109,7 +109,7 @@ int phase_batches(const phase *p, const model *m, const dataset *data) {
     int batch = recipe_int(m->recipe, "train.batch");
     if (!data || data->rows == 0 || p->data_share == share_none) return recipe_int(m->recipe, p->batches_key);
     int total = 0;
-    if (segregated(m, data))
+    if (phase_by_class(m, data))
         for (int c = 0; c < data->classes; c++) total += file_batches(m, data, batch, 1, c);
     else
         total = file_batches(m, data, batch, 0, 0);
@@ -126,100 +126,4 @@ rate_schedule phase_schedule(const phase *p, const model *m, int batches, double
     if (p->decays && recipe_is(r, "train.decay", "cosine"))
         s.decay_steps = (double)phase_epochs(p, m) * batches;
     return s;
-}
-
-/* Classes of a file take turns, as far as their sizes allow: the next batch is of the class that is furthest behind its
- * share of the epoch, of several the first in `order`. Batches of one class in a row would pull y' to its label. Which
- * class batch `at` is of, and which of its batches. */
-static int file_batch_class(const model *m, const dataset *data, const int *order, int n, int at,
-                            int *batch_of_class) {
-    int batches[MAX_CLASSES], taken[MAX_CLASSES] = {0}, total = 0, next = order[0];
-    for (int c = 0; c < data->classes; c++) total += batches[c] = file_batches(m, data, n, 1, c);
-    for (int b = 0; b <= at && b < total; b++) {
-        double most = -1;
-        for (int i = 0; i < data->classes; i++) {
-            int c = order[i];
-            double behind = (double)batches[c] * (b + 1) / total - taken[c];
-            if (taken[c] == batches[c] || behind <= most + 1e-9) continue;
-            most = behind;
-            next = c;
-        }
-        taken[next]++;
-    }
-    *batch_of_class = taken[next] > 0 ? taken[next] - 1 : 0;
-    return next;
-}
-
-/* The class of a batch, and the first sample to draw of it. Classes take turns in an order shuffled every epoch. */
-static int batch_class(const model *m, const dataset *data, const batch_key *key, int n, uint64_t *first) {
-    *first = (uint64_t)key->batch * (uint64_t)n;
-    if (!segregated(m, data)) return -1;
-    int order[MAX_CLASSES], batch_of_class;
-    for (int c = 0; c < data->classes; c++) order[c] = c;
-    rng r = rng_stream((rng_key){m->seed, RNG_SHUFFLE, key->epoch}, 0);
-    rng_shuffle(&r, order, data->classes);
-    if (data->rows == 0) return order[key->batch % data->classes];
-    int c = file_batch_class(m, data, order, n, key->batch, &batch_of_class);
-    *first = (uint64_t)batch_of_class * (uint64_t)n;
-    return c;
-}
-
-/* x and y of the model from rows of the data (which may have a y that a plain flow leaves out), standardised.
- */
-static void take_rows(const model *m, const dataset *data, int n, double *rows, double *host) {
-    size_t dim = (size_t)(m->units.dim_x + m->units.dim_y), data_dim = (size_t)dataset_dim(data);
-    dataset_standardise(data, n, rows);
-    for (size_t s = 0; s < (size_t)n; s++) memcpy(host + s * dim, rows + s * data_dim, sizeof(double) * dim);
-}
-
-/* host = share * ((1 - alpha) host + alpha N) + (1 - share) N, then noise on y alone; sample s from stream
- * first + s. */
-static void add_noise(const model *m, double share, rng_key key, uint64_t first, int n, double *host) {
-    int dim = m->units.dim_x + m->units.dim_y;
-    double alpha = recipe_real(m->recipe, "train.noise"), y_noise = recipe_real(m->recipe, "train.y_noise");
-    if (share == 1 && alpha == 0 && y_noise == 0) return;
-    for (int s = 0; s < n; s++) {
-        rng r = rng_stream(key, first + (uint64_t)s);
-        double *v = host + (size_t)s * dim;
-        for (int i = 0; i < dim; i++) {
-            double prior = share < 1 ? rng_normal(&r) : 0, noise = share > 0 ? rng_normal(&r) : 0;
-            v[i] = share > 0 ? share * ((1 - alpha) * v[i] + alpha * noise) + (1 - share) * prior : prior;
-        }
-        if (share > 0 && y_noise > 0)
-            for (int i = m->units.dim_x; i < dim; i++) v[i] += y_noise * rng_normal(&r);
-    }
-}
-
-static double share_of(const model *m, const batch_key *key) {
-    if (!m->objective.kind->from_data) return 0;
-    return key->phase->data_share(key->phase_epoch, phase_epochs(key->phase, m));
-}
-
-void batch_make(const model *m, const dataset *data, const batch_key *key, int n, double *scratch,
-                double *host) {
-    double share = share_of(m, key);
-    if (share > 0) {
-        uint64_t first;
-        int c = batch_class(m, data, key, n, &first);
-        dataset_draw(data, (rng_key){m->seed, RNG_DATA, key->epoch}, first, n, c, scratch);
-        take_rows(m, data, n, scratch, host);
-    }
-    add_noise(m, share, (rng_key){m->seed, RNG_NOISE, key->epoch}, (uint64_t)key->batch * (uint64_t)n, n,
-              host);
-}
-
-void batch_mixed(const model *m, const dataset *data, const phase *p, int n, double *scratch, double *host) {
-    double share = share_of(m, &(batch_key){.phase = p, .phase_epoch = 1});
-    if (share > 0) {
-        dataset_draw(data, (rng_key){m->seed, RNG_DATA, 0}, 0, n, -1, scratch);
-        take_rows(m, data, n, scratch, host);
-    }
-    add_noise(m, share, (rng_key){m->seed, RNG_NOISE, 0}, 0, n, host);
-}
-
-void batch_held_out(const model *m, const dataset *data, const batch_key *key, long first, int n,
-                    double *scratch, double *host) {
-    dataset_held_out(data, (uint64_t)first, n, scratch);
-    take_rows(m, data, n, scratch, host);
-    add_noise(m, share_of(m, key), (rng_key){m->seed, RNG_JUDGE, 0}, (uint64_t)first, n, host);
 }

@@ -1,4 +1,4 @@
-/* The phases of training and the batches of each. */
+/* The phases of training: epochs, batches and rate of each. */
 #ifndef JF_TRAIN_PHASES_H
 #define JF_TRAIN_PHASES_H
 
@@ -18,27 +18,10 @@ extern const int phase_count;
 int phase_epochs(const phase *p, const model *m);
 int phase_patience(const phase *p, const model *m);
 int phase_batches(const phase *p, const model *m, const dataset *data);
+int phase_by_class(const model *m, const dataset *data); /* whether batches are of one class each */
 /* Batches of one class in a file's epoch. */
 int phase_class_batches(const model *m, const dataset *data, int class_index);
 /* The learning rate of a phase of epochs of `batches` steps that began after so many steps. */
 rate_schedule phase_schedule(const phase *p, const model *m, int batches, double steps_before, double factor);
-
-/* Which batch of the run: everything a batch is made of follows from this and the seed. */
-typedef struct batch_key {
-    const phase *phase;
-    int phase_epoch; /* from 1 */
-    uint32_t epoch;  /* of the whole run, for the random numbers */
-    int batch;       /* of the epoch */
-} batch_key;
-/* Fills host (n, model dim) in the model's units; n = train.batch. Scratch: (n, data dim). */
-void batch_make(const model *m, const dataset *data, const batch_key *key, int n, double *scratch,
-                double *host);
-
-/* The same of all classes together: a look at what a phase begins with. */
-void batch_mixed(const model *m, const dataset *data, const phase *p, int n, double *scratch, double *host);
-
-/* The same for the held-out rows first .. first+n-1; their noise is the same in every epoch. */
-void batch_held_out(const model *m, const dataset *data, const batch_key *key, long first, int n,
-                    double *scratch, double *host);
 
 #endif

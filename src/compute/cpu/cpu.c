@@ -373,6 +373,13 @@ static void cpu_clamp(device *d, real *p, const int32_t *map, const real *lo, co
     }
 }
 
+static void cpu_background(device *d, int tasks, task_fn fn, void *arg) {
+    pool_background_start(((cpu_device *)d->own)->pool, tasks, fn, arg);
+}
+static void cpu_background_wait(device *d) {
+    pool_background_finish(((cpu_device *)d->own)->pool);
+}
+
 const device_kind device_cpu = {
     .name = "cpu",
     .summary = "this machine's processors: float, vector code, threads",
@@ -420,6 +427,8 @@ const device_kind device_cpu = {
     .plan_kept = cpu_plan_kept,
     .plan_scratch = cpu_plan_scratch,
     .plan_run = cpu_plan_run,
+    .background = cpu_background,
+    .background_wait = cpu_background_wait,
     .profile_start = cpu_profile_start,
     .profile_read = cpu_profile_read,
 };

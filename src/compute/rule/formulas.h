@@ -3,39 +3,40 @@
 #ifndef JF_COMPUTE_RULE_FORMULAS_H
 #define JF_COMPUTE_RULE_FORMULAS_H
 
+#include "base/formula.h"
 #include "compute/rule/rule.h"
 #include <math.h>
 
-static inline double rule_sign(double t) {
+FORMULA double rule_sign(double t) {
     return (double)((t > 0) - (t < 0));
 }
 
-static inline double circle_distance(const double x[2], double r, double g[2]) {
+FORMULA double circle_distance(const double x[2], double r, double g[2]) {
     double e = x[0] * x[0] + x[1] * x[1] - r * r;
     g[0] = rule_sign(e) * 2 * x[0];
     g[1] = rule_sign(e) * 2 * x[1];
     return fabs(e);
 }
-static inline double diamond_distance(const double x[2], double r, double g[2]) {
+FORMULA double diamond_distance(const double x[2], double r, double g[2]) {
     double e = fabs(x[0]) + fabs(x[1]) - r;
     g[0] = rule_sign(e) * rule_sign(x[0]);
     g[1] = rule_sign(e) * rule_sign(x[1]);
     return fabs(e);
 }
-static inline double line_distance(const double x[2], double r, double g[2]) {
+FORMULA double line_distance(const double x[2], double r, double g[2]) {
     (void)r;
     double e = x[0] + x[1];
     g[0] = g[1] = rule_sign(e);
     return fabs(e);
 }
-static inline double cross_distance(const double x[2], double r, double g[2]) {
+FORMULA double cross_distance(const double x[2], double r, double g[2]) {
     (void)r;
     double e = x[0] * x[1];
     g[0] = rule_sign(e) * x[1];
     g[1] = rule_sign(e) * x[0];
     return fabs(e);
 }
-static inline double parabola_distance(const double x[2], double r, double g[2]) {
+FORMULA double parabola_distance(const double x[2], double r, double g[2]) {
     (void)r;
     double e = x[1] - x[0] * x[0];
     g[0] = rule_sign(e) * -2 * x[0];
@@ -43,7 +44,7 @@ static inline double parabola_distance(const double x[2], double r, double g[2])
     return fabs(e);
 }
 
-static inline double rule_distance(rule_id id, const double x[2], double r, double g[2]) {
+FORMULA double rule_distance(rule_id id, const double x[2], double r, double g[2]) {
     switch (id) {
 #define X(name, formula)                                                                                     \
     case rule_##name:                                                                                        \
@@ -56,7 +57,7 @@ static inline double rule_distance(rule_id id, const double x[2], double r, doub
 }
 
 /* E(x) and its gradient. */
-static inline double rule_energy_at(const rule_energy *e, const double x[2], double g[2]) {
+FORMULA double rule_energy_at(const rule_energy *e, const double x[2], double g[2]) {
     double d = rule_distance(e->rule, x, e->size, g);
     for (int k = 0; k < 2; k++) g[k] = e->lambda * g[k] + e->confine * x[k];
     return e->lambda * d + e->confine * (x[0] * x[0] + x[1] * x[1]) / 2;

@@ -4,8 +4,8 @@
  * both parts stay in the source's order. */
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/permutation.h"
 #include "data/images/image_set.h"
-#include "data/permutation.h"
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>

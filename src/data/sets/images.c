@@ -17,23 +17,54 @@ typedef struct images {
 
 /* ---- rows ---- */
 
-/* x and y of a row; not finite where there is no memory for the image itself, which training then reports. */
-static void images_fetch(const dataset *d, long row, rng *stream, double *x, double *y) {
+/* The image as it was read lies in the scratch. */
+static void images_fetch(const dataset *d, long row, rng *stream, double *scratch, double *x, double *y) {
     const images *own = d->own;
-    double *image = malloc(image_set_dim(&own->set) * sizeof *image);
-    if (!image) {
-        for (int i = 0; i < d->dim_x; i++) x[i] = NAN;
-        for (int i = 0; y && i < d->dim_y; i++) y[i] = NAN;
-        return;
-    }
-    image_set_at(&own->set, row, image);
-    own->task->kind->apply(own->task, image, stream, x, y);
-    free(image);
+    image_set_at(&own->set, row, scratch);
+    own->task->kind->apply(own->task, scratch, stream, x, y);
 }
 
 static int images_row_class(const dataset *d, long row) {
     const images *own = d->own;
     return own->set.labels[row];
+}
+
+/* ---- on a device ---- */
+
+static void read_image(const void *source, long row, double *scratch, double *values) {
+    const dataset *d = source;
+    (void)scratch;
+    image_set_at(&((const images *)d->own)->set, row, values);
+}
+
+/* With classes x alone is held, since y is the label; x of a byte is what the task makes of an image of it. */
+static void list_values(const dataset *d, resident_data *out) {
+    const images *own = d->own;
+    const task *t = own->task;
+    for (int b = 0; b < 256; b++) {
+        double pixel = b / 255.0;
+        out->value[b] = t->kind->of_pixel ? t->kind->of_pixel(t, pixel) : pixel;
+    }
+}
+
+/* Bytes are held as they are where x is made of each by itself, or where the task is one that devices know. What the
+ * others make of an image is held as numbers, unless it is random. */
+static int images_resident(const dataset *d, resident_data *out) {
+    const images *own = d->own;
+    const task *t = own->task;
+    int known = t->kind->resident != NULL;
+    if (t->kind->random && !known) return 0;
+    if (known) {
+        t->kind->resident(t, out);
+        out->width = (int)image_set_dim(&own->set);
+        out->read = read_image;
+    }
+    if ((known || t->kind->of_pixel) && own->set.bytes) {
+        out->width = (int)image_set_dim(&own->set);
+        out->bytes = own->set.bytes;
+        list_values(d, out);
+    }
+    return 1;
 }
 
 /* ---- classes ---- */
@@ -85,9 +116,9 @@ static moments moments_join(moments a, moments b) {
 static jf_status measure_x(const dataset *d, const recipe *r, double *mean, double *deviation) {
     moments all = {0};
     double *x;
-    JF_TRY(MEM_NEW(d->ctx, &x, (size_t)d->dim_x));
+    JF_TRY(MEM_NEW(d->ctx, &x, (size_t)d->dim_x + d->scratch));
     for (long row = 0; row < d->rows; row++) {
-        images_fetch(d, row, NULL, x, NULL);
+        images_fetch(d, row, NULL, x + d->dim_x, x, NULL);
         all = moments_join(all, moments_of(x, d->dim_x));
         if (isfinite(all.squares)) continue;
         free(x);
@@ -135,6 +166,7 @@ static jf_status images_open(dataset *d, const recipe *r) {
     d->rows = s->rows;
     d->held = s->held;
     d->bytes = (size_t)(s->rows + s->held) * image_set_dim(s) * (s->bytes ? 1 : sizeof *s->reals);
+    d->scratch = image_set_dim(s);
     if (own->task->kind->by_class) JF_TRY(set_classes(d, r));
     JF_TRY(dataset_set_units(d));
     return own->task->kind->by_class ? standardise_by_class(d, r) : JF_OK;
@@ -157,4 +189,5 @@ const dataset_kind dataset_images = {
     .close = images_close,
     .fetch = images_fetch,
     .row_class = images_row_class,
+    .resident = images_resident,
 };

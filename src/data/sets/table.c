@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/permutation.h"
 #include "data/dataset.h"
-#include "data/permutation.h"
 #include "io/csv.h"
 #include "io/npy.h"
 #include <math.h>
@@ -217,8 +217,8 @@ done:
     return status;
 }
 
-static void table_fetch(const dataset *d, long row, rng *stream, double *x, double *y) {
-    (void)stream;
+static void table_fetch(const dataset *d, long row, rng *stream, double *scratch, double *x, double *y) {
+    (void)stream, (void)scratch;
     const table *own = d->own;
     size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
     memcpy(x, own->x + (size_t)row * nx, nx * sizeof *x);

@@ -24,11 +24,16 @@ static size_t elements(const task *t) {
     return (size_t)t->h * (size_t)t->w * (size_t)t->channels;
 }
 
+/* m; 0: without the logit */
+static double range_of(const task *t) {
+    return *(const double *)t->own;
+}
+
 static jf_status class_open(task *t, const recipe *r) {
-    int *with_logit;
-    JF_TRY(MEM_NEW(t->ctx, &with_logit, 1));
-    *with_logit = recipe_bool(r, "data.logit");
-    t->own = with_logit;
+    double *range;
+    JF_TRY(MEM_NEW(t->ctx, &range, 1));
+    if (recipe_bool(r, "data.logit")) *range = logit(1 - margin);
+    t->own = range;
     t->size.y_channels = 1;
     return JF_OK;
 }
@@ -37,21 +42,21 @@ static void class_close(task *t) {
     free(t->own);
 }
 
+static double class_of_pixel(const task *t, double pixel) {
+    const double m = range_of(t);
+    return m > 0 ? (logit(margin + (1 - 2 * margin) * pixel) + m) / (2 * m) : pixel;
+}
+
 static void class_apply(const task *t, const double *image, rng *stream, double *x, double *y) {
     (void)stream, (void)y;
-    const int *with_logit = t->own;
-    memcpy(x, image, elements(t) * sizeof *x);
-    if (!*with_logit) return;
-    double m = logit(1 - margin);
-    for (size_t i = 0; i < elements(t); i++) x[i] = (logit(margin + (1 - 2 * margin) * x[i]) + m) / (2 * m);
+    for (size_t i = 0; i < elements(t); i++) x[i] = class_of_pixel(t, image[i]);
 }
 
 static void class_restore(const task *t, const double *x, const double *y, double *image) {
     (void)y;
-    const int *with_logit = t->own;
+    const double m = range_of(t);
     memcpy(image, x, elements(t) * sizeof *x);
-    if (!*with_logit) return;
-    double m = logit(1 - margin);
+    if (m == 0) return;
     for (size_t i = 0; i < elements(t); i++)
         image[i] = (1 / (1 + exp(m - 2 * m * x[i])) - margin) / (1 - 2 * margin);
 }
@@ -65,4 +70,5 @@ const task_kind task_class = {
     .apply = class_apply,
     .restore = class_restore,
     .by_class = 1,
+    .of_pixel = class_of_pixel,
 };

@@ -24,6 +24,11 @@ static void noise_degrade(const task *t, const double *image, rng *stream, doubl
     for (size_t i = 0; i < elements; i++) input[i] = image[i] + *deviation * rng_normal(stream);
 }
 
+static void noise_resident(const task *t, resident_data *out) {
+    out->task = RESIDENT_NOISE;
+    out->noise = *(const double *)t->own;
+}
+
 const task_kind task_noise = {
     .name = "noise",
     .summary = "a clean image from a noisy one",
@@ -35,4 +40,5 @@ const task_kind task_noise = {
     .condition = task_residual_condition,
     .degrade = noise_degrade,
     .random = 1,
+    .resident = noise_resident,
 };

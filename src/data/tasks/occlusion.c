@@ -41,6 +41,16 @@ static void occlusion_degrade(const task *t, const double *image, rng *stream, d
         memset(input + i * line + left * channels, 0, (size_t)own->w * channels * sizeof *input);
 }
 
+static void occlusion_resident(const task *t, resident_data *out) {
+    const hole *own = t->own;
+    out->task = RESIDENT_HOLE;
+    out->h = t->h;
+    out->w = t->w;
+    out->channels = t->channels;
+    out->hole_h = own->h;
+    out->hole_w = own->w;
+}
+
 const task_kind task_occlusion = {
     .name = "occlusion",
     .summary = "a whole image from one with a hole",
@@ -52,4 +62,5 @@ const task_kind task_occlusion = {
     .condition = task_residual_condition,
     .degrade = occlusion_degrade,
     .random = 1,
+    .resident = occlusion_resident,
 };

@@ -8,6 +8,7 @@
 
 #include "base/image_size.h"
 #include "base/random.h"
+#include "base/resident.h"
 #include "io/recipe.h"
 
 typedef struct task task;
@@ -33,6 +34,10 @@ typedef struct task_kind {
     int by_class; /* y is the label, constant over the image */
     /* Pixels of the data's images, along a side, that one pixel of x stands for; NULL: 1. */
     int (*reduction)(const recipe *r);
+    /* Optional: x of a pixel, for tasks whose x is made of each by itself and whose y is the label. */
+    double (*of_pixel)(const task *t, double pixel);
+    /* Optional, for random tasks: which one it is to a device, and with which numbers (base/resident.h). */
+    void (*resident)(const task *t, resident_data *out);
     int random; /* the degradation draws from the stream: degrading twice gives different inputs */
 } task_kind;
 

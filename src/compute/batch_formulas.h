@@ -1,0 +1,102 @@
+/* Batches as formulas, for devices that hold the data: every element by itself, from the same counter-based random
+ * numbers that the host draws one after the other. Included by a device after `typedef ... num;`, its number type. */
+#ifndef JF_COMPUTE_BATCH_FORMULAS_H
+#define JF_COMPUTE_BATCH_FORMULAS_H
+
+#include "base/permutation.h"
+#include "compute/batch.h"
+
+/* resident_data as a device holds it, all in its own memory. */
+typedef struct resident_view {
+    long rows, held;
+    int dim_x, model_y, width; /* model_y: elements of y that a state has */
+    const uint8_t *bytes;      /* (rows + held, width), or NULL and */
+    const num *reals;
+    const double *value; /* (256) */
+    resident_task task;
+    double noise;
+    int h, w, channels, hole_h, hole_w;
+    int classes;
+    const double *label;                  /* (classes) */
+    const uint8_t *row_class;             /* (rows + held) */
+    const long *class_rows, *class_start; /* (rows), (classes + 1) */
+    const double *mean, *deviation;       /* (dim_x + dim_y) */
+    const int32_t *order;                 /* or NULL */
+} resident_view;
+
+/* What the elements of one sample of a batch have in common. */
+typedef struct batch_sample {
+    long row;
+    uint64_t stream; /* of what the task draws */
+    double label;
+    int top, left; /* of the hole */
+} batch_sample;
+
+FORMULA batch_sample batch_sample_of(const resident_view *v, const batch_request *q, int i) {
+    uint64_t number = q->first + (uint64_t)i;
+    batch_sample s = {0, number, 0, 0, 0};
+    if (q->held) {
+        s.stream = number % (uint64_t)v->held;
+        s.row = v->rows + (long)s.stream;
+    } else {
+        int by_class = v->classes > 0 && q->class_index >= 0;
+        long begin = by_class ? v->class_start[q->class_index] : 0;
+        uint64_t size = (uint64_t)(by_class ? v->class_start[q->class_index + 1] - begin : v->rows);
+        permutation order = permutation_create(q->order, number / size, size);
+        long place = (long)permutation_at(&order, number % size);
+        s.row = by_class ? v->class_rows[begin + place] : place;
+    }
+    if (v->classes > 0) s.label = v->label[v->row_class[s.row]];
+    if (v->task == RESIDENT_HOLE) {
+        rng r = stream_of(q->row, s.stream);
+        s.top = (int)stream_below(&r, (uint32_t)(v->h - v->hole_h + 1));
+        s.left = (int)stream_below(&r, (uint32_t)(v->w - v->hole_w + 1));
+    }
+    return s;
+}
+
+FORMULA double batch_held_value(const resident_view *v, long row, int at) {
+    size_t i = (size_t)row * (size_t)v->width + (size_t)at;
+    return v->bytes ? v->value[v->bytes[i]] : (double)v->reals[i];
+}
+
+/* y of a task that makes it of the image. */
+FORMULA double batch_degraded(const resident_view *v, const batch_request *q, const batch_sample *s, int at,
+                              double value) {
+    if (v->task == RESIDENT_NOISE)
+        return value + v->noise * stream_normal_at(q->row, s->stream, (uint32_t)at);
+    int line = at / (v->w * v->channels), column = at / v->channels % v->w;
+    int inside =
+        line >= s->top && line < s->top + v->hole_h && column >= s->left && column < s->left + v->hole_w;
+    return inside ? 0 : value;
+}
+
+/* Element `at` of the row, in the data's units. */
+FORMULA double batch_row_value(const resident_view *v, const batch_request *q, const batch_sample *s,
+                               int at) {
+    int of_y = at >= v->dim_x;
+    if (of_y && v->classes > 0) return s->label;
+    if (v->task == RESIDENT_WHOLE) return batch_held_value(v, s->row, at);
+    int place = of_y ? at - v->dim_x : at;
+    double value = batch_held_value(v, s->row, place), y = batch_degraded(v, q, s, place, value);
+    return of_y ? y : value - y;
+}
+
+/* Element `element` of the state of sample i. Normals are counted as they would be drawn: those of all elements, one of
+ * each, or two where the data are annealed in, and then those that are added to y. */
+FORMULA double batch_element(const resident_view *v, const batch_request *q, const batch_sample *s, int i,
+                             int element) {
+    int at = v->order ? v->order[element] : element, dim = v->dim_x + v->model_y, each = q->share < 1 ? 2 : 1;
+    double value = (batch_row_value(v, q, s, at) - v->mean[at]) / v->deviation[at];
+    if (!batch_is_mixed(q)) return value;
+    uint64_t stream = q->noise_first + (uint64_t)i;
+    uint32_t first = (uint32_t)(each * at);
+    double prior = each == 2 ? stream_normal_at(q->noise, stream, first) : 0;
+    double noise = stream_normal_at(q->noise, stream, first + (uint32_t)each - 1);
+    value = batch_mix(q, value, noise, prior);
+    if (at >= v->dim_x && q->y_noise > 0)
+        value += q->y_noise * stream_normal_at(q->noise, stream, (uint32_t)(each * dim + at - v->dim_x));
+    return value;
+}
+
+#endif
