@@ -12,7 +12,7 @@ extern const device_kind device_ref;
 typedef struct counting {
     char *trace;
     size_t length, room;
-    long calls, fail_after;
+    long calls, last_return, fail_after;
 } counting;
 
 void counting_mark(device *d, char mark) {
@@ -35,6 +35,10 @@ long counting_calls(const device *d) {
     return ((const counting *)d->own)->calls;
 }
 
+long counting_last_return(const device *d) {
+    return ((const counting *)d->own)->last_return;
+}
+
 void counting_fail_after(device *d, long calls) {
     ((counting *)d->own)->fail_after = calls;
 }
@@ -46,7 +50,9 @@ static int failed(const device *d) {
 
 /* Whether the call still has an effect. */
 static int count(device *d, char mark) {
-    ((counting *)d->own)->calls++;
+    counting *c = d->own;
+    c->calls++;
+    if (mark == 'R') c->last_return = c->calls;
     if (mark != '.') counting_mark(d, mark);
     return !failed(d);
 }

@@ -11,9 +11,10 @@
 
 extern const device_kind counting_device;
 
-void counting_mark(device *d, char mark); /* adds a letter of the test's own */
-const char *counting_trace(device *d);    /* without the queued work; valid until the next call */
-long counting_calls(const device *d);     /* of any kind */
+void counting_mark(device *d, char mark);   /* adds a letter of the test's own */
+const char *counting_trace(device *d);      /* without the queued work; valid until the next call */
+long counting_calls(const device *d);       /* of any kind */
+long counting_last_return(const device *d); /* number of the last one that returned something to the host */
 /* From call number `calls` on all that is asked comes to nothing, what is read is NAN, and status() fails. 0: never. */
 void counting_fail_after(device *d, long calls);
 

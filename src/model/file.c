@@ -44,6 +44,7 @@ jf_status model_tensors(const model *m, const char *prefix, const real *flat, te
     JF_TRY_DONE(MEM_NEW(m->ctx, tensors, (size_t)list->count));
     JF_TRY_DONE(mem_alloc(m->ctx, &names, (size_t)list->count, TENSOR_MAX_NAME));
     m->d->kind->get(m->d, values, flat, total);
+    JF_TRY_DONE(m->d->kind->status(m->d)); /* what a device that has failed gives is not worth writing */
     if (!is_double(m)) {
         float *narrow;
         JF_TRY_DONE(MEM_NEW(m->ctx, &narrow, total));

@@ -33,6 +33,7 @@ jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const m
     double *values = NULL;
     jf_status status;
     JF_TRY(model_new(ctx, &m, d, origin));
+    JF_TRY_DONE(spare_run_create(ctx, &m->spare));
     JF_TRY_DONE(recipe_clone(&m->recipe, r));
     JF_TRY_DONE(units_copy(ctx, &m->units, units));
     JF_TRY_DONE(loss_create(ctx, &m->objective, r, m->d, &m->parameters));
@@ -63,6 +64,7 @@ done:
 
 void model_free(model *m) {
     if (!m) return;
+    spare_run_free(m->spare);
     if (m->params) m->d->kind->release(m->d, m->params);
     flow_free(m->flow);
     loss_free(&m->objective);

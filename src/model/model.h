@@ -19,6 +19,11 @@ typedef struct model_units {
     char class_name[MAX_CLASSES][MAX_CLASS_NAME];
 } model_units;
 
+/* Buffers of passes that nobody needs at the moment, kept for the next use of the model (use.c). */
+typedef struct spare_run spare_run;
+jf_status spare_run_create(jf_context *ctx, spare_run **out);
+void spare_run_free(spare_run *s);
+
 typedef struct jf_model model; /* public name: jf_model */
 struct jf_model {
     jf_context *ctx;
@@ -30,6 +35,7 @@ struct jf_model {
     objective objective;
     param_list parameters; /* names and shapes of the views into params */
     real *params;          /* flat */
+    spare_run *spare;      /* buffers between two uses */
     char *trained;         /* a sentence about the training so far, "" before it */
 };
 

@@ -1,5 +1,8 @@
 #include "model/use.h"
+#include "base/memory.h"
 #include <math.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define CHUNK_NUMBERS ((size_t)1 << 25) /* of scratch, about */
@@ -16,11 +19,43 @@ int model_chunk(const model *m, long n) {
     return (int)(n < 1 ? 1 : n < chunk ? n : chunk);
 }
 
+/* ---- a run between two uses ---- */
+
+struct spare_run {
+    _Atomic(flow_run *) run; /* NULL: none yet, or somebody has it */
+};
+
+jf_status spare_run_create(jf_context *ctx, spare_run **out) {
+    JF_TRY(MEM_NEW(ctx, out, 1));
+    atomic_init(&(*out)->run, NULL);
+    return JF_OK;
+}
+
+void spare_run_free(spare_run *s) {
+    if (!s) return;
+    flow_run_free(atomic_exchange(&s->run, NULL));
+    free(s);
+}
+
+/* A run of its own for each caller, with room for `rows`: the spare one, if it is there and large enough. */
+static jf_status take_run(const model *m, flow_run **out, int rows) {
+    *out = atomic_exchange(&m->spare->run, NULL);
+    if (*out && (*out)->n_max >= rows) return JF_OK;
+    flow_run_free(*out);
+    return flow_run_create(out, m->flow, m->params, NULL, rows, (run_use){0});
+}
+
+static void give_back(const model *m, flow_run *run) {
+    flow_run_free(atomic_exchange(&m->spare->run, run));
+}
+
+/* ---- many rows ---- */
+
 static jf_status run_chunks(const model *m, pass_fn go, void *user, const char *name, long n, double *state,
                             double *logdet) {
     flow_run *run;
     int dim = m->flow->dim, chunk = model_chunk(m, n);
-    jf_status status = flow_run_create(&run, m->flow, m->params, NULL, chunk, (run_use){0});
+    jf_status status = take_run(m, &run, chunk);
     for (long at = 0; status == JF_OK && at < n; at += chunk) {
         int rows = n - at < chunk ? (int)(n - at) : chunk;
         double *part = state + (size_t)at * dim;
@@ -34,7 +69,7 @@ static jf_status run_chunks(const model *m, pass_fn go, void *user, const char *
                 status = jf_fail(m->ctx, JF_ERROR_NUMERIC, "%s of row %ld is not finite in element %ld", name,
                                  at + i / dim + 1, i % dim);
     }
-    flow_run_free(run);
+    give_back(m, run);
     return status;
 }
 
@@ -72,6 +107,7 @@ jf_status model_evaluate(const model *m, long n, double *state, double *logdet, 
     JF_TRY(m->d->kind->alloc_scalars(m->d, &e.terms, TERM_COUNT));
     jf_status status = run_chunks(m, pass_objective, &e, name, n, state, logdet);
     m->d->kind->get_scalars(m->d, terms->value, e.terms, TERM_COUNT);
+    if (status == JF_OK) status = m->d->kind->status(m->d);
     loss_terms_total(terms);
     m->d->kind->release_scalars(m->d, e.terms);
     return status;

@@ -1,4 +1,5 @@
-/* Running a trained model on any number of rows in host memory, model units, a chunk at a time. */
+/* Running a trained model on any number of rows in host memory, model units, a chunk at a time. The buffers of the passes
+ * stay with the model between two calls; threads that use one model at the same time have their own. */
 #ifndef JF_MODEL_USE_H
 #define JF_MODEL_USE_H
 

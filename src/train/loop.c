@@ -453,8 +453,9 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
         char sentence[160];
         snprintf(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
                  t.s.finished ? "finished" : "stopped", t.s.total_epoch, (long)t.s.step, t.batch);
-        jf_status said = model_set_trained(m, sentence);
-        if (said != JF_OK) status = said;
+        jf_status late = model_set_trained(m, sentence);
+        if (late == JF_OK) late = m->d->kind->status(m->d);
+        if (late != JF_OK) status = late;
     }
     release(&t);
     return status;
