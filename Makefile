@@ -4,6 +4,8 @@ WERROR ?= OFF
 PYTHON ?= /usr/bin/python3
 # Seconds a unit test may take under the sanitizers.
 DEBUG_TIME_LIMIT ?= 600
+# Unit tests, by parts of their names, that the thread sanitizer watches.
+THREAD_TESTS ?= pool batches train__ device_cpu__law_has device_cpu__dense_coupling_has
 
 # Data sets that lie beside the checkout are found without being asked for.
 ifeq ($(origin JOINTFLOW_DATA),undefined)
@@ -12,8 +14,8 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: help build demo demo-images test debug-build debug-test format check-format check-includes golden bench install clean \
-        packages develop-packages measure-packages
+.PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test \
+        format check-format check-includes golden bench install clean packages develop-packages measure-packages
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -44,6 +46,17 @@ debug-build: packages
 debug-test: debug-build ## run the unit tests under the address and undefined-behaviour sanitizers
 	BUILD=build-debug tests/run --unit --timeout $(DEBUG_TIME_LIMIT)
 
+# Suppressions that were used would be told on standard error, which the tests read.
+debug-cli-test: debug-build ## run the tests of the command line under the same sanitizers
+	LSAN_OPTIONS=print_suppressions=0 SCRIPT_TIME_LIMIT=1200 BUILD=build-debug tests/run --cli
+
+thread-build: packages
+	cmake --preset thread -DJOINTFLOW_WERROR=$(WERROR)
+	cmake --build --preset thread
+
+thread-test: thread-build ## run the unit tests of threads, passes and training under the thread sanitizer
+	BUILD=build-thread tests/run --unit --timeout $(DEBUG_TIME_LIMIT) $(THREAD_TESTS)
+
 format: develop-packages ## rewrite the C files as .clang-format says
 	scripts/check-format --fix
 
@@ -64,7 +77,7 @@ install: build ## install below PREFIX, by default /usr/local
 	cmake --install build --prefix $(abspath $(PREFIX))
 
 clean: ## remove what was built
-	rm -rf build build-debug
+	rm -rf build build-debug build-thread
 
 # With SKIP_PACKAGES=1 nothing is looked for or installed.
 packages:

@@ -1,12 +1,6 @@
 /* Tests of src/draw: figures, words, axes, colours. */
 #include "draw_fixture.h"
 
-/* Fontconfig keeps its patterns by offsets, which hides memory in use from the leak sanitizer. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void) {
-    return "leak:libfontconfig";
-}
-
 /* ---- figures ---- */
 
 TEST(figure__saves_a_png_of_the_size_it_says) {
