@@ -222,7 +222,7 @@ class Worker:
 
 
 def read_model(path):
-    """The [model] of a recipe, as `jointflow recipe NAME` prints it: numbers a block as lists."""
+    """The [model] of a recipe, as `jointflow recipe NAME` prints it: numbers per block as lists."""
     parser = configparser.ConfigParser(inline_comment_prefixes="#")
     parser.read_string(sys.stdin.read() if path == "-" else pathlib.Path(path).read_text())
     section = parser["model"]

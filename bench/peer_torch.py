@@ -28,7 +28,7 @@ def parse_options():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--batch", type=int, default=1000)
-    parser.add_argument("--depth", type=int, default=12, help="hidden layers a network")
+    parser.add_argument("--depth", type=int, default=12, help="hidden layers per network")
     parser.add_argument("--width", type=int, default=64, help="units a hidden layer")
     parser.add_argument("--blocks", type=int, default=4, help="blocks of six coupling layers")
     parser.add_argument("--steps", type=int, default=4, help="steps in one measurement")
@@ -87,7 +87,7 @@ def blas_name():
 
 
 class FastFlow(torch.nn.Module):
-    """The affine flow with few operations a layer. Columns of the state are not put back in order between the layers:
+    """The affine flow with few operations per layer. Columns of the state are not put back in order between the layers:
     each layer leaves (kept, moved), and the next one's gathers know where things are."""
 
     def __init__(self, flow, parameters, batched):

@@ -14,7 +14,7 @@ import time
 parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
 parser.add_argument("--threads", type=int, default=1)
 parser.add_argument("--batch", type=int, default=1000)
-parser.add_argument("--depth", type=int, default=12, help="hidden layers a network")
+parser.add_argument("--depth", type=int, default=12, help="hidden layers per network")
 parser.add_argument("--width", type=int, default=64, help="units a hidden layer")
 parser.add_argument("--blocks", type=int, default=4, help="blocks of six coupling layers")
 parser.add_argument("--steps", type=int, default=10)

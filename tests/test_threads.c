@@ -14,7 +14,7 @@ static jf_context *new_context(void) {
 
 typedef struct tally {
     int runs[1000];        /* plain: each element is written by one task; the pool orders it for the reader */
-    atomic_int working[8]; /* tasks a worker is running right now */
+    atomic_int working[8]; /* tasks that a worker is running right now */
     atomic_int wrong_worker; /* tasks run by a worker that does not exist, or two at once by one */
     int threads;
 } tally;

@@ -81,7 +81,7 @@ static jf_status answers_create(const model *m, int n, const double *x, const do
     return status;
 }
 
-/* Images of one y, `across` a row; where the condition is an image, it comes first, in a frame. */
+/* images of one y, `across` per row; where the condition is an image, it comes first, in a frame. */
 static jf_status paint_answer(panel *p, const model *m, const answers *a, int k, int across) {
     size_t size = image_numbers(&a->images);
     int extra = a->conditions.count > 0, shown = 0;

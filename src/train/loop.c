@@ -405,7 +405,7 @@ static jf_status prepare(trainer *t) {
         if (phase_class_batches(m, t->data, c) < 1)
             return recipe_fail(
                 m->recipe, "train.batch",
-                "%d samples of one class a batch, but class %g has only %ld rows to train on, of which "
+                "%d samples of one class per batch, but class %g has only %ld rows to train on, of which "
                 "train.rows = %d leaves less than a batch in an epoch",
                 t->batch, t->data->label[c], t->data->class_start[c + 1] - t->data->class_start[c],
                 recipe_int(m->recipe, "train.rows"));

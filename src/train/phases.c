@@ -25,9 +25,9 @@ const phase phases[] = {
 const int phase_count = sizeof phases / sizeof *phases;
 
 static const recipe_key keys[] = {
-    {"train", "batch", KEY_INT, "1000", 1, 1e6, NULL, "Samples a batch."},
+    {"train", "batch", KEY_INT, "1000", 1, 1e6, NULL, "Samples per batch."},
     {"train", "batches", KEY_INT, "40", 1, 1e6, NULL,
-     "Batches an epoch, for generated data; a file's epoch is its rows once (see train.rows)."},
+     "Batches per epoch, for generated data; a file's epoch is its rows once (see train.rows)."},
     {"train", "rows", KEY_INT, "0", 0, 1e9, NULL,
      "Rows of a file that make an epoch, others in every epoch; 0: all of them."},
     {"train", "rate", KEY_REAL, "1e-4", 1e-9, 1, NULL, "Learning rate of Adam."},
@@ -39,7 +39,7 @@ static const recipe_key keys[] = {
     {"train", "precondition", KEY_INT, "100", 0, 1e6, NULL,
      "Epochs, at most, on x and y from N(0,1) before any data; 0: skip."},
     {"train", "precondition_batches", KEY_INT, "20", 1, 1e6, NULL,
-     "Batches an epoch of the precondition phase."},
+     "Batches per epoch of the precondition phase."},
     {"train", "precondition_patience", KEY_INT, "10", 0, 1e6, NULL,
      "Epochs without improvement that end the precondition phase; 0: never."},
     {"train", "anneal", KEY_INT, "10", 0, 1e6, NULL, "Epochs over which the data replace N(0,1); 0: skip."},
