@@ -207,3 +207,61 @@ TEST(safetensors__damaged_files_are_refused_or_read_but_never_harm) {
     free(good);
     jf_context_free(ctx);
 }
+
+TEST(safetensors__a_summed_file_tells_every_flipped_bit) {
+    jf_context *ctx = new_context();
+    const char *path = test_path("summed");
+    char *bytes = NULL;
+    size_t size = 0;
+    CHECK_STATUS(tensors_write_summed(ctx, path, some_tensors, SOME, some_notes, 2, TENSORS_FILE_SUM), JF_OK);
+    CHECK_STATUS(file_read(ctx, &bytes, &size, path, 10000), JF_OK);
+    for (size_t bit = 0; bit <= 8 * size; bit++) {
+        tensor_file *file = NULL;
+        if (bit < 8 * size) bytes[bit / 8] ^= (char)(1 << bit % 8);
+        put_quickly(path, bytes, size);
+        jf_status status = tensors_read(ctx, &file, path);
+        if (status == JF_OK) status = tensors_check_file(ctx, file, path);
+        CHECK_STATUS(status, bit < 8 * size ? JF_ERROR_FORMAT : JF_OK); /* the last one is whole */
+        if (bit < 8 * size) bytes[bit / 8] ^= (char)(1 << bit % 8);
+        tensors_free(file);
+    }
+    free(bytes);
+    jf_context_free(ctx);
+}
+
+TEST(safetensors__a_sum_of_the_content_is_that_of_its_notes_and_tensors) {
+    static const char *const keys[] = {"recipe", "format"};
+    jf_context *ctx = new_context();
+    const char *path = test_path("summed");
+    tensor_file *file = NULL;
+    CHECK_STATUS(tensors_write_summed(ctx, path, some_tensors, SOME, some_notes, 2, TENSORS_CONTENT_SUM),
+                 JF_OK);
+    CHECK_STATUS(tensors_read(ctx, &file, path), JF_OK);
+    CHECK_STATUS(tensors_check_content(ctx, file, path, keys, 2), JF_OK);
+    CHECK_STATUS(tensors_check_content(ctx, file, path, keys, 1), JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(ctx), "summed: damaged: found content with checksum ");
+    CHECK_STATUS(tensors_check_file(ctx, file, path), JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(ctx), "its checksum (\"file_checksum\") is missing");
+    tensors_free(file);
+    CHECK_STATUS(tensors_write_summed(ctx, path, NULL, 0, NULL, 0, TENSORS_FILE_SUM),
+                 JF_OK); /* nothing else */
+    CHECK_STATUS(tensors_read(ctx, &file, path), JF_OK);
+    CHECK_STATUS(tensors_check_file(ctx, file, path), JF_OK);
+    tensors_free(file);
+    jf_context_free(ctx);
+}
+
+/* A file cannot hold other bytes as they are, and what is read has to be what was written. */
+TEST(safetensors__text_that_is_not_utf8_is_refused_when_written) {
+    jf_context *ctx = new_context();
+    const char *path = test_path("m");
+    const tensor named = {"caf\xE9", TENSOR_F32, 1, {3}, some_f32};
+    const tensor_note key = {"caf\xE9", "x"}, value = {"recipe", "name = caf\xE9"};
+    CHECK_STATUS(tensors_write(ctx, path, &named, 1, NULL, 0), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "is not UTF-8, expected text in UTF-8");
+    CHECK_STATUS(tensors_write(ctx, path, NULL, 0, &key, 1), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(tensors_write_summed(ctx, path, NULL, 0, &value, 1, TENSORS_CONTENT_SUM), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "/m: recipe \"name = caf");
+    CHECK(!file_exists(path));
+    jf_context_free(ctx);
+}

@@ -82,9 +82,10 @@ TEST(train__rollback_after_resuming_goes_back_to_the_start_of_the_epoch) {
     run_close(resumed);
 }
 
-/* Writes a checkpoint again with one number of its state changed, and as one of this version, unless that is NULL. */
+/* Writes a checkpoint again with one number of its state changed, and as one of this version, unless that is NULL, with
+ * this checksum, unless that is NULL. */
 static void change_checkpoint(jf_context *ctx, const char *path, size_t field, double value,
-                              const char *version) {
+                              const char *version, const char *sum_key) {
     static const char *const keys[] = {"jointflow.checkpoint", "recipe", "seed", "device"};
     tensor_file *file = NULL;
     tensor_note notes[4];
@@ -103,7 +104,9 @@ static void change_checkpoint(jf_context *ctx, const char *path, size_t field, d
     }
     for (int i = 0; i < 4; i++) notes[i] = (tensor_note){keys[i], tensors_note(file, keys[i])};
     if (version) notes[0].value = version;
-    CHECK_STATUS(tensors_write(ctx, path, tensors, count, notes, 4), JF_OK);
+    CHECK_STATUS(sum_key ? tensors_write_summed(ctx, path, tensors, count, notes, 4, sum_key)
+                         : tensors_write(ctx, path, tensors, count, notes, 4),
+                 JF_OK);
     free(tensors);
     tensors_free(file);
 }
@@ -120,7 +123,7 @@ TEST(checkpoint__with_a_state_that_no_run_has_is_refused_and_named) {
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
     for (int i = 0; i < 4; i++) {
         copy_file(r->ctx, path, test_path("good"));
-        change_checkpoint(r->ctx, path, cases[i].field, cases[i].value, NULL);
+        change_checkpoint(r->ctx, path, cases[i].field, cases[i].value, NULL, TENSORS_FILE_SUM);
         CHECK_STATUS(run_train(r, test_path("run"), 1), JF_ERROR_FORMAT);
         CHECK_HAS(jf_context_error(r->ctx), "checkpoint.safetensors: tensor \"state\"");
         CHECK_HAS(jf_context_error(r->ctx), cases[i].message);
@@ -133,8 +136,8 @@ TEST(checkpoint__with_a_state_that_no_run_has_is_refused_and_named) {
 TEST(checkpoint__of_a_later_version_is_refused) {
     static const struct {
         const char *version, *message;
-    } cases[] = {{"2", "a checkpoint of version 2, expected at most 1"},
-                 {"1000", "a checkpoint of version 1000, expected at most 1"},
+    } cases[] = {{"3", "a checkpoint of version 3, expected at most 2"},
+                 {"1000", "a checkpoint of version 1000, expected at most 2"},
                  {"0", "not a jointflow checkpoint"},
                  {"one", "not a jointflow checkpoint"}};
     const char *path = test_path("run/checkpoint.safetensors");
@@ -142,11 +145,55 @@ TEST(checkpoint__of_a_later_version_is_refused) {
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
     copy_file(r->ctx, path, test_path("good"));
     for (int i = 0; i < 4; i++) {
-        change_checkpoint(r->ctx, path, 0, 0, cases[i].version);
+        change_checkpoint(r->ctx, path, 0, 0, cases[i].version, TENSORS_FILE_SUM);
         CHECK_STATUS(run_train(r, test_path("run"), 1), JF_ERROR_FORMAT);
         CHECK_HAS(jf_context_error(r->ctx), cases[i].message);
     }
     copy_file(r->ctx, test_path("good"), path);
+    CHECK_STATUS(run_train(r, test_path("run"), 1), JF_OK);
+    run_close(r);
+}
+
+static void write_bytes(const char *path, const char *bytes, size_t size) {
+    remove(path);
+    FILE *file = fopen(path, "wb");
+    CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
+}
+
+/* Whatever it hits: header, notes, weights, state. */
+TEST(checkpoint__no_flipped_bit_goes_unseen) {
+    const char *path = test_path("run/checkpoint.safetensors");
+    char *bytes = NULL;
+    size_t size = 0, tried = 0;
+    run *r = run_open(tiny);
+    rng random = rng_stream((rng_key){.seed = 6, .purpose = RNG_TEST}, 0);
+    CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    CHECK_STATUS(file_read(r->ctx, &bytes, &size, path, 1 << 24), JF_OK);
+    for (size_t at = 0; at < size; at += 1 + rng_below(&random, 12), tried++) {
+        char flip = (char)(1 << rng_below(&random, 8));
+        bytes[at] ^= flip;
+        write_bytes(path, bytes, size);
+        if (run_train(r, test_path("run"), 1) == JF_OK)
+            test_fail(__FILE__, __LINE__, "bit 0x%02x of byte %zu flipped: resumed", (unsigned char)flip, at);
+        CHECK_HAS(jf_context_error(r->ctx), "checkpoint.safetensors: ");
+        bytes[at] ^= flip;
+    }
+    CHECK(tried > 500);
+    write_bytes(path, bytes, size);
+    CHECK_STATUS(run_train(r, test_path("run"), 1), JF_OK);
+    free(bytes);
+    run_close(r);
+}
+
+/* Version 1 had no checksum; a later one without it has lost it. */
+TEST(checkpoint__of_the_version_without_checksum_resumes_and_of_later_ones_is_refused) {
+    const char *path = test_path("run/checkpoint.safetensors");
+    run *r = run_open(tiny);
+    CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    change_checkpoint(r->ctx, path, 0, 0, "2", NULL);
+    CHECK_STATUS(run_train(r, test_path("run"), 1), JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(r->ctx), "damaged: its checksum (\"file_checksum\") is missing");
+    change_checkpoint(r->ctx, path, 0, 0, "1", NULL);
     CHECK_STATUS(run_train(r, test_path("run"), 1), JF_OK);
     run_close(r);
 }

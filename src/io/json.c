@@ -71,6 +71,12 @@ static char *utf8_put(char *to, uint32_t code) {
 
 /* ---- writing ---- */
 
+int json_is_text(const char *chars) {
+    size_t left = strlen(chars), length = 1;
+    for (; left > 0 && length > 0; chars += length, left -= length) length = utf8_length(chars, left);
+    return length > 0;
+}
+
 void json_add_string(text *out, const char *chars) {
     size_t left = strlen(chars);
     text_add_chars(out, "\"", 1);

@@ -6,22 +6,17 @@
  *
  * Offsets count from the start of the data; together the tensors cover all of the data, without gap or
  * overlap. The header is padded with spaces so that the data begin at a multiple of 8 bytes. */
-#include "io/safetensors.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "io/json.h"
+#include "io/safetensors_private.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-#error "this file reads and writes little-endian numbers as they lie in memory"
-#endif
-
-enum { ALIGNMENT = 64, LENGTH_SIZE = 8, MAX_HEADER = 1 << 24 };
-static const size_t file_limit = (size_t)1 << 36;
-static const char notes_key[] = "__metadata__";
+enum { ALIGNMENT = 64 };
 
 static const struct {
     const char *name;
@@ -31,6 +26,7 @@ static const struct {
              [TENSOR_I32] = {"I32", 4},
              [TENSOR_I64] = {"I64", 8}};
 enum { TYPES = sizeof types / sizeof *types };
+_Static_assert(TYPES == (int)TENSOR_TYPES, "every type has its line");
 
 size_t tensor_type_size(tensor_type type) {
     return types[type].size;
@@ -46,9 +42,7 @@ size_t tensor_elements(const tensor *t) {
     return count;
 }
 
-/* Bytes of the data; returns 0 where the product of the extents other than 0 is too large, so that no part of
- * the shape of an empty tensor can overflow elsewhere. */
-static int count_bytes(const tensor *t, size_t *bytes) {
+int tensor_bytes(const tensor *t, size_t *bytes) {
     size_t product = types[t->type].size;
     int empty = 0;
     for (int i = 0; i < t->rank; i++) {
@@ -59,115 +53,20 @@ static int count_bytes(const tensor *t, size_t *bytes) {
     return product <= PTRDIFF_MAX;
 }
 
-/* ---- writing ---- */
+/* ---- checksums ---- */
 
-static jf_status check_tensor(jf_context *ctx, const char *path, const tensor *t, size_t *bytes) {
-    if (!t->name || !*t->name || strcmp(t->name, notes_key) == 0)
-        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: a tensor cannot be named \"%s\"", path,
-                       t->name ? t->name : "");
-    if ((unsigned)t->type >= TYPES)
-        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: tensor \"%.80s\": unknown type %d", path, t->name,
-                       (int)t->type);
-    if (t->rank < 0 || t->rank > TENSOR_MAX_RANK)
-        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: tensor \"%.80s\": rank %d, expected 0 to %d", path,
-                       t->name, t->rank, TENSOR_MAX_RANK);
-    if (!count_bytes(t, bytes) || *bytes > file_limit)
-        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: tensor \"%.80s\" is too large to write", path, t->name);
-    return JF_OK;
-}
-
-static int by_name(const void *a, const void *b) {
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* `names` (count) is sorted in place. */
-static jf_status refuse_twins(jf_context *ctx, const char *path, const char **names, size_t count) {
-    if (count > 1) qsort(names, count, sizeof *names, by_name);
-    for (size_t i = 1; i < count; i++)
-        if (strcmp(names[i - 1], names[i]) == 0)
-            return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: two entries named \"%.80s\"", path, names[i]);
-    return JF_OK;
-}
-
-static jf_status check_names(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
-                             const tensor_note *notes, size_t note_count) {
-    const char **names = NULL;
-    JF_TRY(MEM_NEW(ctx, &names, count > note_count ? count : note_count));
-    for (size_t i = 0; i < count; i++) names[i] = tensors[i].name;
-    jf_status status = refuse_twins(ctx, path, names, count);
-    if (status == JF_OK) {
-        for (size_t i = 0; i < note_count; i++) names[i] = notes[i].key;
-        status = refuse_twins(ctx, path, names, note_count);
+uint64_t checksum_add_tensor(uint64_t sum, const tensor *t) {
+    sum = checksum_add_text(checksum_add_text(sum, t->name), tensor_type_name(t->type));
+    for (int i = 0; i < t->rank; i++) {
+        uint64_t extent = t->shape[i];
+        sum = checksum_add(sum, &extent, sizeof extent);
     }
-    free(names);
-    return status;
+    return checksum_add(sum, t->data, tensor_elements(t) * tensor_type_size(t->type));
 }
 
-static void write_notes(text *out, const tensor_note *notes, size_t count) {
-    text_add(out, "\"%s\":{", notes_key);
-    for (size_t i = 0; i < count; i++) {
-        if (i) text_add(out, ",");
-        json_add_string(out, notes[i].key);
-        text_add(out, ":");
-        json_add_string(out, notes[i].value);
-    }
-    text_add(out, "}");
-}
-
-static void write_tensor(text *out, const tensor *t, size_t begin, size_t end) {
-    json_add_string(out, t->name);
-    text_add(out, ":{\"dtype\":\"%s\",\"shape\":[", types[t->type].name);
-    for (int i = 0; i < t->rank; i++) text_add(out, "%s%zu", i ? "," : "", t->shape[i]);
-    text_add(out, "],\"data_offsets\":[%zu,%zu]}", begin, end);
-}
-
-/* Puts the header together and checks the tensors; *size is that of the data. */
-static jf_status write_header(jf_context *ctx, const char *path, text *out, const tensor *tensors,
-                              size_t count, const tensor_note *notes, size_t note_count, size_t *size) {
-    *size = 0;
-    text_add(out, "{");
-    if (note_count) write_notes(out, notes, note_count);
-    for (size_t i = 0; i < count; i++) {
-        size_t bytes = 0;
-        JF_TRY(check_tensor(ctx, path, &tensors[i], &bytes));
-        if (*size + bytes > file_limit)
-            return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the tensors are too large to write", path);
-        if (i || note_count) text_add(out, ",");
-        write_tensor(out, &tensors[i], *size, *size + bytes);
-        *size += bytes;
-    }
-    text_add(out, "}");
-    while (!out->failed && out->length % LENGTH_SIZE != 0) text_add(out, " ");
-    JF_TRY(text_check(ctx, out));
-    if (out->length > MAX_HEADER)
-        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: names and notes of %zu bytes, expected at most %d", path,
-                       out->length, MAX_HEADER);
-    return check_names(ctx, path, tensors, count, notes, note_count);
-}
-
-jf_status tensors_write(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
-                        const tensor_note *notes, size_t note_count) {
-    text head = {0};
-    char *file = NULL;
-    size_t size = 0;
-    jf_status status = JF_OK;
-    JF_TRY_DONE(write_header(ctx, path, &head, tensors, count, notes, note_count, &size));
-    size_t start = LENGTH_SIZE + head.length;
-    JF_TRY_DONE(MEM_NEW(ctx, &file, start + size));
-    uint64_t length = head.length;
-    memcpy(file, &length, sizeof length);
-    memcpy(file + LENGTH_SIZE, head.chars, head.length);
-    char *to = file + start;
-    for (size_t i = 0; i < count; i++) {
-        size_t bytes = tensor_elements(&tensors[i]) * types[tensors[i].type].size;
-        if (bytes) memcpy(to, tensors[i].data, bytes);
-        to += bytes;
-    }
-    JF_TRY_DONE(file_write(ctx, path, file, start + size));
-done:
-    free(file);
-    text_free(&head);
-    return status;
+uint64_t checksum_of_file(const char *bytes, size_t size, size_t digits) {
+    size_t after = digits + CHECKSUM_DIGITS;
+    return checksum_add(checksum_add(checksum_start(), bytes, digits), bytes + after, size - after);
 }
 
 /* ---- reading ---- */
@@ -184,6 +83,7 @@ struct tensor_file {
     size_t count;
     char *data; /* each tensor at a multiple of ALIGNMENT */
     const json *notes;
+    uint64_t sum; /* of the file as it was read, where it has a checksum of all its bytes */
 };
 
 typedef struct reader {
@@ -235,7 +135,7 @@ static jf_status read_offsets(const reader *in, const json *value, claim *c) {
             "%s: tensor \"%.80s\": found offsets %zu to %zu, expected them within the %zu bytes of data",
             in->path, name, c->begin, c->end, in->size);
     size_t bytes = 0;
-    if (!count_bytes(&c->tensor, &bytes)) return fail_tensor(in, name, "a shape", "one that fits 64 bits");
+    if (!tensor_bytes(&c->tensor, &bytes)) return fail_tensor(in, name, "a shape", "one that fits 64 bits");
     if (bytes != c->end - c->begin)
         return jf_fail(in->ctx, JF_ERROR_FORMAT,
                        "%s: tensor \"%.80s\": found %zu bytes, expected %zu for its shape", in->path, name,
@@ -259,7 +159,8 @@ static jf_status check_notes(const reader *in, const json *notes) {
     for (const json *e = json_first(notes); e && texts; e = json_next(e)) texts = json_string(e) != NULL;
     if (texts) return JF_OK;
     return jf_fail(in->ctx, JF_ERROR_FORMAT,
-                   "%s: found \"%s\" with other values, expected an object of strings", in->path, notes_key);
+                   "%s: found \"%s\" with other values, expected an object of strings", in->path,
+                   SAFETENSORS_NOTES);
 }
 
 static int by_place(const void *a, const void *b) {
@@ -291,7 +192,7 @@ static jf_status read_claims(reader *in, tensor_file *file) {
                        json_kind_name(file->header));
     JF_TRY(MEM_NEW(in->ctx, &in->claims, json_count(file->header)));
     for (const json *e = json_first(file->header); e; e = json_next(e)) {
-        if (strcmp(json_key(e), notes_key) == 0) {
+        if (strcmp(json_key(e), SAFETENSORS_NOTES) == 0) {
             JF_TRY(check_notes(in, e));
             file->notes = e;
         } else {
@@ -327,23 +228,35 @@ static jf_status copy_tensors(const reader *in, tensor_file *file) {
     return JF_OK;
 }
 
+/* Of a file that has a checksum of all its bytes: the one it should be, since the bytes will soon be gone. */
+static void sum_file(tensor_file *file, const char *bytes, size_t size, const char *header, size_t length) {
+    char mark[64];
+    size_t mark_size = (size_t)snprintf(mark, sizeof mark, SAFETENSORS_SUM_MARK, TENSORS_FILE_SUM);
+    const char *found =
+        strstr(header, mark); /* headers of JSON hold no NUL, and files are terminated by one */
+    if (!found || found + mark_size + CHECKSUM_DIGITS > header + length) return;
+    file->sum = checksum_of_file(bytes, size, (size_t)(found - bytes) + mark_size);
+}
+
 /* Splits the bytes into header and data and reads the header's JSON. */
 static jf_status read_header(reader *in, tensor_file *file, const char *bytes, size_t size) {
     uint64_t length = 0;
-    if (size >= LENGTH_SIZE) memcpy(&length, bytes, sizeof length);
-    if (size < LENGTH_SIZE || length > size - LENGTH_SIZE || length > MAX_HEADER || length < 2)
+    if (size >= SAFETENSORS_LENGTH_SIZE) memcpy(&length, bytes, sizeof length);
+    if (size < SAFETENSORS_LENGTH_SIZE || length > size - SAFETENSORS_LENGTH_SIZE ||
+        length > SAFETENSORS_MAX_HEADER || length < 2)
         return jf_fail(
             in->ctx, JF_ERROR_FORMAT,
             "%s: not a safetensors file, or cut short: found %zu bytes and a header of %llu, expected a "
             "header of 2 to %d within the file",
-            in->path, size, (unsigned long long)length, MAX_HEADER);
-    in->data = bytes + LENGTH_SIZE + length;
-    in->size = size - LENGTH_SIZE - (size_t)length;
+            in->path, size, (unsigned long long)length, SAFETENSORS_MAX_HEADER);
+    const char *header = bytes + SAFETENSORS_LENGTH_SIZE;
+    sum_file(file, bytes, size, header, (size_t)length);
+    in->data = header + length;
+    in->size = size - SAFETENSORS_LENGTH_SIZE - (size_t)length;
     text name = {0};
     text_add(&name, "%s: header", in->path);
     jf_status status = text_check(in->ctx, &name);
-    if (status == JF_OK)
-        status = json_parse(in->ctx, &file->header, bytes + LENGTH_SIZE, (size_t)length, name.chars);
+    if (status == JF_OK) status = json_parse(in->ctx, &file->header, header, (size_t)length, name.chars);
     text_free(&name);
     return status;
 }
@@ -356,7 +269,7 @@ jf_status tensors_read(jf_context *ctx, tensor_file **out, const char *path) {
     size_t size = 0;
     jf_status status = JF_OK;
     JF_TRY_DONE(MEM_NEW(ctx, &file, 1));
-    JF_TRY_DONE(file_read(ctx, &bytes, &size, path, file_limit));
+    JF_TRY_DONE(file_read(ctx, &bytes, &size, path, SAFETENSORS_FILE_LIMIT));
     JF_TRY_DONE(read_header(&in, file, bytes, size));
     JF_TRY_DONE(read_claims(&in, file));
     JF_TRY_DONE(copy_tensors(&in, file));
@@ -395,4 +308,30 @@ const tensor *tensors_find(const tensor_file *file, const char *name) {
 const char *tensors_note(const tensor_file *file, const char *key) {
     const json *note = file->notes ? json_find(file->notes, key) : NULL;
     return note ? json_string(note) : NULL;
+}
+
+static jf_status compare_sums(jf_context *ctx, const char *path, uint64_t sum, const char *stored) {
+    char found[CHECKSUM_TEXT];
+    checksum_text(found, sum);
+    if (strcmp(found, stored) == 0) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: damaged: found content with checksum %s, expected %.16s", path,
+                   found, stored);
+}
+
+jf_status tensors_check_content(jf_context *ctx, const tensor_file *file, const char *path,
+                                const char *const *keys, size_t key_count) {
+    const char *stored = tensors_note(file, TENSORS_CONTENT_SUM);
+    if (!stored) return JF_OK;
+    uint64_t sum = checksum_start();
+    for (size_t i = 0; i < key_count; i++) sum = checksum_add_text(sum, tensors_note(file, keys[i]));
+    for (size_t i = 0; i < file->count; i++) sum = checksum_add_tensor(sum, &file->tensors[i]);
+    return compare_sums(ctx, path, sum, stored);
+}
+
+jf_status tensors_check_file(jf_context *ctx, const tensor_file *file, const char *path) {
+    const char *stored = tensors_note(file, TENSORS_FILE_SUM);
+    if (!stored)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: damaged: its checksum (\"%s\") is missing", path,
+                       TENSORS_FILE_SUM);
+    return compare_sums(ctx, path, file->sum, stored);
 }

@@ -6,7 +6,7 @@
 
 #define TENSOR_MAX_RANK 8
 
-typedef enum tensor_type { TENSOR_F32, TENSOR_F64, TENSOR_I32, TENSOR_I64 } tensor_type;
+typedef enum tensor_type { TENSOR_F32, TENSOR_F64, TENSOR_I32, TENSOR_I64, TENSOR_TYPES } tensor_type;
 
 typedef struct tensor {
     const char *name;
@@ -25,9 +25,16 @@ size_t tensor_type_size(tensor_type type);      /* bytes of one element */
 const char *tensor_type_name(tensor_type type); /* "F32": as files have it */
 size_t tensor_elements(const tensor *t);        /* product of the extents; 1 for rank 0 */
 
-/* Atomic; the tensors lie in the file in the order given. */
+/* Atomic; the tensors lie in the file in the order given. Names and notes that are not UTF-8 are refused: a file cannot
+ * hold them as they are. */
 jf_status tensors_write(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
                         const tensor_note *notes, size_t note_count);
+
+/* The same with a checksum, as a note of this key. */
+#define TENSORS_CONTENT_SUM "checksum" /* of the values of the notes, in this order, and of the tensors */
+#define TENSORS_FILE_SUM    "file_checksum" /* of every byte of the file but its own 16 digits */
+jf_status tensors_write_summed(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
+                               const tensor_note *notes, size_t note_count, const char *sum_key);
 
 typedef struct tensor_file tensor_file;
 /* Everything that the file claims is checked before it is believed. The data of each tensor are aligned to 64
@@ -39,5 +46,10 @@ const tensor *tensors_at(const tensor_file *file,
                          size_t index); /* in the order in which the data lie; NULL beyond */
 const tensor *tensors_find(const tensor_file *file, const char *name); /* NULL: none of that name */
 const char *tensors_note(const tensor_file *file, const char *key);    /* NULL: none of that key */
+/* Compares a file with its checksum; a difference is told as damage. Without a checksum of its content a file is taken
+ * as it is; the one of all bytes has to be there. `keys` are the notes that the former covers, in their order. */
+jf_status tensors_check_content(jf_context *ctx, const tensor_file *file, const char *path,
+                                const char *const *keys, size_t key_count);
+jf_status tensors_check_file(jf_context *ctx, const tensor_file *file, const char *path);
 
 #endif

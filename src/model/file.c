@@ -139,48 +139,13 @@ jf_status model_read_tensors(const model *m, const tensor_file *file, const char
     return status;
 }
 
-/* FNV-1a, 64 bits: each step is one to one, so no single changed byte goes unseen. */
-static uint64_t hash_bytes(uint64_t hash, const void *bytes, size_t size) {
-    const unsigned char *p = bytes;
-    for (size_t i = 0; i < size; i++) hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-static uint64_t hash_text(uint64_t hash, const char *chars) {
-    return hash_bytes(hash, chars ? chars : "", strlen(chars ? chars : "") + 1);
-}
-
-static uint64_t hash_tensor(uint64_t hash, const tensor *t) {
-    hash = hash_text(hash_text(hash, t->name), tensor_type_name(t->type));
-    for (int i = 0; i < t->rank; i++) {
-        uint64_t extent = t->shape[i];
-        hash = hash_bytes(hash, &extent, sizeof extent);
-    }
-    return hash_bytes(hash, t->data, tensor_elements(t) * tensor_type_size(t->type));
-}
-
 /* The notes that a checksum covers, in this order; the last one in files of format 3 only. */
 static const char *const note_keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
                                         "trained",          "class_names", "chain"};
-enum { NOTES = sizeof note_keys / sizeof *note_keys, CHECKSUM_SIZE = 17 };
+enum { NOTES = sizeof note_keys / sizeof *note_keys };
 
-static int notes_of(int format) {
+static size_t notes_of(int format) {
     return format < FORMAT_CHAIN ? NOTES - 1 : NOTES;
-}
-
-static const uint64_t hash_start = UINT64_C(0xcbf29ce484222325);
-
-static jf_status check_checksum(jf_context *ctx, const tensor_file *file, const char *path, int format) {
-    const char *stored = tensors_note(file, "checksum");
-    if (!stored) return JF_OK;
-    uint64_t hash = hash_start;
-    for (int i = 0; i < notes_of(format); i++) hash = hash_text(hash, tensors_note(file, note_keys[i]));
-    for (size_t i = 0; i < tensors_count(file); i++) hash = hash_tensor(hash, tensors_at(file, i));
-    char found[CHECKSUM_SIZE];
-    snprintf(found, sizeof found, "%016" PRIx64, hash);
-    if (strcmp(found, stored) == 0) return JF_OK;
-    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: damaged: found content with checksum %s, expected %.16s", path,
-                   found, stored);
 }
 
 static int format_of(const model *m) {
@@ -212,21 +177,12 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     return k;
 }
 
-/* The notes, and the checksum of them and of the tensors. */
 static jf_status write_file(const model *m, const char *path, const tensor *all, size_t count,
                             const char *const values[NOTES]) {
-    tensor_note notes[NOTES + 1];
-    char checksum[CHECKSUM_SIZE];
-    uint64_t hash = hash_start;
-    int used = notes_of(format_of(m));
-    for (int i = 0; i < used; i++) {
-        notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
-        hash = hash_text(hash, notes[i].value);
-    }
-    for (size_t i = 0; i < count; i++) hash = hash_tensor(hash, &all[i]);
-    snprintf(checksum, sizeof checksum, "%016" PRIx64, hash);
-    notes[used] = (tensor_note){"checksum", checksum};
-    return tensors_write(m->ctx, path, all, count, notes, (size_t)used + 1);
+    tensor_note notes[NOTES];
+    size_t used = notes_of(format_of(m));
+    for (size_t i = 0; i < used; i++) notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
+    return tensors_write_summed(m->ctx, path, all, count, notes, used, TENSORS_CONTENT_SUM);
 }
 
 jf_status model_save(const model *m, const char *path) {
@@ -410,7 +366,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     if (format < 1 || format > FORMAT_HIGHEST)
         JF_TRY_DONE(jf_fail(ctx, JF_ERROR_FORMAT, "%s: format %s, this version reads up to %d", path,
                             format_note, FORMAT_HIGHEST));
-    JF_TRY_DONE(check_checksum(ctx, file, path, format));
+    JF_TRY_DONE(tensors_check_content(ctx, file, path, note_keys, notes_of(format)));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
     JF_TRY_DONE(read_note(ctx, file, path, "seed", &seed));

@@ -10,7 +10,8 @@
 #include <string.h>
 
 /* Of the file: what is stored, and what it means. */
-#define VERSION     1
+#define VERSION     2
+#define UNSUMMED    1 /* the version whose files have no checksum */
 #define FIELD_COUNT (sizeof(train_state) / sizeof(double))
 
 /* Flat buffers of a run and the prefix of their tensors; the last three only in the middle of an epoch. */
@@ -60,7 +61,8 @@ jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, 
                            {"recipe", recipe_text.chars},
                            {"seed", seed},
                            {"device", m->d->kind->name}};
-    JF_TRY_DONE(tensors_write(m->ctx, path, all, total, notes, sizeof notes / sizeof *notes));
+    JF_TRY_DONE(tensors_write_summed(m->ctx, path, all, total, notes, sizeof notes / sizeof *notes,
+                                     TENSORS_FILE_SUM));
 done:
     for (int i = 0; i < SECTIONS; i++) model_tensors_free(m, parts[i], storage[i]);
     free(all);
@@ -82,6 +84,7 @@ static void first_difference(const char *a, const char *b, char *out, size_t siz
     snprintf(out, size, "one is longer than the other");
 }
 
+/* Nothing else of the file is believed before this. */
 static jf_status check_version(const char *path, const tensor_file *file, jf_context *ctx) {
     const char *note = tensors_note(file, "jointflow.checkpoint");
     long long version;
@@ -92,6 +95,9 @@ static jf_status check_version(const char *path, const tensor_file *file, jf_con
                        "%s: a checkpoint of version %s, expected at most %d: a later "
                        "jointflow wrote it",
                        path, note, VERSION);
+    if (version > UNSUMMED || tensors_note(file, TENSORS_FILE_SUM))
+        return tensors_check_file(ctx, file, path);
+    jf_log(ctx, "%s: an earlier version wrote it, without a checksum: damage would go unseen", path);
     return JF_OK;
 }
 
