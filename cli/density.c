@@ -11,9 +11,10 @@ static void print_summary(const jf_density_summary *s, int rows, const char *mar
     printf("%smean log p(x|y), nats         %.6g (%s)\n", mark, s->mean,
            s->exact ? "exact, from the Jacobian" : "the whole map's log-determinant stands in");
     if (!isnan(s->sampler_mean)) printf("%s  of the sampler's density    %.6g\n", mark, s->sampler_mean);
+    if (s->lost) printf("%s    rows it leaves out        %ld\n", mark, s->lost);
     if (!isnan(s->whole_mean)) printf("%s  by the whole map            %.6g\n", mark, s->whole_mean);
     printf("%smean |y' - y|, model's units  %.6g\n", mark, s->y_error);
-    printf("%smean log |det dy'/dy|         %.6g\n", mark, s->log_dy);
+    if (!isnan(s->log_dy)) printf("%smean log |det dy'/dy|         %.6g\n", mark, s->log_dy);
 }
 
 static int density_rows(const call *c, const jf_model *m, const pairs *data, const char *path) {
@@ -51,10 +52,11 @@ const command command_density = {
     .name = "density",
     .summary = "log p(x | y) of each row of a table",
     .arguments = "MODEL DATA",
-    .about = "Computes log p(x | y) in nats of each row of DATA, a .csv or .npy file with the columns of x "
-             "and then those of y, and their mean. Beside it stands the mean of |y' - y|: a density is to "
-             "be trusted as far as that is small. Without -o the means come first, in lines that begin with "
-             "#.",
+    .about =
+        "Computes log p(x | y) in nats of each row of DATA, a .csv or .npy file with the columns of x "
+        "and then those of y, and their mean. Beside it stands the mean of |y' - y|: a density is to "
+        "be trusted as far as that is small. A row whose density is not a finite number is refused by its "
+        "number. Without -o the means come first, in lines that begin with #.",
     .options = options,
     .examples = examples,
     .run = density,

@@ -82,11 +82,14 @@ TEST(density__rows_whose_condition_was_not_found_are_counted) {
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     model *m = untrained(ctx, "[data]\nset = crescents\n" SMALL, 2, 1);
-    const double points[6] = {0.1, 0.2, 0.3, 1e308, -1e308, 1e308}; /* the second row overflows on the way */
+    const double points[6] = {0.1, 0.2, 0.3, 1e99, -1e99, 1e99}; /* too coarse for the tolerance of y* */
     densities d;
     CHECK_STATUS(densities_create(m, &d, 2, points, 1), JF_OK);
     CHECK(isfinite(d.sampler[0]) && isnan(d.sampler[1]) && d.lost == 1);
     densities_free(&d);
+    const double beyond[6] = {0.1, 0.2, 0.3, 1e308, -1e308, 1e308}; /* overflows on the way */
+    CHECK_STATUS(densities_create(m, &d, 2, beyond, 1), JF_ERROR_NUMERIC);
+    CHECK_HAS(jf_context_error(ctx), "row 2: the encoding is not finite");
     model_free(m);
     jf_context_free(ctx);
 }

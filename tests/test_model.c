@@ -524,8 +524,11 @@ TEST(model__runs_any_number_of_rows_and_tells_which_is_not_finite) {
     CHECK_CLOSE(state, start, ROWS * 3, 1e-5);
     CHECK_STATUS(model_forward(m, 0, state, logdet), JF_OK);
     state[1500 * 3 + 1] = NAN;
+    CHECK_STATUS(model_forward(m, ROWS, state, NULL), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(ctx), "row 1501: x1 is nan");
+    for (int i = 0; i < 3; i++) state[1500 * 3 + i] = 3e38; /* a float, but not what a layer makes of it */
     CHECK_STATUS(model_forward(m, ROWS, state, NULL), JF_ERROR_NUMERIC);
-    CHECK_HAS(jf_context_error(ctx), "row 1501");
+    CHECK_HAS(jf_context_error(ctx), "row 1501: the encoding is not finite, its z");
     free(state), free(start), free(logdet);
     model_free(m);
     jf_context_free(ctx);

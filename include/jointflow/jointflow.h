@@ -12,6 +12,8 @@
  * to one thread at a time; contexts are independent.
  *
  * Arrays are dense and row-major, one row per sample: x (n, dim_x), y (n, dim_y), z (n, dim_x), y' (n, dim_y).
+ * Numbers that are given have to be finite, and no function that succeeds gives others, except for the NAN of what
+ * does not apply where a comment says so: a row whose answer is not finite is refused, and the message names it.
  */
 #ifndef JOINTFLOW_H
 #define JOINTFLOW_H
@@ -120,7 +122,8 @@ typedef struct jf_density_summary {
     double sampler_mean; /* of the density that jf_sample draws from, NAN where it was not computed */
     double whole_mean;   /* with the log-determinant of the whole map in the block's place */
     double y_error;      /* mean |F_Y' - y| per element, model units: no density without it */
-    double log_dy;       /* mean log |det dF_Y'/dy|; 0 where y' follows y */
+    double log_dy;       /* mean log |det dF_Y'/dy|; 0 where y' follows y; NAN where it is not exact */
+    long lost; /* rows that sampler_mean leaves out: no y* with F_Y'(x, y*) = y was found for them */
     int exact; /* from the Jacobian (few dimensions); 0: the whole map's log-determinant stands in */
 } jf_density_summary;
 /* log p(x | y) = log p_Z(F_Z) + log |det dF_Z/dx| of each row. */

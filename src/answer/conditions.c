@@ -30,7 +30,9 @@ jf_status restore_images(const task *t, int n, row_view x, row_view y, image_arr
     for (int i = 0; i < n; i++)
         t->kind->restore(t, x.values + (size_t)i * x.stride,
                          y.values ? y.values + (size_t)i * y.stride : NULL, image_at(out, i));
-    return JF_OK;
+    jf_status status = image_array_check(t->ctx, out, "images made of x and y");
+    if (status != JF_OK) image_array_free(out);
+    return status;
 }
 
 jf_status degrade_images(const task *t, const image_array *whole, uint64_t seed, image_array *inputs) {
@@ -40,12 +42,15 @@ jf_status degrade_images(const task *t, const image_array *whole, uint64_t seed,
         return jf_fail(t->ctx, JF_ERROR_SHAPE,
                        "images of %d x %d and %d channel(s) to degrade, expected %d x %d and %d", whole->h,
                        whole->w, whole->channels, t->size.h, t->size.w, t->image_channels);
+    JF_TRY(image_array_check(t->ctx, whole, "images to degrade"));
     JF_TRY(image_array_create(t->ctx, inputs, whole->count, t->input_h, t->input_w, t->input_channels));
     for (int i = 0; i < whole->count; i++) {
         rng stream = rng_stream((rng_key){seed, RNG_ROW, RNG_USE_GIVEN}, (uint64_t)i);
         t->kind->degrade(t, image_at(whole, i), &stream, image_at(inputs, i));
     }
-    return JF_OK;
+    jf_status status = image_array_check(t->ctx, inputs, "degraded images");
+    if (status != JF_OK) image_array_free(inputs);
+    return status;
 }
 
 /* Rows to train on come first, then those held out; `fetch` counts through both. */
@@ -146,6 +151,7 @@ static jf_status conditions_by_task(const model *m, const task *t, image_conditi
     int is_whole;
     JF_TRY(check_inputs(t));
     JF_TRY(choose_role(t, given, degrade, &is_whole));
+    JF_TRY(image_array_check(m->ctx, given, "images to answer to"));
     if (is_whole) {
         JF_TRY(copy_with_channels(m->ctx, &out->whole, given, t->image_channels));
         JF_TRY(degrade_images(t, &out->whole, seed, &out->inputs));

@@ -1,10 +1,10 @@
 #include "answer/images.h"
 #include "base/file.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "io/npy.h"
 #include "io/png.h"
 #include <limits.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,6 +30,16 @@ jf_status image_array_create(jf_context *ctx, image_array *out, int count, int h
 void image_array_free(image_array *images) {
     free(images->values);
     *images = (image_array){0};
+}
+
+jf_status image_array_check(jf_context *ctx, const image_array *images, const char *what) {
+    size_t size = image_numbers(images), count = (size_t)images->count * size,
+           at = count_finite(images->values, count);
+    if (at == count) return JF_OK;
+    size_t pixel = at % size / (size_t)images->channels;
+    return jf_fail(ctx, JF_ERROR_DATA,
+                   "%s: number %zu, row %zu, column %zu is %g, expected a finite intensity", what,
+                   at / size + 1, pixel / (size_t)images->w, pixel % (size_t)images->w, images->values[at]);
 }
 
 /* ---- files ---- */
@@ -71,12 +81,11 @@ static jf_status read_npy(jf_context *ctx, image_array *out, const char *path) {
     jf_status status = stack_form(ctx, &stack, path, &form);
     if (status == JF_OK) status = image_array_create(ctx, out, form.count, form.h, form.w, form.channels);
     size_t n = status == JF_OK ? (size_t)out->count * image_numbers(out) : 0;
-    for (size_t i = 0; status == JF_OK && i < n; i++) {
-        out->values[i] = stack.bytes ? stack.bytes[i] / 255.0 : stack.reals[i];
-        if (!isfinite(out->values[i]))
-            status = jf_fail(ctx, JF_ERROR_DATA, "%s: number %zu is %g, expected a finite one", path, i + 1,
-                             out->values[i]);
-    }
+    for (size_t i = 0; i < n; i++) out->values[i] = stack.bytes ? stack.bytes[i] / 255.0 : stack.reals[i];
+    size_t at = n > 0 ? count_finite(out->values, n) : 0;
+    if (at < n)
+        status = jf_fail(ctx, JF_ERROR_DATA, "%s: number %zu is %g, expected a finite one", path, at + 1,
+                         out->values[at]);
     if (status != JF_OK) image_array_free(out);
     npy_stack_free(&stack);
     return status;

@@ -12,6 +12,8 @@ jf_status image_array_create(jf_context *ctx, image_array *out, int count, int h
 void image_array_free(image_array *images);
 size_t image_numbers(const image_array *images);        /* h w channels */
 double *image_at(const image_array *images, int index); /* (h, w, channels) */
+/* Refuses images with a value that is not finite, naming it; `what`: "a restored image". */
+jf_status image_array_check(jf_context *ctx, const image_array *images, const char *what);
 
 /* A .png file, or a .npy array (..., h, w) or (..., h, w, c); a last axis of at most 4 is that of the channels. Bytes are
  * divided by 255, other numbers are intensities as they are. */

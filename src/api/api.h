@@ -16,9 +16,10 @@
 
 /* Hands a text over, to be freed by the caller, or frees it where something failed. */
 jf_status give_text(jf_context *ctx, char **out, text *t, jf_status status);
-/* Refuses a negative n, and rows without x (or z) or, where the model has a condition, without y. */
-jf_status check_rows(const model *m, int n, const double *x, const double *y);
-/* The same of y alone, which is also to be finite. */
+/* Refuses a negative n, rows without x (or z) or, where the model has a condition, without y, and values that are not
+ * finite. */
+jf_status check_values(const model *m, int n, const double *x, const double *y);
+/* The same of y alone. */
 jf_status check_conditions(const model *m, int n, const double *y);
 
 #endif

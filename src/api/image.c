@@ -65,7 +65,7 @@ jf_status jf_restore(const jf_model *m, jf_images *out, int n, const double *x, 
     task *t;
     image_array images = {0};
     *out = (jf_images){0};
-    JF_TRY(check_rows(m, n, x, y));
+    JF_TRY(check_values(m, n, x, y));
     JF_TRY(model_task(m, &t));
     jf_status status = restore_images(t, n, (row_view){x, (size_t)m->units.dim_x},
                                       (row_view){y, (size_t)m->units.dim_y}, &images);

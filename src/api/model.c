@@ -1,6 +1,7 @@
 /* Public: models and what they answer. */
 #include "answer/describe.h"
 #include "api/api.h"
+#include "base/finite.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,7 @@ static jf_status check_count(const model *m, int n) {
     return n >= 0 ? JF_OK : jf_fail(m->ctx, JF_ERROR_ARGUMENT, "found %d rows, expected 0 or more", n);
 }
 
-jf_status check_rows(const model *m, int n, const double *x, const double *y) {
+static jf_status check_rows(const model *m, int n, const double *x, const double *y) {
     int dim_x = m->units.dim_x, dim_y = m->units.dim_y;
     JF_TRY(check_count(m, n));
     if (n > 0 && !x)
@@ -71,14 +72,13 @@ jf_status check_rows(const model *m, int n, const double *x, const double *y) {
 }
 
 static jf_status check_finite(const model *m, int n, const char *name, int dim, const double *values) {
-    for (long i = 0; i < (long)n * dim; i++)
-        if (!isfinite(values[i]))
-            return jf_fail(m->ctx, JF_ERROR_DATA, "row %ld: %s%ld is %g, expected a finite number",
-                           i / dim + 1, name, i % dim, values[i]);
-    return JF_OK;
+    size_t count = (size_t)n * (size_t)dim, at = count_finite(values, count);
+    if (at == count) return JF_OK;
+    return jf_fail(m->ctx, JF_ERROR_DATA, "row %zu: %s%zu is %g, expected a finite number",
+                   at / (size_t)dim + 1, name, at % (size_t)dim, values[at]);
 }
 
-static jf_status check_values(const model *m, int n, const double *x, const double *y) {
+jf_status check_values(const model *m, int n, const double *x, const double *y) {
     JF_TRY(check_rows(m, n, x, y));
     JF_TRY(check_finite(m, n, "x", m->units.dim_x, x));
     return check_finite(m, n, "y", m->units.dim_y, y);
@@ -155,6 +155,7 @@ jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double
     return status;
 }
 
+/* Of those that there are: the sampler's density of some rows is not known. */
 static double mean(const double *values, int n) {
     double sum = 0;
     int count = 0;
@@ -177,6 +178,7 @@ jf_status jf_density(const jf_model *m, int n, const double *x, const double *y,
     join_rows(m, n, x, y, rows);
     if (units == DATA_UNITS) units_standardise(&m->units, n, rows);
     jf_status status = densities_create(m, &d, n, rows, summary != NULL);
+    if (status == JF_OK) status = densities_check(m, &d, n);
     if (status == JF_OK) {
         for (int i = 0; i < n; i++) log_p[i] = d.paper[i] - volume;
         if (summary)
@@ -185,6 +187,7 @@ jf_status jf_density(const jf_model *m, int n, const double *x, const double *y,
                                             .whole_mean = mean(d.whole, n) - volume,
                                             .y_error = d.y_error,
                                             .log_dy = d.log_dy,
+                                            .lost = d.lost,
                                             .exact = d.exact};
     }
     densities_free(&d);

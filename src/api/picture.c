@@ -31,12 +31,12 @@ jf_status jf_grid_draw(jf_context *ctx, const jf_grid *g, const char *path) {
 
 jf_status jf_draw_image_samples(const jf_model *m, int n, const double *x, const double *y, int full_range,
                                 const char *path) {
-    JF_TRY(check_rows(m, n, x, y));
+    JF_TRY(check_values(m, n, x, y));
     return picture_image_samples(m, n, x, y, full_range, path);
 }
 
 jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path) {
-    JF_TRY(check_rows(m, n, x, y));
+    JF_TRY(check_values(m, n, x, y));
     if (m->units.image.h > 0) return picture_image_samples(m, n, x, y, 0, path);
     return picture_samples(m, n, x, y, NULL, NULL, path);
 }

@@ -1,8 +1,8 @@
 /* Public: tables in .csv and .npy files. */
 #include "api/api.h"
+#include "base/finite.h"
 #include "io/csv.h"
 #include "io/npy.h"
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,15 +37,12 @@ jf_status jf_table_read(jf_context *ctx, jf_table *out, const char *path) {
         JF_TRY(read_csv(ctx, out, path));
     else
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv or .npy", path);
-    for (size_t i = 0; i < out->rows * out->columns; i++)
-        if (!isfinite(out->values[i])) {
-            jf_status status =
-                jf_fail(ctx, JF_ERROR_DATA, "%s: row %zu, column %zu is %g, expected a finite number", path,
-                        i / out->columns + 1, i % out->columns + 1, out->values[i]);
-            jf_table_free(out);
-            return status;
-        }
-    return JF_OK;
+    size_t count = out->rows * out->columns, at = count_finite(out->values, count);
+    if (at == count) return JF_OK;
+    jf_status status = jf_fail(ctx, JF_ERROR_DATA, "%s: row %zu, column %zu is %g, expected a finite number",
+                               path, at / out->columns + 1, at % out->columns + 1, out->values[at]);
+    jf_table_free(out);
+    return status;
 }
 
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path) {

@@ -1,5 +1,6 @@
 /* Densities. The flow is a map of (x, y), so there are three log-densities of x given y, which agree as F_Y'
  * -> y and dF_Y'/dy -> 1 (see docs/math.md): the paper's, the sampler's own, and the whole map's. */
+#include "base/finite.h"
 #include "judge/judge.h"
 #include "model/use.h"
 #include <math.h>
@@ -89,7 +90,9 @@ static void paper_density(evaluation *e, densities *out, long at, int rows, cons
         out->whole[at + s] = prior + e->logdet[s];
         if (!f->dim_y) continue;
         block(J, f->dim, f->dim_x, f->dim_y, part);
-        out->log_dy += log_abs_det(part, f->dim_y);
+        double log_dy = log_abs_det(part, f->dim_y);
+        if (!isfinite(log_dy) && out->singular < 0) out->singular = at + s;
+        out->log_dy += log_dy;
         for (int i = f->dim_x; i < f->dim; i++)
             out->y_error += fabs(v[i] - xy[(size_t)s * f->dim + i]) / f->dim_y;
     }
@@ -117,8 +120,9 @@ static void sampler_density(evaluation *e, densities *out, long at, int rows, co
             }
             block(e->J + (size_t)k * dim * dim, f->dim, f->dim_x, f->dim_y, part);
             if (found) {
-                out->sampler[at + open_rows[k]] =
-                    log_prior(v, f->dim_x) + e->logdet[k] - log_abs_det(part, f->dim_y);
+                double log_p = log_prior(v, f->dim_x) + e->logdet[k] - log_abs_det(part, f->dim_y);
+                out->sampler[at + open_rows[k]] = isfinite(log_p) ? log_p : NAN;
+                out->lost += !isfinite(log_p);
                 continue;
             }
             solve(part, r, f->dim_y);
@@ -138,6 +142,7 @@ static jf_status exact_densities(const model *m, densities *out, long n, const d
     evaluation e = {.m = m};
     double *moved = NULL;
     jf_status status;
+    JF_TRY_DONE(model_check_rows(m, ROWS_OF_DATA, 0, n, xy));
     JF_TRY_DONE(flow_run_create(&e.run, f, m->params, NULL, (int)chunk,
                                 (run_use){.backward = 1, .keep_mib = KEEP_MIB}));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.state, chunk * dim));
@@ -148,6 +153,8 @@ static jf_status exact_densities(const model *m, densities *out, long n, const d
         int rows = n - at < (long)chunk ? (int)(n - at) : (int)chunk;
         const double *part = xy + (size_t)at * dim;
         evaluate(&e, rows, part);
+        JF_TRY_DONE(m->d->kind->status(m->d));
+        JF_TRY_DONE(model_check_results(m, ROWS_OF_LATENT, at, rows, e.state, e.logdet));
         paper_density(&e, out, at, rows, part);
         if (!with_sampler || f->dim_y == 0)
             memcpy(out->sampler + at, out->whole + at, sizeof(double) * (size_t)rows);
@@ -198,7 +205,7 @@ int densities_are_exact(const model *m) {
 }
 
 static jf_status begin(const model *m, densities *out, long n) {
-    *out = (densities){.exact = densities_are_exact(m)};
+    *out = (densities){.exact = densities_are_exact(m), .singular = -1};
     double **arrays[] = {&out->paper, &out->sampler, &out->whole};
     for (int i = 0; i < 3; i++) JF_TRY(MEM_NEW(m->ctx, arrays[i], (size_t)n));
     return JF_OK;
@@ -226,6 +233,28 @@ jf_status densities_create(const model *m, densities *out, long n, const double 
 done:
     if (status != JF_OK) densities_free(out);
     return status;
+}
+
+jf_status densities_check(const model *m, const densities *d, long n) {
+    const double *values = d->paper;
+    const char *what = "log p(x | y)";
+    size_t count = (size_t)n, at = count_finite(values, count);
+    if (at == count) { /* with the whole map's log-determinant instead */
+        values = d->whole;
+        at = count_finite(values, count);
+        what = "log p(x | y) by the whole map";
+    }
+    if (at < count)
+        return jf_fail(
+            m->ctx, JF_ERROR_NUMERIC,
+            "row %zu: %s is %g, expected a finite number: the map has no density there; leave the row out",
+            at + 1, what, values[at]);
+    if (d->singular >= 0)
+        return jf_fail(
+            m->ctx, JF_ERROR_NUMERIC,
+            "row %ld: dF_Y'/dy is singular, expected a map that has y' follow y; leave the row out",
+            d->singular + 1);
+    return JF_OK;
 }
 
 void densities_free(densities *d) {

@@ -126,6 +126,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
         JF_TRY_DONE(densities_create(m, &d, (long)n, j->data, 1));
     else
         JF_TRY_DONE(densities_of_encoded(m, &d, (long)n, j->data, j->encoded, logdet));
+    JF_TRY_DONE(densities_check(m, &d, (long)n));
     double volume = units_log_volume(&m->units);
     j->nll = volume - mean_of_class(j, d.paper, -1);
     j->nll_sampler = volume - mean_of_class(j, d.sampler, -1);

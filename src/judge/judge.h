@@ -13,17 +13,20 @@
 typedef struct densities {
     double *paper;   /* (n) log p_Z(F_Z) + log|det dF_Z/dx| at (x, y) */
     double *sampler; /* (n) of what the sampler draws: at (x, y*) with F_Y'(x, y*) = y; NAN where y* was not
-                        found */
+                        found, or has no density */
     double *whole;   /* (n) log p_Z(F_Z) + log|det J_F| */
     double y_error;  /* mean |F_Y' - y| per element */
-    double log_dy;   /* mean log|det dF_Y'/dy| */
-    long lost;       /* rows whose y* was not found */
+    double log_dy;   /* mean log|det dF_Y'/dy|; NAN where it is not exact */
+    long lost;       /* rows of `sampler` that are NAN */
+    long singular;   /* first row whose log|det dF_Y'/dy| is not finite, from 0; -1: none */
     int exact;
 } densities;
 jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler);
 /* Of rows that were encoded already, by the whole map's log-determinant. */
 jf_status densities_of_encoded(const model *m, densities *out, long n, const double *xy,
                                const double *encoded, const double *logdet);
+/* Refuses densities that are not finite, naming the row. */
+jf_status densities_check(const model *m, const densities *d, long n);
 int densities_are_exact(const model *m); /* from the Jacobian */
 void densities_free(densities *d);
 double log_abs_det(double *a, int n); /* overwrites a (n, n) */

@@ -1,5 +1,7 @@
 #include "model/use.h"
+#include "base/finite.h"
 #include "base/memory.h"
+#include <float.h>
 #include <math.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -49,10 +51,73 @@ static void give_back(const model *m, flow_run *run) {
     flow_run_free(atomic_exchange(&m->spare->run, run));
 }
 
+/* ---- rows that can be answered for ---- */
+
+/* An element of a row as people count: x0, x1, ..., y0, ... */
+typedef struct place {
+    long row; /* from 1 */
+    int element, index;
+    const char *name;
+} place;
+
+static place place_of(const model *m, row_content content, long first, size_t at) {
+    int dim_x = m->units.dim_x, element = (int)(at % (size_t)m->flow->dim), is_x = element < dim_x;
+    return (place){.row = first + (long)(at / (size_t)m->flow->dim) + 1,
+                   .element = element,
+                   .index = is_x ? element : element - dim_x,
+                   .name = !is_x                     ? "y"
+                           : content == ROWS_OF_DATA ? "x"
+                                                     : "z"};
+}
+
+jf_status model_check_rows(const model *m, row_content content, long first, long n, const double *rows) {
+    const device_kind *kind = m->d->kind;
+    double most = kind->real_size == sizeof(float) ? FLT_MAX : DBL_MAX;
+    size_t count = (size_t)n * (size_t)m->flow->dim, at = count_within(rows, count, most);
+    if (at == count) return JF_OK;
+    place p = place_of(m, content, first, at);
+    if (p.name[0] == 'z')
+        return jf_fail(
+            m->ctx, JF_ERROR_DATA,
+            "row %ld: z%d is %g, expected a number between -%.2g and %.2g: device \"%s\" has no others",
+            p.row, p.index, rows[at], most, most, kind->name);
+    return jf_fail(
+        m->ctx, JF_ERROR_DATA,
+        "row %ld: %s%d is %g, which is %g deviations away from the mean of the data, expected at most "
+        "%.2g: device \"%s\" has no larger numbers",
+        p.row, p.name, p.index, rows[at] * m->units.deviation[p.element] + m->units.mean[p.element], rows[at],
+        most, kind->name);
+}
+
+jf_status model_check_results(const model *m, row_content content, long first, long n, const double *rows,
+                              const double *logdet) {
+    const char *what = content == ROWS_OF_DATA ? "the decoding" : "the encoding";
+    const char *advice = "expected rows nearer to the data that the model was trained on";
+    size_t count = (size_t)n * (size_t)m->flow->dim, at = count_finite(rows, count);
+    if (at < count) {
+        place p = place_of(m, content, first, at);
+        return jf_fail(m->ctx, JF_ERROR_NUMERIC, "row %ld: %s is not finite, its %s%d is %g; %s", p.row, what,
+                       p.name, p.index, rows[at], advice);
+    }
+    at = logdet ? count_finite(logdet, (size_t)n) : (size_t)n;
+    if (at == (size_t)n) return JF_OK;
+    return jf_fail(m->ctx, JF_ERROR_NUMERIC,
+                   "row %ld: the log-determinant of %s is %g, expected a finite one; %s",
+                   first + (long)at + 1, what, logdet[at], advice);
+}
+
 /* ---- many rows ---- */
 
-static jf_status run_chunks(const model *m, pass_fn go, void *user, const char *name, long n, double *state,
-                            double *logdet) {
+/* What a pass makes of it. */
+static row_content other_content(row_content content) {
+    return content == ROWS_OF_DATA ? ROWS_OF_LATENT : ROWS_OF_DATA;
+}
+
+/* `content`: what goes in; the other one comes out. */
+static jf_status run_chunks(const model *m, pass_fn go, void *user, row_content content, long n,
+                            double *state, double *logdet) {
+    row_content result = other_content(content);
+    JF_TRY(model_check_rows(m, content, 0, n, state));
     flow_run *run;
     int dim = m->flow->dim, chunk = model_chunk(m, n);
     jf_status status = take_run(m, &run, chunk);
@@ -64,10 +129,8 @@ static jf_status run_chunks(const model *m, pass_fn go, void *user, const char *
         flow_run_get_rows(run, rows, part);
         if (logdet) m->d->kind->get(m->d, logdet + at, run->logdet, (size_t)rows);
         status = m->d->kind->status(m->d);
-        for (long i = 0; status == JF_OK && i < (long)rows * dim; i++)
-            if (!isfinite(part[i]))
-                status = jf_fail(m->ctx, JF_ERROR_NUMERIC, "%s of row %ld is not finite in element %ld", name,
-                                 at + i / dim + 1, i % dim);
+        if (status == JF_OK)
+            status = model_check_results(m, result, at, rows, part, logdet ? logdet + at : NULL);
     }
     give_back(m, run);
     return status;
@@ -94,23 +157,36 @@ static void pass_objective(const model *m, flow_run *run, int rows, void *user) 
 }
 
 jf_status model_forward(const model *m, long n, double *state, double *logdet) {
-    return run_chunks(m, pass_forward, NULL, "the encoding", n, state, logdet);
+    return run_chunks(m, pass_forward, NULL, ROWS_OF_DATA, n, state, logdet);
 }
 
 jf_status model_inverse(const model *m, long n, double *state, double *logdet) {
-    return run_chunks(m, pass_inverse, NULL, "the decoding", n, state, logdet);
+    return run_chunks(m, pass_inverse, NULL, ROWS_OF_LATENT, n, state, logdet);
+}
+
+/* Squares of a device's numbers may be beyond them where the numbers are not: names the row that went furthest. */
+static jf_status check_terms(const model *m, row_content result, long n, const double *state,
+                             const loss_terms *terms) {
+    size_t count = (size_t)n * (size_t)m->flow->dim, most = 0;
+    if (count_finite(terms->value, TERM_COUNT) == TERM_COUNT) return JF_OK;
+    for (size_t i = 0; i < count; i++)
+        if (fabs(state[i]) > fabs(state[most])) most = i;
+    place p = place_of(m, result, 0, most);
+    return jf_fail(m->ctx, JF_ERROR_NUMERIC,
+                   "the loss of %ld rows is not finite; furthest off is row %ld, whose %s%d becomes %g", n,
+                   p.row, p.name, p.index, state[most]);
 }
 
 jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms) {
-    const char *name = m->objective.kind->from_data ? "the encoding" : "the decoding";
+    row_content content = m->objective.kind->from_data ? ROWS_OF_DATA : ROWS_OF_LATENT;
     evaluation e = {.weight = 1 / (double)n};
     JF_TRY(m->d->kind->alloc_scalars(m->d, &e.terms, TERM_COUNT));
-    jf_status status = run_chunks(m, pass_objective, &e, name, n, state, logdet);
+    jf_status status = run_chunks(m, pass_objective, &e, content, n, state, logdet);
     m->d->kind->get_scalars(m->d, terms->value, e.terms, TERM_COUNT);
     if (status == JF_OK) status = m->d->kind->status(m->d);
     loss_terms_total(terms);
     m->d->kind->release_scalars(m->d, e.terms);
-    return status;
+    return status == JF_OK ? check_terms(m, other_content(content), n, state, terms) : status;
 }
 
 /* ---- rows in either units ---- */
@@ -129,14 +205,14 @@ jf_status model_encode(const model *m, row_units units, long n, double *rows) {
     if (units == DATA_UNITS) units_standardise(&m->units, (int)n, rows);
     JF_TRY(model_forward(m, n, rows, NULL));
     if (units == DATA_UNITS) y_units(&m->units, n, rows, DATA_UNITS);
-    return JF_OK;
+    return model_check_results(m, ROWS_OF_LATENT, 0, n, rows, NULL);
 }
 
 jf_status model_decode(const model *m, row_units units, long n, double *rows) {
     if (units == DATA_UNITS) y_units(&m->units, n, rows, MODEL_UNITS);
     JF_TRY(model_inverse(m, n, rows, NULL));
     if (units == DATA_UNITS) units_unstandardise(&m->units, (int)n, rows);
-    return JF_OK;
+    return model_check_results(m, ROWS_OF_DATA, 0, n, rows, NULL);
 }
 
 /* ---- samples ---- */

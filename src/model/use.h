@@ -7,14 +7,25 @@
 
 #define MODEL_CHUNK 1000 /* at most */
 
-/* state (n, dim) in place; logdet (n) of data -> latent, may be NULL. A result that is not finite is an
- * error. */
+/* state (n, dim) in place; logdet (n) of data -> latent, may be NULL. Rows that are beyond the device's numbers and
+ * results that are not finite are refused (see below). */
 jf_status model_forward(const model *m, long n, double *state, double *logdet);
 jf_status model_inverse(const model *m, long n, double *state, double *logdet);
 /* The objective's terms, means over the rows: state holds data and becomes their encoding, as by model_forward, or, for
  * objectives without data, latent points and becomes their decoding. */
 jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms);
 int model_chunk(const model *m, long n); /* rows that go through together: n, or as many as have room */
+
+/* ---- rows that can be answered for ---- */
+
+/* What rows hold, model units: (x, y), or (z, y). */
+typedef enum row_content { ROWS_OF_DATA, ROWS_OF_LATENT } row_content;
+/* Refuses rows that the device cannot hold: a float ends at 3.4e38. Names the first, its element and what was found;
+ * `first`: the number of the first row, from 0. */
+jf_status model_check_rows(const model *m, row_content content, long first, long n, const double *rows);
+/* The same of results that are not finite; logdet (n) may be NULL. */
+jf_status model_check_results(const model *m, row_content content, long first, long n, const double *rows,
+                              const double *logdet);
 
 /* ---- rows in either units ---- */
 

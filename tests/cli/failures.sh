@@ -69,6 +69,18 @@ done
 printf '[data]\nset = table\nfile = bad.csv\nx = 2\ny = 1\n' > table.ini
 fails '.*bad.csv: row 2, column 2 is -?nan, expected a finite number' jointflow train table.ini
 
+case_begin data__beyond_the_numbers_of_the_device_is_refused_by_row
+printf '1,2,0\n1e40,0,0\n' > far.csv
+for command in encode density; do
+    fails 'row 2: x0 is 1e\+40, which is [0-9.]+e\+[0-9]+ deviations away from the mean of the data, .*' \
+        jointflow $command "$MODEL" far.csv -o out.csv
+    expect_no_file out.csv
+done
+fails 'row 2: z0 is 1e\+40, expected a number between .*' jointflow decode "$MODEL" far.csv -o out.csv
+fails 'row 1: y0 is 1e\+40, which is .*' jointflow sample "$MODEL" -y 1e40 -o out.csv
+fails '.*y0 is .*, which is .*' jointflow interpolate "$MODEL" --along y --from 0 --to 1e40 -o out.csv
+expect_no_file out.csv
+
 case_begin device__unknown_one_is_refused_with_those_there_are
 fails 'unknown device "gpu"; this build has: .*cpu.*' jointflow train "$TINY" --device gpu
 fails 'unknown device "gpu"; this build has: .*cpu.*' jointflow sample "$MODEL" -y 0 --device gpu
