@@ -37,6 +37,10 @@ static const manual_section closing_sections[] = {
      (const manual_item[]){
          {"RUN/model.safetensors", "the model, with everything needed to use it."},
          {"RUN/checkpoint.safetensors", "the state of the run, from which --resume continues exactly."},
+         {"RUN/old-run/",
+          "the run that --force replaces, whole, until the new one has finished; a run folder like any "
+          "other. Further ones are old-run-2 and so on."},
+         {"RUN/run.lock", "the process that writes into the folder; removed when it ends."},
          {"RUN/recipe.ini", "the recipe with all its values."},
          {"RUN/history.csv", "a line per epoch: the loss, its terms, the latent histograms."},
          {"RUN/report.html", "pictures and numbers of the judged model."},

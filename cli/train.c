@@ -154,7 +154,8 @@ static const option options[] = {
     OPTION_THREADS,
     OPTION_DEVICE,
     {"resume", 0, OPTION_FLAG, NULL, NULL, 0, 0, "continue the run in the folder exactly where it stopped"},
-    {"force", 0, OPTION_FLAG, NULL, NULL, 0, 0, "start again although the folder holds a run"},
+    {"force", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "start again although the folder holds a run, which is kept in RUN/old-run until this one has finished"},
     {"no-report", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "do not judge the model and draw its pictures at the end"},
     {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "say nothing unless it fails"},
@@ -177,7 +178,10 @@ const command command_train = {
              "program, and keeps it in a run folder together with its recipe, its history and a report.\n"
              "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
              "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
-             "same model, whatever the number of threads.",
+             "same model, whatever the number of threads.\n"
+             "A run folder is locked while it is written to: a second training into it is refused and told "
+             "which process holds it. The lock ends with its process, however that ends. On file systems "
+             "that have no locks training goes on and says so.",
     .options = options,
     .examples = examples,
     .run = train,

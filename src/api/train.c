@@ -1,6 +1,7 @@
 /* Public: training, judging, reports, speed. */
 #include "api/api.h"
 #include "train/bench.h"
+#include "train/folder.h"
 #include <stdlib.h>
 
 static train_origin origin_of(const jf_device_options *on, uint64_t seed) {
@@ -61,7 +62,12 @@ void jf_judgement_free(jf_judgement *j) {
     judge_free(j);
 }
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder) {
-    return report_write(m, j, folder);
+    run_folder *held;
+    JF_TRY(file_make_folder(m->ctx, folder));
+    JF_TRY(run_folder_open(m->ctx, &held, folder));
+    jf_status status = report_write(m, j, folder);
+    run_folder_close(held);
+    return status;
 }
 
 /* ---- speed ---- */

@@ -118,17 +118,20 @@ static int open_temporary(text *name, const char *path) {
     return -1;
 }
 
-/* A rename is safe from a power cut once the folder is on the disk; some file systems cannot do that. */
+void file_sync_folder(const char *folder) {
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) return;
+    (void)fsync(fd);
+    close(fd);
+}
+
+/* A rename is safe from a power cut once the folder is on the disk. */
 static void sync_folder_of(const char *path) {
     const char *slash = strrchr(path, '/');
     size_t length = slash ? (size_t)(slash - path) + 1 : 0;
     text folder = {0};
     text_add_chars(&folder, length ? path : "./", length ? length : 2);
-    int fd = folder.failed ? -1 : open(folder.chars, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd >= 0) {
-        (void)fsync(fd);
-        close(fd);
-    }
+    if (!folder.failed) file_sync_folder(folder.chars);
     text_free(&folder);
 }
 
@@ -172,6 +175,64 @@ jf_status file_write(jf_context *ctx, const char *path, const void *bytes, size_
     char *real = realpath(path, NULL); /* the file behind a link is replaced, not the link */
     jf_status status = replace_file(ctx, real ? real : path, &info, bytes, size);
     free(real);
+    return status;
+}
+
+/* ---- renaming and duplicating ---- */
+
+jf_status file_rename(jf_context *ctx, const char *from, const char *to) {
+    if (rename(from, to) != 0)
+        return jf_fail(ctx, JF_ERROR_IO, "%s: could not be renamed to %s: %s", from, to, strerror(errno));
+    sync_folder_of(to);
+    return JF_OK;
+}
+
+/* errno tells what went wrong. */
+static int copy_bytes(int from, int to) {
+    enum { PIECE = 1 << 16 };
+    char bytes[PIECE];
+    for (;;) {
+        ssize_t n = read(from, bytes, PIECE);
+        if (n < 0 && errno == EINTR) continue;
+        if (n == 0) return fsync(to);
+        if (n < 0 || write_all(to, bytes, (size_t)n) != 0) return -1;
+    }
+}
+
+static int copy_to(const char *from, const char *to) {
+    int in = open(from, O_RDONLY | O_CLOEXEC), out = -1, failed = 1;
+    if (in >= 0) out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (out >= 0) failed = copy_bytes(in, out) != 0;
+    int error = errno;
+    if (out >= 0 && close(out) != 0 && !failed) {
+        failed = 1;
+        error = errno;
+    }
+    if (in >= 0) close(in);
+    if (failed && out >= 0) (void)unlink(to);
+    errno = error;
+    return failed ? -1 : 0;
+}
+
+jf_status file_duplicate(jf_context *ctx, const char *from, const char *to) {
+    text name = {0};
+    text_add(&name, "%s.%ld-0.tmp", to, (long)getpid());
+    jf_status status = text_check(ctx, &name);
+    if (status == JF_OK) {
+        (void)unlink(name.chars);
+        /* file systems without second names for a file say so in different ways */
+        int failed = link(from, name.chars) != 0 && copy_to(from, name.chars) != 0;
+        if (!failed && rename(name.chars, to) != 0) failed = 1;
+        /* where both are names of one file already, rename() leaves the third */
+        int error = errno;
+        (void)unlink(name.chars);
+        if (failed)
+            status =
+                jf_fail(ctx, JF_ERROR_IO, "%s: could not be duplicated as %s: %s", from, to, strerror(error));
+        else
+            sync_folder_of(to);
+    }
+    text_free(&name);
     return status;
 }
 

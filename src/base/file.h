@@ -9,6 +9,12 @@
 jf_status file_read(jf_context *ctx, char **out, size_t *size, const char *path,
                     size_t limit);                                                       /* NUL-terminated */
 jf_status file_write(jf_context *ctx, const char *path, const void *bytes, size_t size); /* atomic */
+/* Atomic, and safe from a power cut where the file system can do that. */
+jf_status file_rename(jf_context *ctx, const char *from, const char *to);
+/* `to`, replaced if it is there, becomes a second name of the file `from`, or its copy where the file system has no second
+ * names; atomic. */
+jf_status file_duplicate(jf_context *ctx, const char *from, const char *to);
+void file_sync_folder(const char *folder); /* what was made, renamed and removed in it is on the disk then */
 /* `**out` = the concatenation folder/name, yours to free. */
 jf_status file_join(jf_context *ctx, char **out, const char *folder, const char *name);
 jf_status file_make_folder(jf_context *ctx, const char *path); /* with parents; fails if not writable */

@@ -13,6 +13,7 @@
 #include "base/statistics.h"
 #include "train/batches.h"
 #include "train/checkpoint.h"
+#include "train/folder.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -420,9 +421,9 @@ static jf_status prepare(trainer *t) {
     copy_flat(t, t->best, m->params);
     t->s = (train_state){.epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN};
     if (t->options->folder) {
-        JF_TRY(file_make_folder(m->ctx, t->options->folder));
-        JF_TRY(file_join(m->ctx, &t->checkpoint, t->options->folder, "checkpoint.safetensors"));
-        JF_TRY(file_join(m->ctx, &t->history, t->options->folder, "history.csv"));
+        if (!t->options->resume) JF_TRY(file_make_folder(m->ctx, t->options->folder));
+        JF_TRY(file_join(m->ctx, &t->checkpoint, t->options->folder, RUN_CHECKPOINT));
+        JF_TRY(file_join(m->ctx, &t->history, t->options->folder, RUN_HISTORY));
         if (t->options->resume) JF_TRY(checkpoint_load(t->checkpoint, m, &t->opt, t->best, &t->start, &t->s));
         JF_TRY(history_begin(m->ctx, t->history, (long)t->s.history_rows));
     }

@@ -1,6 +1,7 @@
 /* A run from its recipe to its model file. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "train/folder.h"
 #include "train/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -104,24 +105,50 @@ static jf_status write_into(const model *m, const char *folder, const char *name
     return status;
 }
 
+/* Before data are read: a folder that another process works in, or that has nothing to resume, is refused at once. */
+static jf_status enter_folder(jf_context *ctx, run_folder **out, const train_options *o) {
+    *out = NULL;
+    if (!o->folder) return JF_OK;
+    if (file_is_folder(o->folder)) return run_folder_open(ctx, out, o->folder);
+    if (o->resume)
+        return jf_fail(ctx, JF_ERROR_IO,
+                       "%s: there is no such folder, expected one with a run to resume; to begin one, do not "
+                       "ask for resuming",
+                       o->folder);
+    return JF_OK;
+}
+
+/* Of a run that is not resumed; a recipe or data that cannot be used leave no trace, since this comes after them. */
+static jf_status begin_folder(const model *m, run_folder **f, const train_options *o) {
+    if (!o->folder || o->resume) return JF_OK;
+    if (!*f) JF_TRY(file_make_folder(m->ctx, o->folder));
+    if (!*f) JF_TRY(run_folder_open(m->ctx, f, o->folder));
+    JF_TRY(run_folder_set_aside(*f));
+    return write_into(m, o->folder, RUN_RECIPE, write_recipe);
+}
+
 jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_origin origin,
                        const train_options *options) {
     dataset *data = NULL;
     model *m = NULL;
+    run_folder *folder;
     jf_status status, trained;
     *out = NULL;
+    JF_TRY(enter_folder(ctx, &folder, options));
     JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
-    if (options->folder) JF_TRY_DONE(file_make_folder(ctx, options->folder));
-    if (!options->resume) JF_TRY_DONE(write_into(m, options->folder, "recipe.ini", write_recipe));
+    JF_TRY_DONE(begin_folder(m, &folder, options));
     tell(m, data);
     trained = train_run(m, data, options);
     if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
-    JF_TRY_DONE(write_into(m, options->folder, "model.safetensors", model_save));
+    JF_TRY_DONE(write_into(m, options->folder, RUN_MODEL, model_save));
+    if (folder && trained == JF_OK) run_folder_finish(folder);
     status = trained;
     *out = m;
     m = NULL;
 done:
+    if (folder && status < 0) status = run_folder_give_up(folder, status);
     dataset_free(data);
     model_free(m);
+    run_folder_close(folder);
     return status;
 }

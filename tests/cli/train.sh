@@ -50,6 +50,50 @@ expect test "$(cmp run/model.safetensors before/model.safetensors | wc -l)" -eq 
 run jointflow train "$TINY" -o run --resume --force
 expect_status 2
 
+case_begin train__second_training_into_a_folder_is_refused_and_told_by_whom
+jointflow train "$TINY" -o run --set train.epochs=100000 --set train.patience=0 --no-report --quiet &
+pid=$!
+for ((i = 0; i < 1000; i++)); do
+    [ ! -e run/history.csv ] || break
+    sleep 0.01
+done
+for option in --force --resume; do
+    run jointflow train "$TINY" -o run --no-report $option
+    expect_status 1
+    expect_error_line "jointflow: run: process $pid on host .* is writing a run into this folder; .*"
+    expect_error_line_count 1
+done
+kill -KILL $pid
+wait $pid 2> /dev/null
+run jointflow train "$TINY" -o run --no-report --quiet --force
+expect_status 0
+expect_no_file run/run.lock
+expect_no_file run/old-run
+
+case_begin train__force_leaves_nothing_of_the_old_report
+jointflow train "$TINY" -o run --quiet
+stop_early() { # trains anew and stops in the first epochs
+    env --default-signal=INT jointflow train "$TINY" -o run --force --set train.epochs=100000 --set train.patience=0 \
+        > "$work/stdout" 2> "$work/stderr" < /dev/null &
+    pid=$!
+    for ((i = 0; i < 1000; i++)); do
+        [ ! -e run/old-run ] || [ ! -e run/history.csv ] || break
+        sleep 0.01
+    done
+    kill -INT $pid
+    wait $pid
+    status=$?
+}
+ls run > before
+stop_early
+expect_status 130
+ls run/old-run > aside
+expect_same before aside
+expect_line 'the run that was here is kept in run/old-run until this one has finished'
+expect test "$(ls run | paste -sd' ')" = "checkpoint.safetensors history.csv model.safetensors old-run recipe.ini"
+run jointflow info run/old-run
+expect_status 0
+
 case_begin train__same_seed_gives_the_same_bytes_for_any_number_of_threads
 for threads in 1 2 16; do jointflow train "$TINY" -o run$threads --threads $threads --seed 3 --no-report --quiet; done
 jointflow train "$TINY" -o other --seed 4 --no-report --quiet
@@ -141,7 +185,9 @@ expect_error_line_count 1
 expect_same run/model.safetensors before
 run jointflow train "$TINY" -o nothing --resume
 expect_status 1
+expect_error_line 'jointflow: nothing: there is no such folder, expected one with a run to resume; .*'
 expect_error_line_count 1
+expect_no_file nothing
 
 case_begin train__on_a_terminal_rewrites_one_line
 command -v script > /dev/null || skip "script is not installed"

@@ -1,0 +1,80 @@
+#include "interpose.h"
+#include "test.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+trouble trouble_wanted;
+
+/* ---- files ---- */
+
+static void count_change(void) {
+    if (atomic_fetch_add(&trouble_wanted.changes, 1) + 1 == trouble_wanted.killed_at) kill(getpid(), SIGKILL);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    count_change();
+    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+}
+int rename(const char *from, const char *to) {
+    count_change();
+    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+int unlink(const char *path) {
+    count_change();
+    return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+int rmdir(const char *path) {
+    count_change();
+    return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+}
+int link(const char *from, const char *to) {
+    count_change();
+    if (trouble_wanted.no_links) {
+        errno = EPERM;
+        return -1;
+    }
+    return (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+int flock(int fd, int operation) {
+    if (trouble_wanted.no_locks) {
+        errno = ENOLCK;
+        return -1;
+    }
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+/* ---- memory ---- */
+
+#if defined __GLIBC__ && !defined SANITIZED
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
+static int allocation_fails(void) {
+    int fails = atomic_fetch_add(&trouble_wanted.allocated, 1) + 1 == trouble_wanted.no_memory_at;
+    if (fails) errno = ENOMEM;
+    return fails;
+}
+
+void *malloc(size_t size) {
+    return allocation_fails() ? NULL : __libc_malloc(size);
+}
+void *calloc(size_t count, size_t size) {
+    return allocation_fails() ? NULL : __libc_calloc(count, size);
+}
+void *realloc(void *memory, size_t size) {
+    return allocation_fails() ? NULL : __libc_realloc(memory, size);
+}
+void skip_without_failing_allocations(void) {}
+#else
+void skip_without_failing_allocations(void) {
+    SKIP("allocations cannot be made to fail here");
+}
+#endif
