@@ -5,7 +5,8 @@ PYTHON ?= /usr/bin/python3
 # Seconds a unit test may take under the sanitizers.
 DEBUG_TIME_LIMIT ?= 600
 # Unit tests, by parts of their names, that the thread sanitizer watches.
-THREAD_TESTS ?= pool batches train__ device_cpu__law_has device_cpu__dense_coupling_has
+THREAD_TESTS ?= pool batches train__ one_model__many_threads_get \
+                 device_cpu__law_has device_cpu__dense_coupling_has device_cpu__image_coupling_has
 
 # Data sets that lie beside the checkout are found without being asked for.
 ifeq ($(origin JOINTFLOW_DATA),undefined)

@@ -14,12 +14,16 @@ extern "C" {
 const char *jf_status_name(jf_status status); /* "JF_ERROR_IO" */
 const char *jf_status_text(jf_status status); /* a sentence */
 
+/* Several threads may use one context: each finds the message of its own last failure. The log callback is called by the
+ * thread that has something to say, so that several may call it at once; it is set before the others begin. A context is
+ * freed when nobody uses it any more, nor anything that was made with it. */
 typedef struct jf_context jf_context;
 typedef void (*jf_log_fn)(void *user, const char *line);
 jf_status jf_context_create(jf_context **out);
 void jf_context_free(jf_context *ctx);
 void jf_context_set_log(jf_context *ctx, jf_log_fn log, void *user); /* lines for people; none by default */
-const char *jf_context_error(const jf_context *ctx); /* the last failure, "" before the first */
+const char *
+jf_context_error(const jf_context *ctx); /* the calling thread's last failure, "" before the first */
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

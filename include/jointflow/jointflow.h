@@ -8,8 +8,11 @@
  *
  * Rules: `**out` comes early and is yours to free with the matching jf_..._free; returned pointers are
  * borrowed. Functions that can fail return a jf_status, negative on failure; the message is then at
- * jf_context_error(). The library never prints, exits or aborts. A context and what was made with it belong
- * to one thread at a time; contexts are independent.
+ * jf_context_error(), where each thread finds its own. The library never prints, exits or aborts.
+ *
+ * Threads: a model may be used by any number of threads at once, by every function that takes a const jf_model; each gets
+ * what it would get alone. Whatever is changed or freed belongs to one thread while that is done: a recipe that is set, a
+ * model that is loaded or freed. One training into a folder at a time.
  *
  * Arrays are dense and row-major, one row per sample: x (n, dim_x), y (n, dim_y), z (n, dim_x), y' (n, dim_y).
  * Numbers that are given have to be finite, and no function that succeeds gives others, except for the NAN of what

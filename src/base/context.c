@@ -1,25 +1,62 @@
-/* The context: the last message and where log lines go. */
+/* The context: the last message of every thread and where log lines go.
+ *
+ * Messages are a list that only grows, one entry per thread that ever failed: an entry is written and read by its own
+ * thread alone, so that pushing it is all that has to be atomic. The system gives the identifier of a thread that ended to
+ * one that begins, which then takes over the entry: there are as many as threads that lived at the same time. */
 #include "base/context.h"
 #include "base/number.h"
 
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { MESSAGE_SIZE = 2048 };
 
+typedef struct thread_message {
+    pthread_t thread;
+    struct thread_message *next;
+    char text[MESSAGE_SIZE];
+} thread_message;
+
 struct jf_context {
-    char message[MESSAGE_SIZE];
+    _Atomic(thread_message *) messages;
+    atomic_int lost; /* a message that found no memory */
     jf_log_fn log;
     void *log_user;
 };
 
+static thread_message *message_of_this_thread(const jf_context *ctx) {
+    thread_message *m = atomic_load(&ctx->messages);
+    while (m && !pthread_equal(m->thread, pthread_self())) m = m->next;
+    return m;
+}
+
+static thread_message *add_message(jf_context *ctx) {
+    thread_message *m = calloc(1, sizeof *m);
+    if (!m) return NULL;
+    m->thread = pthread_self();
+    m->next = atomic_load(&ctx->messages);
+    while (!atomic_compare_exchange_weak(&ctx->messages, &m->next, m)) continue;
+    return m;
+}
+
 jf_status jf_context_create(jf_context **out) {
     if (!out) return JF_ERROR_ARGUMENT;
     *out = calloc(1, sizeof **out);
+    /* The thread that makes the context has its place from the start: it is told about missing memory, too. */
+    if (*out && !add_message(*out)) {
+        free(*out);
+        *out = NULL;
+    }
     return *out ? JF_OK : JF_ERROR_MEMORY; /* the one failure without a message: there is no place for it */
 }
 
 void jf_context_free(jf_context *ctx) {
+    for (thread_message *m = ctx ? ctx->messages : NULL, *next; m; m = next) {
+        next = m->next;
+        free(m);
+    }
     free(ctx);
 }
 
@@ -30,7 +67,9 @@ void jf_context_set_log(jf_context *ctx, jf_log_fn log, void *user) {
 }
 
 const char *jf_context_error(const jf_context *ctx) {
-    return ctx ? ctx->message : "";
+    const thread_message *m = ctx ? message_of_this_thread(ctx) : NULL;
+    if (!m && ctx && atomic_load(&ctx->lost)) return "not enough memory to keep the message of this thread";
+    return m ? m->text : "";
 }
 
 const char *jf_status_name(jf_status status) {
@@ -72,7 +111,12 @@ jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...) {
     va_start(arguments, format);
     compose(message, format, arguments);
     va_end(arguments);
-    memcpy(ctx->message, message, sizeof message);
+    thread_message *m = message_of_this_thread(ctx);
+    if (!m) m = add_message(ctx);
+    if (m)
+        memcpy(m->text, message, sizeof message);
+    else
+        atomic_store(&ctx->lost, 1);
     return status;
 }
 

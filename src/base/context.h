@@ -1,7 +1,8 @@
 /* The context: where messages go. Every fallible function takes one and leaves its sentence there.
  *
  * Invariant: whoever returns a negative status has called jf_fail() exactly once; callers pass the status on
- * unchanged (JF_TRY), so the message names the place where the fault was found. */
+ * unchanged (JF_TRY), so the message names the place where the fault was found. Messages belong to the thread that failed:
+ * a task that a pool runs must not call jf_fail(), since its caller would not find the message. */
 #ifndef JF_BASE_CONTEXT_H
 #define JF_BASE_CONTEXT_H
 

@@ -7,6 +7,9 @@
  * nobody: a launch never waits for a thread that took no task, which matters where a processor has been lent
  * to someone else.
  *
+ * Several callers may come at once. One of them has the pool for its job; another that comes meanwhile does its own
+ * tasks in place, as with a pool of one thread, instead of waiting.
+ *
  * There are two jobs: the one that the caller waits for, and one in the background, of which a worker takes a task only
  * while nothing of the first is left to take, and after each looks again.
  *
@@ -52,6 +55,7 @@ struct thread_pool {
     worker *workers; /* (threads - 1); the caller of pool_run() is worker 0 */
     int started;
     job now, background;
+    alignas(CACHE_LINE) atomic_int taken;    /* somebody has the pool for its job */
     alignas(CACHE_LINE) atomic_int sleepers; /* workers asleep, or about to be */
     atomic_int caller_sleeps;
     atomic_int stop;
@@ -195,13 +199,20 @@ static void finish(thread_pool *pool, job *j) {
     wait_for_end(pool, j);
 }
 
+/* Whether the caller has the pool now. The end of its job is seen by whoever has it next. */
+static int take_pool(thread_pool *pool) {
+    return atomic_load_explicit(&pool->taken, memory_order_relaxed) == 0 &&
+           atomic_exchange_explicit(&pool->taken, 1, memory_order_acquire) == 0;
+}
+
 void pool_run(thread_pool *pool, int tasks, task_fn fn, void *arg) {
-    if (pool->threads == 1 || tasks <= 1) {
+    if (pool->threads == 1 || tasks <= 1 || !take_pool(pool)) {
         for (int task = 0; task < tasks; task++) fn(arg, task, 0);
         return;
     }
     begin(pool, &pool->now, tasks, fn, arg);
     finish(pool, &pool->now);
+    atomic_store_explicit(&pool->taken, 0, memory_order_release);
 }
 
 void pool_background_start(thread_pool *pool, int tasks, task_fn fn, void *arg) {

@@ -8,6 +8,7 @@
 #include "base/threads.h"
 #include "compute/compute.h"
 #include "compute/cpu/meter.h"
+#include <pthread.h>
 #include <stdatomic.h>
 
 #define CPU_SLICES     8                 /* partial sums of single operations on a batch, at most */
@@ -50,7 +51,8 @@ typedef struct cpu_device {
     thread_pool *pool;
     const cpu_kernels *kernels;
     float *partial; /* (CPU_PARTIAL); there from the start, so that no operation can run out of memory */
-    meter *meters;  /* (threads); NULL: no profile is wanted */
+    pthread_mutex_t partial_lock; /* of several threads that use the device one at a time has them */
+    meter *meters;                /* (threads); NULL: no profile is wanted */
     double metered_since;
 } cpu_device;
 

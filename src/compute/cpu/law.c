@@ -76,6 +76,16 @@ static void law_piece(void *arg, int piece, int worker) {
     meter_end(m, pass_is_backward(k->kind) ? METER_LAW_BACK : METER_LAW, start, 0);
 }
 
+/* Every piece adds to gradients of its own, which are summed in the order of the pieces. */
+static void law_run_summed(cpu_device *own, law_call *k) {
+    pthread_mutex_lock(&own->partial_lock);
+    k->partial = own->partial;
+    pool_run(own->pool, k->pieces, law_piece, k);
+    own->kernels->add_parts(k->dA, k->partial, k->stride, k->pieces, k->na);
+    if (k->nb) own->kernels->add_parts(k->db, k->partial + k->na, k->stride, k->pieces, k->nb);
+    pthread_mutex_unlock(&own->partial_lock);
+}
+
 static void law_run(device *d, law_call *k) {
     cpu_device *own = d->own;
     const law_batch *c = k->c;
@@ -85,11 +95,10 @@ static void law_run(device *d, law_call *k) {
     k->stride = cpu_whole_lines(k->na + k->nb);
     k->pieces = pieces_of(k);
     k->meters = own->meters;
-    if (k->f->shared && pass_is_backward(k->kind) && k->pieces > 1) k->partial = own->partial;
-    pool_run(own->pool, k->pieces, law_piece, k);
-    if (!k->partial) return;
-    own->kernels->add_parts(k->dA, k->partial, k->stride, k->pieces, k->na);
-    if (k->nb) own->kernels->add_parts(k->db, k->partial + k->na, k->stride, k->pieces, k->nb);
+    if (k->f->shared && pass_is_backward(k->kind) && k->pieces > 1)
+        law_run_summed(own, k);
+    else
+        pool_run(own->pool, k->pieces, law_piece, k);
 }
 
 static void law_run_backward(device *d, law_call *k, real *ds) {
