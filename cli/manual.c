@@ -37,6 +37,8 @@ static const manual_section closing_sections[] = {
      (const manual_item[]){
          {"RUN/model.safetensors", "the model, with everything needed to use it."},
          {"RUN/checkpoint.safetensors", "the state of the run, from which --resume continues exactly."},
+         {"RUN/checkpoint-previous.safetensors", "the one before it, from which --resume continues where the "
+                                                 "other is damaged; the end is the same."},
          {"RUN/old-run/",
           "the run that --force replaces, whole, until the new one has finished; a run folder like any "
           "other. Further ones are old-run-2 and so on."},

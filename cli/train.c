@@ -17,12 +17,13 @@ static char *default_folder(const char *recipe) {
 
 /* A run is hours of work: it is not written over by mistake. */
 static int check_folder(const call *c, const char *folder) {
-    static const char *const files[] = {"checkpoint.safetensors", "model.safetensors"};
+    static const char *const files[] = {"checkpoint.safetensors", "model.safetensors",
+                                        "checkpoint-previous.safetensors"};
     const arguments *a = c->arguments;
     int resume = option_given(a, "resume"), force = option_given(a, "force");
     if (resume && force)
         return cli_misuse(c->command, "--resume continues a run and --force starts it again: not both");
-    for (int i = 0; i < 2 && !resume && !force; i++) {
+    for (int i = 0; i < 3 && !resume && !force; i++) {
         char *path = cli_join("%s/%s", folder, files[i]);
         if (!path) return cli_fail_memory();
         int exists = cli_is_file(path);

@@ -121,6 +121,7 @@ TEST(checkpoint__with_a_state_that_no_run_has_is_refused_and_named) {
     const char *path = test_path("run/checkpoint.safetensors");
     run *r = run_open(tiny);
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    remove(test_path("run/checkpoint-previous.safetensors"));
     for (int i = 0; i < 4; i++) {
         copy_file(r->ctx, path, test_path("good"));
         change_checkpoint(r->ctx, path, cases[i].field, cases[i].value, NULL, TENSORS_FILE_SUM);
@@ -143,6 +144,7 @@ TEST(checkpoint__of_a_later_version_is_refused) {
     const char *path = test_path("run/checkpoint.safetensors");
     run *r = run_open(tiny);
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    remove(test_path("run/checkpoint-previous.safetensors"));
     copy_file(r->ctx, path, test_path("good"));
     for (int i = 0; i < 4; i++) {
         change_checkpoint(r->ctx, path, 0, 0, cases[i].version, TENSORS_FILE_SUM);
@@ -168,6 +170,7 @@ TEST(checkpoint__no_flipped_bit_goes_unseen) {
     run *r = run_open(tiny);
     rng random = rng_stream((rng_key){.seed = 6, .purpose = RNG_TEST}, 0);
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    remove(test_path("run/checkpoint-previous.safetensors"));
     CHECK_STATUS(file_read(r->ctx, &bytes, &size, path, 1 << 24), JF_OK);
     for (size_t at = 0; at < size; at += 1 + rng_below(&random, 12), tried++) {
         char flip = (char)(1 << rng_below(&random, 8));
@@ -190,6 +193,7 @@ TEST(checkpoint__of_the_version_without_checksum_resumes_and_of_later_ones_is_re
     const char *path = test_path("run/checkpoint.safetensors");
     run *r = run_open(tiny);
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    remove(test_path("run/checkpoint-previous.safetensors"));
     change_checkpoint(r->ctx, path, 0, 0, "2", NULL);
     CHECK_STATUS(run_train(r, test_path("run"), 1), JF_ERROR_FORMAT);
     CHECK_HAS(jf_context_error(r->ctx), "damaged: its checksum (\"file_checksum\") is missing");

@@ -1,10 +1,9 @@
 #include "train/checkpoint.h"
-#include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "train/phases.h"
-#include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,20 +83,23 @@ static void first_difference(const char *a, const char *b, char *out, size_t siz
     snprintf(out, size, "one is longer than the other");
 }
 
-/* Nothing else of the file is believed before this. */
-static jf_status check_version(const char *path, const tensor_file *file, jf_context *ctx) {
+/* Nothing else of the file is believed before this: a version that damage has changed is not one. */
+static jf_status check_version(const char *path, const tensor_file *file, jf_context *ctx, int *unusable) {
     const char *note = tensors_note(file, "jointflow.checkpoint");
+    int summed = tensors_note(file, TENSORS_FILE_SUM) != NULL;
     long long version;
+    if (summed) JF_TRY(tensors_check_file(ctx, file, path));
     if (!note || !number_parse_int(note, &version) || version < 1)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint", path);
+    *unusable = version <= VERSION;
     if (version > VERSION)
         return jf_fail(ctx, JF_ERROR_FORMAT,
                        "%s: a checkpoint of version %s, expected at most %d: a later "
                        "jointflow wrote it",
                        path, note, VERSION);
-    if (version > UNSUMMED || tensors_note(file, TENSORS_FILE_SUM))
-        return tensors_check_file(ctx, file, path);
-    jf_log(ctx, "%s: an earlier version wrote it, without a checksum: damage would go unseen", path);
+    if (version > UNSUMMED && !summed) return tensors_check_file(ctx, file, path);
+    if (!summed)
+        jf_log(ctx, "%s: an earlier version wrote it, without a checksum: damage would go unseen", path);
     return JF_OK;
 }
 
@@ -105,7 +107,6 @@ static jf_status check_notes(const char *path, const tensor_file *file, const mo
     jf_context *ctx = m->ctx;
     const char *recipe_note = tensors_note(file, "recipe"), *seed = tensors_note(file, "seed");
     const char *device_note = tensors_note(file, "device");
-    JF_TRY(check_version(path, file, ctx));
     if (!recipe_note || !seed || !device_note)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint", path);
     if (strtoull(seed, NULL, 10) != m->seed)
@@ -148,60 +149,49 @@ static jf_status read_state(const char *path, const tensor_file *file, const cha
     return JF_OK;
 }
 
-jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, epoch_start *start,
-                          train_state *s) {
-    tensor_file *file = NULL;
+/* A run never saves such weights: a step that would make them is not taken. */
+static jf_status check_finite(const char *path, const tensor_file *file, jf_context *ctx) {
+    for (size_t i = 0; i < tensors_count(file); i++) {
+        const tensor *t = tensors_at(file, i);
+        size_t count = tensor_elements(t), bad = 0;
+        if (strcmp(t->name, "state") == 0 || strcmp(t->name, "epoch.state") == 0) continue;
+        if (t->type == TENSOR_F32)
+            while (bad < count && isfinite(((const float *)t->data)[bad])) bad++;
+        else if (t->type == TENSOR_F64)
+            while (bad < count && isfinite(((const double *)t->data)[bad])) bad++;
+        else
+            continue;
+        if (bad < count)
+            return jf_fail(ctx, JF_ERROR_FORMAT,
+                           "%s: tensor \"%s\": element %zu is not finite, expected finite numbers", path,
+                           t->name, bad);
+    }
+    return JF_OK;
+}
+
+static jf_status read_sections(const char *path, const tensor_file *file, model *m, optimiser *o, real *best,
+                               epoch_start *start, train_state *s) {
     section sections[SECTIONS];
-    jf_status status;
-    JF_TRY_DONE(tensors_read(m->ctx, &file, path));
-    JF_TRY_DONE(check_notes(path, file, m));
-    JF_TRY_DONE(read_state(path, file, "state", m, s));
-    if (s->batch > 0) JF_TRY_DONE(read_state(path, file, "epoch.state", m, &start->state));
+    JF_TRY(read_state(path, file, "state", m, s));
+    if (s->batch > 0) JF_TRY(read_state(path, file, "epoch.state", m, &start->state));
+    JF_TRY(check_finite(path, file, m->ctx));
     int section_count = list_sections(sections, m, o, best, start, s);
     for (int i = 0; i < section_count; i++)
-        JF_TRY_DONE(model_read_tensors(m, file, path, sections[i].prefix, sections[i].flat));
+        JF_TRY(model_read_tensors(m, file, path, sections[i].prefix, sections[i].flat));
+    return JF_OK;
+}
+
+jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, epoch_start *start,
+                          train_state *s, int *unusable) {
+    tensor_file *file = NULL;
+    jf_status status;
+    *unusable = 1;
+    JF_TRY_DONE(tensors_read(m->ctx, &file, path));
+    JF_TRY_DONE(check_version(path, file, m->ctx, unusable));
+    JF_TRY_DONE(check_notes(path, file, m));
+    JF_TRY_DONE(read_sections(path, file, m, o, best, start, s));
 done:
+    if (status == JF_ERROR_ARGUMENT || status == JF_ERROR_MEMORY || status == JF_ERROR_DEVICE) *unusable = 0;
     tensors_free(file);
-    return status;
-}
-
-#define X(id, name, role, about) "," name
-static const char history_header[] =
-    "phase,epoch,step" LOSS_TERMS(X) ",validation,rate,ks_median,ks_max,drift,seconds\n";
-#undef X
-
-jf_status history_begin(jf_context *ctx, const char *path, long rows) {
-    if (rows == 0) return file_write(ctx, path, history_header, sizeof history_header - 1);
-    char *bytes;
-    size_t size, end = 0;
-    JF_TRY(file_read(ctx, &bytes, &size, path, (size_t)1 << 28));
-    for (long line = 0; line <= rows && end < size; line++) end += strcspn(bytes + end, "\n") + 1;
-    jf_status status = file_write(ctx, path, bytes, end < size ? end : size);
-    free(bytes);
-    return status;
-}
-
-static void add_number(text *t, double value) {
-    if (value == value)
-        text_add(t, ",%.9g", value);
-    else
-        text_add(t, ",");
-}
-
-jf_status history_add(jf_context *ctx, const char *path, const history_row *row) {
-    text line = {0};
-    text_add(&line, "%s,%d,%ld", row->phase, row->epoch, row->step);
-    for (int i = 0; i < TERM_COUNT; i++) add_number(&line, row->terms.value[i]);
-    const double numbers[] = {row->validation, row->rate,  row->ks_median,
-                              row->ks_max,     row->drift, row->seconds};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(&line, numbers[i]);
-    text_add(&line, "\n");
-    jf_status status = text_check(ctx, &line);
-    FILE *file = status == JF_OK ? fopen(path, "ae") : NULL;
-    if (status == JF_OK && (!file || fputs(line.chars, file) < 0))
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: cannot be appended to: %s", path, strerror(errno));
-    if (file && fclose(file) != 0 && status == JF_OK)
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
-    text_free(&line);
     return status;
 }

@@ -1,5 +1,4 @@
-/* The checkpoint: everything that a run is, so that a resumed one continues bit for bit; and the history
- * file. */
+/* The checkpoint: everything that a run is, so that a resumed one continues bit for bit. */
 #ifndef JF_TRAIN_CHECKPOINT_H
 #define JF_TRAIN_CHECKPOINT_H
 
@@ -42,21 +41,10 @@ typedef struct epoch_start {
 /* In the middle of an epoch `start` is saved, too. */
 jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, const real *best,
                           const epoch_start *start, const train_state *s);
-/* Refuses a checkpoint of another recipe, seed or kind of device, naming what differs. `start` is filled in
- * only where the checkpoint is in the middle of an epoch (s->batch > 0). */
+/* Refuses a checkpoint of another recipe, seed or kind of device, naming what differs, and one that is damaged or holds
+ * weights that are not finite. `start` is filled in only where the checkpoint is in the middle of an epoch
+ * (s->batch > 0). *unusable, where it fails: 1 if no run can go on from this file, 0 if this run cannot. */
 jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, epoch_start *start,
-                          train_state *s);
-
-typedef struct history_row {
-    const char *phase;
-    int epoch;
-    long step;
-    loss_terms terms;
-    double validation; /* loss of the held-out rows, NAN where there are none */
-    double rate, ks_median, ks_max, drift, seconds;
-} history_row;
-/* Begins the file, or cuts it back to its first `rows` rows. */
-jf_status history_begin(jf_context *ctx, const char *path, long rows);
-jf_status history_add(jf_context *ctx, const char *path, const history_row *row);
+                          train_state *s, int *unusable);
 
 #endif

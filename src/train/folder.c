@@ -111,6 +111,27 @@ void run_folder_close(run_folder *f) {
     free(f);
 }
 
+/* ---- resuming ---- */
+
+static jf_status holds_file(const run_folder *f, const char *name, int *out) {
+    char *path;
+    JF_TRY(file_join(f->ctx, &path, f->path, name));
+    *out = file_exists(path);
+    free(path);
+    return JF_OK;
+}
+
+jf_status run_folder_check_resumable(const run_folder *f) {
+    int newest, previous, aside;
+    JF_TRY(holds_file(f, RUN_CHECKPOINT, &newest));
+    JF_TRY(holds_file(f, RUN_CHECKPOINT_PREVIOUS, &previous));
+    JF_TRY(holds_file(f, RUN_SET_ASIDE, &aside));
+    if (newest || previous) return JF_OK;
+    return jf_fail(f->ctx, JF_ERROR_IO,
+                   "%s: holds no checkpoint (" RUN_CHECKPOINT "), so nothing to resume%s", f->path,
+                   aside ? "; a run from before is in its folder " RUN_SET_ASIDE : "");
+}
+
 /* ---- setting aside ---- */
 
 /* FOLDER/old-run, FOLDER/old-run-2, ... */
@@ -150,14 +171,6 @@ done:
     free(from);
     free(to);
     return status;
-}
-
-static jf_status holds_file(const run_folder *f, const char *name, int *out) {
-    char *path;
-    JF_TRY(file_join(f->ctx, &path, f->path, name));
-    *out = file_exists(path);
-    free(path);
-    return JF_OK;
 }
 
 /* The files get second names in a folder that only then gets its own; after that they lose their first ones. */

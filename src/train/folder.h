@@ -19,6 +19,8 @@ typedef struct run_folder run_folder;
 /* Locks a folder that is there, and removes what a killed writer left half-written in it. */
 jf_status run_folder_open(jf_context *ctx, run_folder **out, const char *path);
 void run_folder_close(run_folder *f); /* may be NULL */
+/* Refuses a folder without a checkpoint, and tells where the run is that it may have had. */
+jf_status run_folder_check_resumable(const run_folder *f);
 /* A new run is about to begin: sets aside what is there of another one. Killed at any moment, the old run is whole in the
  * folder or in the one it is set aside in, and nothing of the new one is there yet. */
 jf_status run_folder_set_aside(run_folder *f);

@@ -12,8 +12,9 @@
 #include "base/memory.h"
 #include "base/statistics.h"
 #include "train/batches.h"
-#include "train/checkpoint.h"
 #include "train/folder.h"
+#include "train/generations.h"
+#include "train/history.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +35,8 @@ typedef struct trainer {
     real *best;            /* weights of the best epoch of this phase */
     epoch_start start;     /* of this epoch, for rollbacks */
     train_state s;
-    char *checkpoint, *history;
+    generations checkpoints;
+    char *history; /* NULL: there is no run folder */
     double clock_start, seconds_before, last_checkpoint, last_read;
 } trainer;
 
@@ -187,10 +189,10 @@ static int stop_wanted(const trainer *t) {
 }
 
 static jf_status save_checkpoint(trainer *t) {
-    if (!t->checkpoint) return JF_OK;
+    if (!t->history) return JF_OK;
     t->s.seconds = elapsed(t);
     t->last_checkpoint = now();
-    return checkpoint_save(t->checkpoint, t->m, &t->opt, t->best, &t->start, &t->s);
+    return generations_save(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s);
 }
 
 /* The points of the latent histograms, a batch at a time: held-out rows, or fresh points where the data are generated,
@@ -396,6 +398,19 @@ static jf_status start_from_data(trainer *t) {
     return flow_start(t->run, t->batch, m->params);
 }
 
+static jf_status use_folder(trainer *t) {
+    model *m = t->m;
+    const train_options *o = t->options;
+    if (!o->resume) JF_TRY(file_make_folder(m->ctx, o->folder));
+    JF_TRY(generations_create(m->ctx, &t->checkpoints, o->folder));
+    JF_TRY(file_join(m->ctx, &t->history, o->folder, RUN_HISTORY));
+    if (o->resume) JF_TRY(generations_load(&t->checkpoints, m, &t->opt, t->best, &t->start, &t->s));
+    long rows = (long)t->s.history_rows;
+    JF_TRY(history_begin(m->ctx, t->history, &rows));
+    t->s.history_rows = t->start.state.history_rows = (double)rows;
+    return JF_OK;
+}
+
 static jf_status prepare(trainer *t) {
     model *m = t->m;
     t->batch = recipe_int(m->recipe, "train.batch");
@@ -420,13 +435,7 @@ static jf_status prepare(trainer *t) {
     if (!t->options->resume) JF_TRY(start_from_data(t));
     copy_flat(t, t->best, m->params);
     t->s = (train_state){.epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN};
-    if (t->options->folder) {
-        if (!t->options->resume) JF_TRY(file_make_folder(m->ctx, t->options->folder));
-        JF_TRY(file_join(m->ctx, &t->checkpoint, t->options->folder, RUN_CHECKPOINT));
-        JF_TRY(file_join(m->ctx, &t->history, t->options->folder, RUN_HISTORY));
-        if (t->options->resume) JF_TRY(checkpoint_load(t->checkpoint, m, &t->opt, t->best, &t->start, &t->s));
-        JF_TRY(history_begin(m->ctx, t->history, (long)t->s.history_rows));
-    }
+    if (t->options->folder) JF_TRY(use_folder(t));
     t->seconds_before = t->s.seconds;
     t->clock_start = t->last_checkpoint = t->last_read = now();
     return JF_OK;
@@ -441,7 +450,7 @@ static void release(trainer *t) {
     for (int i = 0; i < 4; i++)
         if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
     if (t->scratch_terms) m->d->kind->release_scalars(m->d, t->scratch_terms);
-    free(t->checkpoint);
+    generations_free(&t->checkpoints);
     free(t->history);
 }
 

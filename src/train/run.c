@@ -109,7 +109,10 @@ static jf_status write_into(const model *m, const char *folder, const char *name
 static jf_status enter_folder(jf_context *ctx, run_folder **out, const train_options *o) {
     *out = NULL;
     if (!o->folder) return JF_OK;
-    if (file_is_folder(o->folder)) return run_folder_open(ctx, out, o->folder);
+    if (file_is_folder(o->folder)) {
+        JF_TRY(run_folder_open(ctx, out, o->folder));
+        return o->resume ? run_folder_check_resumable(*out) : JF_OK;
+    }
     if (o->resume)
         return jf_fail(ctx, JF_ERROR_IO,
                        "%s: there is no such folder, expected one with a run to resume; to begin one, do not "
@@ -131,10 +134,10 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
                        const train_options *options) {
     dataset *data = NULL;
     model *m = NULL;
-    run_folder *folder;
+    run_folder *folder = NULL;
     jf_status status, trained;
     *out = NULL;
-    JF_TRY(enter_folder(ctx, &folder, options));
+    JF_TRY_DONE(enter_folder(ctx, &folder, options));
     JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
     JF_TRY_DONE(begin_folder(m, &folder, options));
     tell(m, data);

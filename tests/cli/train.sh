@@ -149,6 +149,32 @@ for run in whole stopped; do cut -d, -f1-12 $run/history.csv > $run.history; don
 expect_same whole.history stopped.history
 expect test "$(wc -l < whole.history)" -eq 2003
 
+damage() { # FILE: overwrites some bytes near its end
+    printf 'damage' | dd of="$1" bs=1 seek=$(($(wc -c < "$1") - 100)) conv=notrunc status=none
+}
+
+case_begin train__damaged_checkpoint_falls_back_to_the_one_before_it
+jointflow train "$TINY" -o whole --set train.checkpoint=0 --no-report --quiet
+cp -r whole run
+rm run/model.safetensors run/history.csv
+damage run/checkpoint.safetensors
+run jointflow train "$TINY" -o run --set train.checkpoint=0 --no-report --resume
+expect_status 0
+expect_line 'run/checkpoint.safetensors: damaged: .*; going on from the one before it, run/checkpoint-previous.safetensors, .*'
+expect_line 'run/history.csv: is missing and begun again, .*'
+expect_same run/model.safetensors whole/model.safetensors
+for file in checkpoint checkpoint-previous; do damage run/$file.safetensors; done
+cp run/model.safetensors before
+run jointflow train "$TINY" -o run --set train.checkpoint=0 --no-report --resume
+expect_status 1
+expect_error_line 'jointflow: run/checkpoint.safetensors: damaged: .*; the one before it cannot be used either: .*'
+expect_error_line_count 1
+expect_same run/model.safetensors before
+rm run/checkpoint*.safetensors
+run jointflow train "$TINY" -o run --set train.checkpoint=0 --no-report --resume
+expect_status 1
+expect_error_line 'jointflow: run: holds no checkpoint .checkpoint.safetensors., so nothing to resume'
+
 case_begin train__terminated_in_the_background_is_saved_too
 stop_midway TERM run $LONG
 expect_status 130
