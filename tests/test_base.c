@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 #include <dirent.h>
 #include <locale.h>
@@ -333,4 +334,24 @@ TEST(file__data_are_looked_for_in_their_places) {
     CHECK_HAS(jf_context_error(ctx), test_path("shared/jointflow/jf-none.csv"));
     free(own), free(shared), free(both), free(one), free(given);
     jf_context_free(ctx);
+}
+
+TEST(utf8__tells_where_it_ends) {
+    static const struct {
+        const char *chars;
+        size_t good;
+    } cases[] = {{"", 0},
+                 {"abc", 3},
+                 {"caf\xC3\xA9", 5},
+                 {"\xF0\x9F\x98\x80", 4},
+                 {"caf\xE9", 3},
+                 {"a\xC3", 1},
+                 {"a\x80", 1},
+                 {"\xC0\xAF", 0},
+                 {"\xED\xA0\x80", 0},
+                 {"\xE0\x80\xAF", 0},
+                 {"\xF4\x90\x80\x80", 0},
+                 {"\xF8\x88\x80\x80\x80", 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK(utf8_prefix(cases[i].chars, strlen(cases[i].chars)) == cases[i].good);
 }

@@ -195,6 +195,11 @@ TEST(recipe__lines_that_make_no_sense_are_refused_with_their_number) {
                    "c.ini:2: a control character (code 1) in column 9; expected text");
     expect_message("[model]\nblocks = 3\n[train]\n[model]\n\nblocks = 3\n",
                    "c.ini:6: model.blocks: given twice, first on line 2");
+    expect_message(
+        "[model]\n# Gr\xFC\xDF"
+        "e\nnote = a caf\xE9\n",
+        "c.ini:3: model.note: byte 6 of the value has code 233, expected text in UTF-8 (no model file "
+        "could hold another)");
     char absurd[6000];
     memset(absurd, 'a', sizeof absurd);
     absurd[sizeof absurd - 1] = '\0';
@@ -309,12 +314,25 @@ TEST(recipe__set_refuses_what_a_file_could_not_hold) {
         CHECK_STATUS(recipe_set(r, keys[i], "1"), JF_ERROR_RECIPE);
         CHECK_HAS(jf_context_error(ctx), "expected a key written section.key");
     }
-    static const char *const values[] = {"a\nb", "a #b", "#a", "a\t;b", "\x7f"};
+    static const char *const values[] = {"a\nb", "a #b", "#a", "a\t;b", "\x7f", "caf\xE9", "\xC3"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         CHECK_STATUS(recipe_set(r, "model.note", values[i]), JF_ERROR_RECIPE);
         CHECK_HAS(jf_context_error(ctx), "--set model.note: ");
     }
     CHECK_TEXT(recipe_get(r, "model.note"), "");
+    recipe_free(r);
+    jf_context_free(ctx);
+}
+
+/* Names of folders do not go into model files. */
+TEST(recipe__a_name_that_is_not_utf8_is_refused) {
+    jf_context *ctx = new_context();
+    recipe *r = NULL;
+    CHECK_STATUS(recipe_create(ctx, &r, "a/caf\xE9.ini"), JF_ERROR_RECIPE);
+    CHECK_HAS(jf_context_error(ctx), "byte 4 of the recipe's name has code 233, expected a name in UTF-8");
+    CHECK(r == NULL);
+    CHECK_STATUS(recipe_create(ctx, &r, "caf\xE9/caf\xC3\xA9.ini"), JF_OK);
+    CHECK_TEXT(recipe_short_name(r), "caf\xC3\xA9.ini");
     recipe_free(r);
     jf_context_free(ctx);
 }

@@ -15,7 +15,7 @@ static void add(text *page, const char *chars) {
 
 void html_escape(text *page, const char *words) {
     for (const char *c = words ? words : ""; *c;) {
-        int length = utf8_length(c);
+        int length = label_length(c);
         if (*c == '&')
             add(page, "&amp;");
         else if (*c == '<')

@@ -1,27 +1,21 @@
 /* Everything shown passes label_copy(): one invalid byte would put the canvas into cairo's error state. */
 #include "draw/label.h"
+#include "base/utf8.h"
 #include <string.h>
 
-int utf8_length(const char *chars) {
+int label_length(const char *chars) {
     const unsigned char *c = (const unsigned char *)chars;
-    if (c[0] < 0x80) return c[0] >= 0x20 && c[0] != 0x7F;
-    int length = c[0] >= 0xF0 ? 4 : c[0] >= 0xE0 ? 3 : 2;
-    if (c[0] < 0xC2 || c[0] > 0xF4) return 0;
-    for (int i = 1; i < length; ++i)
-        if ((c[i] & 0xC0) != 0x80) return 0;
-    if (c[0] == 0xC2 && c[1] < 0xA0) return 0;                  /* control characters */
-    if (c[0] == 0xE0 && c[1] < 0xA0) return 0;                  /* longer than needed */
-    if (c[0] == 0xED && c[1] > 0x9F) return 0;                  /* surrogates */
-    if (c[0] == 0xEF && c[1] == 0xBF && c[2] >= 0xBE) return 0; /* no characters */
-    if (c[0] == 0xF0 && c[1] < 0x90) return 0;
-    if (c[0] == 0xF4 && c[1] > 0x8F) return 0; /* beyond Unicode */
-    return length;
+    size_t length = utf8_length(chars, 4); /* looks no further than a terminator */
+    if (length == 1 && (c[0] < 0x20 || c[0] == 0x7F)) return 0;
+    if (length == 2 && c[0] == 0xC2 && c[1] < 0xA0) return 0;                  /* control characters */
+    if (length == 3 && c[0] == 0xEF && c[1] == 0xBF && c[2] >= 0xBE) return 0; /* no characters */
+    return (int)length;
 }
 
 void label_copy(char out[LABEL_SIZE], const char *chars, const char *end) {
     size_t used = 0;
     while (chars && *chars && (!end || chars < end)) {
-        int length = utf8_length(chars);
+        int length = label_length(chars);
         if (used + (size_t)(length ? length : 1) >= LABEL_SIZE) break;
         if (length) {
             memcpy(out + used, chars, (size_t)length);

@@ -8,7 +8,7 @@
 #define LABEL_SIZE 192 /* bytes of a stored label */
 
 /* Bytes of the printable character that starts at `chars`; 0 where there is none or it is not valid UTF-8. */
-int utf8_length(const char *chars);
+int label_length(const char *chars);
 /* Copies until `end` (NULL: all); invalid bytes become '?', too long a text ends at a whole character. */
 void label_copy(char out[LABEL_SIZE], const char *chars, const char *end);
 

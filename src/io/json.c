@@ -5,6 +5,7 @@
  * unescaping. Nothing has to grow while reading, and freeing is one call. */
 #include "io/json.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
 #include <math.h>
 #include <stdint.h>
@@ -32,24 +33,6 @@ typedef struct reader {
 
 /* ---- UTF-8 ---- */
 
-/* Length of the well-formed UTF-8 character at `chars` (1 to 4), 0 where there is none (RFC 3629). */
-static size_t utf8_length(const char *chars, size_t available) {
-    const unsigned char *c = (const unsigned char *)chars;
-    if (available == 0) return 0;
-    if (c[0] < 0x80) return 1;
-    size_t length = c[0] >= 0xC2 && c[0] <= 0xDF   ? 2
-                    : c[0] >= 0xE0 && c[0] <= 0xEF ? 3
-                    : c[0] >= 0xF0 && c[0] <= 0xF4 ? 4
-                                                   : 0;
-    if (length == 0 || length > available) return 0;
-    for (size_t i = 1; i < length; i++)
-        if ((c[i] & 0xC0) != 0x80) return 0;
-    int too_long = (c[0] == 0xE0 && c[1] < 0xA0) || (c[0] == 0xF0 && c[1] < 0x90);
-    int surrogate = c[0] == 0xED && c[1] > 0x9F;
-    int too_large = c[0] == 0xF4 && c[1] > 0x8F;
-    return too_long || surrogate || too_large ? 0 : length;
-}
-
 static char *utf8_put(char *to, uint32_t code) {
     if (code < 0x80) {
         *to++ = (char)code;
@@ -70,12 +53,6 @@ static char *utf8_put(char *to, uint32_t code) {
 }
 
 /* ---- writing ---- */
-
-int json_is_text(const char *chars) {
-    size_t left = strlen(chars), length = 1;
-    for (; left > 0 && length > 0; chars += length, left -= length) length = utf8_length(chars, left);
-    return length > 0;
-}
 
 void json_add_string(text *out, const char *chars) {
     size_t left = strlen(chars);

@@ -6,7 +6,6 @@
 
 /* ---- writing ---- */
 
-int json_is_text(const char *chars); /* 1 for UTF-8, which alone can be written as it is */
 void json_add_string(text *out,
                      const char *chars); /* quoted and escaped; bytes that are not UTF-8 become U+FFFD */
 void json_add_number(text *out, double number); /* reads back the same; NaN and infinities become null */

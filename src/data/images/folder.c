@@ -2,6 +2,7 @@
  * themselves, which then have no labels. Classes and files come in the order of their names. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "data/images/image_set.h"
 #include "io/png.h"
 #include <dirent.h>
@@ -88,6 +89,12 @@ static jf_status name_class(jf_context *ctx, image_set *out, const char *folder)
     if (strchr(name, ','))
         return jf_fail(ctx, JF_ERROR_DATA, "%s: the name of a class has a comma, expected one without",
                        folder);
+    if (utf8_prefix(name, strlen(name)) < strlen(name))
+        return jf_fail(
+            ctx, JF_ERROR_DATA,
+            "%s: the name of a class is not UTF-8, expected one that is (no model file could hold it): "
+            "rename the folder",
+            folder);
     memcpy(out->class_name[out->classes++], name, strlen(name) + 1);
     return JF_OK;
 }
