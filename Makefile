@@ -8,6 +8,9 @@ DEBUG_TIME_LIMIT ?= 600
 THREAD_TESTS ?= pool batches train__ one_model__many_threads_get \
                  device_cpu__law_has device_cpu__dense_coupling_has device_cpu__image_coupling_has
 
+# Seconds of fuzzing for each reader.
+FUZZ_SECONDS ?= 60
+
 # Data sets that lie beside the checkout are found without being asked for.
 ifeq ($(origin JOINTFLOW_DATA),undefined)
 ifneq ($(wildcard ../shared/data/.),)
@@ -15,8 +18,9 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test \
-        format check-format check-includes golden bench install clean packages develop-packages measure-packages
+.PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test fuzz-build \
+        fuzz format check-format check-includes golden bench install clean packages develop-packages fuzz-packages \
+        measure-packages
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -58,6 +62,13 @@ thread-build: packages
 thread-test: thread-build ## run the unit tests of threads, passes and training under the thread sanitizer
 	BUILD=build-thread tests/run --unit --timeout $(DEBUG_TIME_LIMIT) $(THREAD_TESTS)
 
+fuzz-build: packages fuzz-packages
+	cmake --preset fuzz -DJOINTFLOW_WERROR=$(WERROR)
+	cmake --build --preset fuzz
+
+fuzz: fuzz-build ## search for inputs that break a reader, FUZZ_SECONDS for each; prints a table
+	tests/fuzz/run --seconds $(FUZZ_SECONDS)
+
 format: develop-packages ## rewrite the C files as .clang-format says
 	scripts/check-format --fix
 
@@ -78,12 +89,14 @@ install: build ## install below PREFIX, by default /usr/local
 	cmake --install build --prefix $(abspath $(PREFIX))
 
 clean: ## remove what was built
-	rm -rf build build-debug build-thread
+	rm -rf build build-debug build-thread build-fuzz
 
 # With SKIP_PACKAGES=1 nothing is looked for or installed.
 packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages build)
 develop-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages develop)
+fuzz-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages fuzz)
 measure-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages measure)

@@ -1,29 +1,15 @@
 /* The training curves of a run, from its history.csv. */
+#include "judge/history.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "draw/draw.h"
 #include "judge/pictures.h"
-#include "loss/terms.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Columns that are read: the loss terms in the order of their list, then these. */
-enum { VALIDATION = TERM_COUNT, RATE, KS_MAX, COLUMNS };
-
-#define MAX_PHASES 8
-
-typedef struct history {
-    long rows;
-    double *values[COLUMNS]; /* each (rows); NAN where a field is empty */
-    double *number;          /* (rows) 1, 2, ...: epochs of the whole run */
-    int phase_count;
-    char phase_names[MAX_PHASES][32];
-    curve_phase phases[MAX_PHASES];
-} history;
-
-static void free_history(history *h) {
-    for (int c = 0; c < COLUMNS; c++) free(h->values[c]);
+void history_free(history *h) {
+    for (int c = 0; c < HISTORY_COLUMNS; c++) free(h->values[c]);
     free(h->number);
 }
 
@@ -33,11 +19,11 @@ static const char *column_name(int c) {
 }
 
 /* Which field of a row each column is, by the header; -1: none, as in a file from before there was such a term. */
-static void find_columns(char *header, int field_of[COLUMNS]) {
-    for (int c = 0; c < COLUMNS; c++) field_of[c] = -1;
+static void find_columns(char *header, int field_of[HISTORY_COLUMNS]) {
+    for (int c = 0; c < HISTORY_COLUMNS; c++) field_of[c] = -1;
     for (int f = 0; *header; f++) {
         size_t length = strcspn(header, ",\n");
-        for (int c = 0; c < COLUMNS; c++)
+        for (int c = 0; c < HISTORY_COLUMNS; c++)
             if (strlen(column_name(c)) == length && memcmp(column_name(c), header, length) == 0)
                 field_of[c] = f;
         header += length;
@@ -56,31 +42,31 @@ static double number_in_field(const char *line, int field) {
     return number_scan(line, &value) ? value : NAN;
 }
 
-static void read_row(history *h, const int field_of[COLUMNS], const char *line) {
+static void read_row(history *h, const int field_of[HISTORY_COLUMNS], const char *line) {
     char name[32] = "";
     size_t length = strcspn(line, ",");
     memcpy(name, line, length < sizeof name - 1 ? length : sizeof name - 1);
     if ((h->phase_count == 0 || strcmp(name, h->phase_names[h->phase_count - 1]) != 0) &&
-        h->phase_count < MAX_PHASES) {
+        h->phase_count < HISTORY_MAX_PHASES) {
         memcpy(h->phase_names[h->phase_count], name, sizeof name);
         h->phases[h->phase_count] = (curve_phase){h->phase_names[h->phase_count], (double)h->rows + 1};
         h->phase_count++;
     }
-    for (int c = 0; c < COLUMNS; c++) h->values[c][h->rows] = number_in_field(line, field_of[c]);
+    for (int c = 0; c < HISTORY_COLUMNS; c++) h->values[c][h->rows] = number_in_field(line, field_of[c]);
     h->number[h->rows] = (double)h->rows + 1;
     h->rows++;
 }
 
-static jf_status read_history(jf_context *ctx, history *h, const char *path) {
+jf_status history_read(jf_context *ctx, history *h, const char *path) {
     char *bytes;
     size_t size;
     long lines = 0;
-    int field_of[COLUMNS];
+    int field_of[HISTORY_COLUMNS];
     jf_status status;
     *h = (history){0};
     JF_TRY(file_read(ctx, &bytes, &size, path, (size_t)1 << 28));
     for (size_t i = 0; i < size; i++) lines += bytes[i] == '\n';
-    for (int c = 0; c < COLUMNS; c++) JF_TRY_DONE(MEM_NEW(ctx, &h->values[c], (size_t)lines + 1));
+    for (int c = 0; c < HISTORY_COLUMNS; c++) JF_TRY_DONE(MEM_NEW(ctx, &h->values[c], (size_t)lines + 1));
     JF_TRY_DONE(MEM_NEW(ctx, &h->number, (size_t)lines + 1));
     find_columns(bytes, field_of);
     char *line = strchr(bytes, '\n');
@@ -92,7 +78,7 @@ static jf_status read_history(jf_context *ctx, history *h, const char *path) {
     }
 done:
     free(bytes);
-    if (status != JF_OK) free_history(h);
+    if (status != JF_OK) history_free(h);
     return status;
 }
 
@@ -100,11 +86,11 @@ done:
 static curve measured_fit(history *h, double *x) {
     long count = 0;
     for (long i = 0; i < h->rows; i++)
-        if (!isnan(h->values[KS_MAX][i])) {
+        if (!isnan(h->values[HISTORY_KS_MAX][i])) {
             x[count] = h->number[i];
-            h->values[KS_MAX][count++] = h->values[KS_MAX][i];
+            h->values[HISTORY_KS_MAX][count++] = h->values[HISTORY_KS_MAX][i];
         }
-    return (curve){"latent KS, worst", count, x, h->values[KS_MAX]};
+    return (curve){"latent KS, worst", count, x, h->values[HISTORY_KS_MAX]};
 }
 
 static int is_measured(const history *h, int column) {
@@ -120,7 +106,7 @@ jf_status picture_history(jf_context *ctx, const char *path, const char *picture
     curve terms[TERM_COUNT + 1], watched[TERM_COUNT + 2];
     int term_count = 0, watched_count = 0;
     jf_status status;
-    JF_TRY(read_history(ctx, &h, path));
+    JF_TRY(history_read(ctx, &h, path));
     JF_TRY_DONE(MEM_NEW(ctx, &x, (size_t)h.rows + 1));
     for (int i = 0; i < TERM_COUNT; i++) {
         const term_info *info = &loss_term_info[i];
@@ -129,9 +115,9 @@ jf_status picture_history(jf_context *ctx, const char *path, const char *picture
         else
             terms[term_count++] = (curve){info->name, h.rows, h.number, h.values[i]};
     }
-    if (is_measured(&h, VALIDATION))
-        terms[term_count++] = (curve){"held-out loss", h.rows, h.number, h.values[VALIDATION]};
-    watched[watched_count++] = (curve){"learning rate", h.rows, h.number, h.values[RATE]};
+    if (is_measured(&h, HISTORY_VALIDATION))
+        terms[term_count++] = (curve){"held-out loss", h.rows, h.number, h.values[HISTORY_VALIDATION]};
+    watched[watched_count++] = (curve){"learning rate", h.rows, h.number, h.values[HISTORY_RATE]};
     watched[watched_count++] = measured_fit(&h, x);
     JF_TRY_DONE(figure_create(ctx, &fig, 1, 2, 520, 340, NULL));
     panel_title(figure_panel(fig, 0, 0), "loss terms");
@@ -144,6 +130,6 @@ jf_status picture_history(jf_context *ctx, const char *path, const char *picture
 done:
     figure_free(fig);
     free(x);
-    free_history(&h);
+    history_free(&h);
     return status;
 }
