@@ -2,6 +2,8 @@
  * fails with a sentence. The limit is that of the process's address space. */
 #include "device_contract.h"
 
+#include "base/memory.h"
+#include "io/safetensors.h"
 #include "jointflow/jointflow.h"
 
 #include <sys/resource.h>
@@ -264,4 +266,61 @@ TEST(memory__too_little_of_it_is_told_by_models_of_vectors) {
 }
 TEST(memory__too_little_of_it_is_told_by_models_of_images) {
     check_library_tells(images);
+}
+
+/* ---- files that ask for more than they hold ---- */
+
+/* The golden model of a format with one line of its recipe changed, and no checksum to tell it by. */
+static const char *forge(jf_context *ctx, const char *format, const char *line, const char *forged_line) {
+    static const char *const keys[] = {"jointflow.format", "recipe",     "recipe_name", "seed",
+                                       "trained",          "class_names"};
+    enum { NOTES = sizeof keys / sizeof *keys };
+    char path[512];
+    snprintf(path, sizeof path, JF_TESTS_DIR "/golden/models/%s.safetensors", format);
+    tensor_file *file = NULL;
+    CHECK_STATUS(tensors_read(ctx, &file, path), JF_OK);
+    tensor *tensors = calloc(tensors_count(file), sizeof *tensors);
+    tensor_note notes[NOTES];
+    for (size_t i = 0; i < tensors_count(file); i++) tensors[i] = *tensors_at(file, i);
+    for (int i = 0; i < NOTES; i++) notes[i] = (tensor_note){keys[i], tensors_note(file, keys[i])};
+    text forged = {0};
+    const char *place = strstr(notes[1].value, line);
+    CHECK(place != NULL);
+    text_add(&forged, "%.*s%s%s", (int)(place - notes[1].value), notes[1].value, forged_line,
+             place + strlen(line));
+    notes[1].value = forged.chars;
+    CHECK_STATUS(tensors_write(ctx, test_path("forged"), tensors, tensors_count(file), notes, NOTES), JF_OK);
+    text_free(&forged);
+    free(tensors);
+    tensors_free(file);
+    return test_path("forged");
+}
+
+TEST(memory__of_a_model_file_is_taken_only_for_what_it_holds) {
+    static const struct {
+        const char *format, *line, *forged, *message;
+    } cases[] = {
+        {"format_1", "\ndepth = 1\nwidth = 8\n", "\ndepth = 64\nwidth = 4096\n",
+         "tensor \"layer.000.A.00.w\" is (1, 8), expected (1, 4096)"},
+        {"format_2", "\nkernels = 2\n", "\nkernels = 4096\n", "tensor \"layer.000.A"},
+        {"format_2", "\nblocks = 2\n", "\nblocks = 1000\n",
+         "found tensors of 8 layers, expected at least 2000 for the model.blocks = 1000 of its recipe"},
+    };
+    enum { ENOUGH = 16 << 20 };
+    skip_without_limits();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        for (int k = 0; device_kinds[k]; k++) {
+            jf_context *ctx = NULL;
+            jf_model *m = NULL;
+            CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+            const char *path = forge(ctx, cases[i].format, cases[i].line, cases[i].forged);
+            limit_memory(ENOUGH);
+            jf_status status = jf_model_load(
+                ctx, &m, path, &(jf_device_options){.device = device_kinds[k]->name, .threads = 1});
+            lift_limit();
+            CHECK(m == NULL);
+            CHECK_HAS(jf_context_error(ctx), cases[i].message);
+            CHECK(status == JF_ERROR_SHAPE || status == JF_ERROR_FORMAT);
+            jf_context_free(ctx);
+        }
 }

@@ -42,6 +42,19 @@ size_t tensor_elements(const tensor *t) {
     return count;
 }
 
+double tensor_value(const tensor *t, size_t i) {
+    switch (t->type) {
+    case TENSOR_F32:
+        return ((const float *)t->data)[i];
+    case TENSOR_F64:
+        return ((const double *)t->data)[i];
+    case TENSOR_I32:
+        return ((const int32_t *)t->data)[i];
+    default:
+        return (double)((const int64_t *)t->data)[i];
+    }
+}
+
 int tensor_bytes(const tensor *t, size_t *bytes) {
     size_t product = types[t->type].size;
     int empty = 0;
@@ -81,7 +94,8 @@ struct tensor_file {
     json *header;    /* owns names and notes */
     tensor *tensors; /* (count), in the order of their data */
     size_t count;
-    char *data; /* each tensor at a multiple of ALIGNMENT */
+    const tensor **by_name; /* (count), ascending */
+    char *data;             /* each tensor at a multiple of ALIGNMENT */
     const json *notes;
     uint64_t sum; /* of the file as it was read, where it has a checksum of all its bytes */
 };
@@ -207,6 +221,10 @@ static size_t aligned(size_t bytes) {
     return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(const tensor *const *)a)->name, (*(const tensor *const *)b)->name);
+}
+
 /* In the file a tensor may lie anywhere; in memory each begins at a multiple of ALIGNMENT. */
 static jf_status copy_tensors(const reader *in, tensor_file *file) {
     size_t total = 0;
@@ -225,6 +243,9 @@ static jf_status copy_tensors(const reader *in, tensor_file *file) {
         to += aligned(bytes);
     }
     file->count = in->count;
+    JF_TRY(MEM_NEW(in->ctx, &file->by_name, in->count));
+    for (size_t i = 0; i < in->count; i++) file->by_name[i] = &file->tensors[i];
+    if (in->count > 1) qsort(file->by_name, in->count, sizeof *file->by_name, by_name);
     return JF_OK;
 }
 
@@ -287,6 +308,7 @@ void tensors_free(tensor_file *file) {
     if (!file) return;
     json_free(file->header);
     free(file->tensors);
+    free(file->by_name);
     free(file->data);
     free(file);
 }
@@ -300,9 +322,10 @@ const tensor *tensors_at(const tensor_file *file, size_t index) {
 }
 
 const tensor *tensors_find(const tensor_file *file, const char *name) {
-    for (size_t i = 0; i < file->count; i++)
-        if (strcmp(file->tensors[i].name, name) == 0) return &file->tensors[i];
-    return NULL;
+    const tensor named = {.name = name}, *key = &named;
+    if (file->count == 0) return NULL;
+    const tensor *const *found = bsearch(&key, file->by_name, file->count, sizeof *file->by_name, by_name);
+    return found ? *found : NULL;
 }
 
 const char *tensors_note(const tensor_file *file, const char *key) {

@@ -24,6 +24,7 @@ typedef struct tensor_note {
 size_t tensor_type_size(tensor_type type);      /* bytes of one element */
 const char *tensor_type_name(tensor_type type); /* "F32": as files have it */
 size_t tensor_elements(const tensor *t);        /* product of the extents; 1 for rank 0 */
+double tensor_value(const tensor *t, size_t i); /* element i, in C order */
 
 /* Atomic; the tensors lie in the file in the order given. Names and notes that are not UTF-8 are refused: a file cannot
  * hold them as they are. */

@@ -17,127 +17,14 @@
 #include "base/memory.h"
 #include "model/model.h"
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { FORMAT_VECTOR = 1, FORMAT_IMAGE, FORMAT_CHAIN, FORMAT_HIGHEST = FORMAT_CHAIN };
-enum { TENSOR_MAX_NAME = MODEL_MAX_PREFIX + PARAM_MAX_NAME };
 #define MAX_DIM (1 << 22)
-
-static int is_double(const model *m) {
-    return m->d->kind->real_size == sizeof(double);
-}
-
-jf_status model_tensors(const model *m, const char *prefix, const real *flat, tensor **tensors,
-                        void **storage) {
-    const param_list *list = &m->parameters;
-    size_t total = list->total;
-    double *values;
-    void *stored = NULL;
-    char *names = NULL;
-    jf_status status;
-    *tensors = NULL;
-    *storage = NULL;
-    JF_TRY(MEM_NEW(m->ctx, &values, total));
-    JF_TRY_DONE(MEM_NEW(m->ctx, tensors, (size_t)list->count));
-    JF_TRY_DONE(mem_alloc(m->ctx, &names, (size_t)list->count, TENSOR_MAX_NAME));
-    m->d->kind->get(m->d, values, flat, total);
-    JF_TRY_DONE(m->d->kind->status(m->d)); /* what a device that has failed gives is not worth writing */
-    if (!is_double(m)) {
-        float *narrow;
-        JF_TRY_DONE(MEM_NEW(m->ctx, &narrow, total));
-        for (size_t i = 0; i < total; i++) narrow[i] = (float)values[i];
-        stored = narrow;
-        free(values);
-    } else {
-        stored = values;
-    }
-    values = NULL;
-    for (int i = 0; i < list->count; i++) {
-        const param *p = &list->items[i];
-        tensor *t = &(*tensors)[i];
-        char *name = names + TENSOR_MAX_NAME * (size_t)i;
-        snprintf(name, TENSOR_MAX_NAME, "%s%s", prefix, p->name);
-        t->name = name;
-        t->type = is_double(m) ? TENSOR_F64 : TENSOR_F32;
-        t->rank = p->rank;
-        memcpy(t->shape, p->shape, sizeof p->shape);
-        t->data = (const char *)stored + p->offset * m->d->kind->real_size;
-    }
-    *storage = stored;
-    return JF_OK;
-done:
-    free(values);
-    free(*tensors);
-    free(names);
-    *tensors = NULL;
-    return status;
-}
-
-void model_tensors_free(const model *m, tensor *tensors, void *storage) {
-    if (tensors && m->parameters.count) free((char *)tensors[0].name);
-    free(tensors);
-    free(storage);
-}
-
-static double tensor_value(const tensor *t, size_t i) {
-    switch (t->type) {
-    case TENSOR_F32:
-        return ((const float *)t->data)[i];
-    case TENSOR_F64:
-        return ((const double *)t->data)[i];
-    case TENSOR_I32:
-        return ((const int32_t *)t->data)[i];
-    default:
-        return (double)((const int64_t *)t->data)[i];
-    }
-}
-
-static int has_shape(const tensor *t, const param *p) {
-    int same = t->rank == p->rank;
-    for (int i = 0; same && i < p->rank; i++) same = t->shape[i] == p->shape[i];
-    return same;
-}
-
-static void add_shape(text *to, const size_t *shape_of, int rank) {
-    for (int i = 0; i < rank; i++) text_add(to, "%s%zu", i ? ", " : "", shape_of[i]);
-}
-
-static jf_status fail_shape(jf_context *ctx, const char *path, const tensor *t, const param *p) {
-    text found = {0}, expected = {0};
-    add_shape(&found, t->shape, t->rank);
-    add_shape(&expected, p->shape, p->rank);
-    jf_status status = jf_fail(ctx, JF_ERROR_SHAPE, "%s: tensor \"%s\" is (%s), expected (%s)", path, t->name,
-                               found.chars ? found.chars : "", expected.chars ? expected.chars : "");
-    text_free(&found);
-    text_free(&expected);
-    return status;
-}
-
-jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
-                             real *flat) {
-    const param_list *list = &m->parameters;
-    double *values;
-    jf_status status = JF_OK;
-    JF_TRY(MEM_NEW(m->ctx, &values, list->total));
-    for (int i = 0; i < list->count && status == JF_OK; i++) {
-        const param *p = &list->items[i];
-        char name[TENSOR_MAX_NAME];
-        snprintf(name, sizeof name, "%s%s", prefix, p->name);
-        const tensor *t = tensors_find(file, name);
-        if (!t)
-            status = jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing", path, name);
-        else if (!has_shape(t, p))
-            status = fail_shape(m->ctx, path, t, p);
-        else
-            for (size_t k = 0; k < p->count; k++) values[p->offset + k] = tensor_value(t, k);
-    }
-    if (status == JF_OK) m->d->kind->put(m->d, flat, values, list->total);
-    free(values);
-    return status;
-}
 
 /* The notes that a checksum covers, in this order; the last one in files of format 3 only. */
 static const char *const note_keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
@@ -324,28 +211,56 @@ static jf_status read_tables(const tensor_file *file, table_list *out) {
     return JF_OK;
 }
 
-/* The chain that the file tells has to be that of its recipe. Files of formats 1 and 2 hold couplings alone. */
-static jf_status check_chain(const model *m, const tensor_file *file, const char *path, int format) {
-    const flow *f = m->flow;
+/* The chain that the file tells has to be that of its recipe, as far as it can be told before the flow is made: `steps`
+ * are 0 where only the flow will know them. Files of formats 1 and 2 hold couplings alone. */
+static jf_status check_chain(const recipe *r, const tensor_file *file, const char *path, int format,
+                             int steps) {
+    jf_context *ctx = recipe_context(r);
+    const transform_kind *kinds[TRANSFORMS_PER_STEP];
     const char *at;
+    int count;
+    JF_TRY(transforms_of_step(r, kinds, &count));
     if (format < FORMAT_CHAIN) {
-        if (flow_is_plain(f)) return JF_OK;
-        return jf_fail(m->ctx, JF_ERROR_FORMAT,
+        if (count == 1 && kinds[0] == transform_kinds[0]) return JF_OK;
+        return jf_fail(ctx, JF_ERROR_FORMAT,
                        "%s: format %d is for couplings alone, found model.transforms = %s", path, format,
-                       recipe_get(m->recipe, "model.transforms"));
+                       recipe_get(r, "model.transforms"));
     }
-    JF_TRY(read_note(m->ctx, file, path, "chain", &at));
-    for (int i = 0; i <= f->layers; i++, at += strspn(at, " ")) {
+    JF_TRY(read_note(ctx, file, path, "chain", &at));
+    for (int i = 0; steps ? i <= steps * count : *at != 0; i++, at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
-        const char *expected = i < f->layers ? f->chain[i].kind->name : "";
+        const char *expected = !steps || i < steps * count ? kinds[i % count]->name : "";
         if (length != strlen(expected) || memcmp(at, expected, length) != 0)
-            return jf_fail(
-                m->ctx, JF_ERROR_FORMAT,
-                "%s: layer %d of the chain is \"%.*s\", expected \"%s\" by its recipe and %d steps", path, i,
-                (int)length, at, expected, f->steps);
+            return jf_fail(ctx, JF_ERROR_FORMAT,
+                           "%s: layer %d of the chain is \"%.*s\", expected \"%s\" by its recipe", path, i,
+                           (int)length, at, expected);
         at += length;
     }
     return JF_OK;
+}
+
+/* Layers that have a tensor in the file: the highest number after "layer.", and one. */
+static long layers_in(const tensor_file *file) {
+    long layers = 0;
+    for (size_t i = 0; i < tensors_count(file); i++) {
+        const char *name = tensors_at(file, i)->name;
+        if (strncmp(name, "layer.", 6) != 0) continue;
+        long number = strtol(name + 6, NULL, 10);
+        if (number >= layers && number < INT_MAX) layers = number + 1;
+    }
+    return layers;
+}
+
+/* How many layers a flow of images has follows from its recipe: from every block at least the two of its checkerboards.
+ * Told before their index maps are made, which are as large as images. */
+static jf_status check_blocks(const recipe *r, const tensor_file *file, const char *path) {
+    int blocks = recipe_int(r, "model.blocks");
+    long found = layers_in(file);
+    if (found >= 2L * blocks) return JF_OK;
+    return jf_fail(
+        recipe_context(r), JF_ERROR_FORMAT,
+        "%s: found tensors of %ld layers, expected at least %d for the model.blocks = %d of its recipe", path,
+        found, 2 * blocks, blocks);
 }
 
 jf_status model_load(jf_context *ctx, model **out, const char *path, const char *device_name, int threads,
@@ -378,13 +293,24 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     if (units.image.h == 0)
         JF_TRY_DONE(read_masks(ctx, file, path, units.dim_x + units.dim_y, &masks, &steps));
     JF_TRY_DONE(read_tables(file, &tables));
-    model_origin origin = {strtoull(seed, NULL, 10), 1, masks, steps, &tables};
+    JF_TRY_DONE(check_chain(r, file, path, format, steps));
+    if (units.image.h > 0) JF_TRY_DONE(check_blocks(r, file, path));
+    /* Each parameter is compared with its tensor before anything is made for it. */
+    const model_tensor_source from = {ctx, file, path, ""};
+    model_origin origin = {.seed = strtoull(seed, NULL, 10),
+                           .from_file = 1,
+                           .masks = masks,
+                           .steps = steps,
+                           .tables = &tables,
+                           .check = model_check_param,
+                           .check_with = &from};
     status = model_create(ctx, &m, r, &units, device_name, threads, &origin);
-    if (status == JF_ERROR_FORMAT ||
-        status == JF_ERROR_SHAPE) /* of masks and tables, whose file only this function knows */
-        jf_fail(ctx, status, "%s: %s", path, jf_context_error(ctx));
+    if ((status == JF_ERROR_FORMAT || status == JF_ERROR_SHAPE) &&
+        strncmp(jf_context_error(ctx), path, strlen(path)) != 0)
+        jf_fail(ctx, status, "%s: %s", path,
+                jf_context_error(ctx)); /* of masks and tables, which know no file */
     JF_TRY_DONE(status);
-    JF_TRY_DONE(check_chain(m, file, path, format));
+    JF_TRY_DONE(check_chain(r, file, path, format, m->flow->steps)); /* of images only the flow knows them */
     JF_TRY_DONE(model_read_tensors(m, file, path, "", m->params));
     JF_TRY_DONE(model_set_trained(m, trained));
     *out = m;

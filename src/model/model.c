@@ -20,7 +20,10 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
 static jf_status model_new(jf_context *ctx, model **out, device *d, const model_origin *origin) {
     jf_status status = MEM_NEW(ctx, out, 1);
     if (status == JF_OK)
-        **out = (model){.ctx = ctx, .d = d, .seed = origin->seed, .parameters = {.ctx = ctx}};
+        **out = (model){.ctx = ctx,
+                        .d = d,
+                        .seed = origin->seed,
+                        .parameters = {.ctx = ctx, .check = origin->check, .check_with = origin->check_with}};
     else
         device_close(d);
     return status;
@@ -46,6 +49,7 @@ jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const m
     else
         JF_TRY_DONE(
             flow_create(ctx, &m->flow, m->d, r, &m->parameters, "", units->dim_x, units->dim_y, &of_flow));
+    m->parameters.check = NULL; /* what it asks lives no longer than this */
     JF_TRY_DONE(m->d->kind->alloc(m->d, &m->params, m->parameters.total));
     if (!origin->from_file) {
         JF_TRY_DONE(MEM_NEW(ctx, &values, m->parameters.total));

@@ -47,6 +47,8 @@ typedef struct model_origin {
     const uint8_t *masks; /* (steps, dim) of a file's vector model */
     int steps;
     const table_list *tables; /* of a file */
+    param_check check;        /* NULL, or asked about each parameter before anything is made for it */
+    const void *check_with;
 } model_origin;
 /* The recipe must be checked; it is cloned. The model owns the device. */
 jf_status model_create(jf_context *ctx, model **out, const recipe *r, const model_units *units,
@@ -69,6 +71,14 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
 jf_status model_tensors(const model *m, const char *prefix, const real *flat, tensor **tensors,
                         void **storage);
 void model_tensors_free(const model *m, tensor *tensors, void *storage);
+/* Where parameters come from: the tensors PREFIX + name of a file. A param_check: one that is missing or of another shape
+ * is refused. */
+typedef struct model_tensor_source {
+    jf_context *ctx;
+    const tensor_file *file;
+    const char *path, *prefix;
+} model_tensor_source;
+jf_status model_check_param(const void *with, const param *p);
 jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
                              real *flat);
 

@@ -28,7 +28,7 @@ jf_status params_add(param_list *list, size_t *offset, const char *name, int ran
     for (int i = 0; i < rank; i++) p->count *= p->shape[i] = shape[i];
     list->total += p->count;
     *offset = p->offset;
-    return JF_OK;
+    return list->check ? list->check(list->check_with, p) : JF_OK;
 }
 
 jf_status params_add_groups(param_list *list, size_t *offset, const char *name, int rank, const size_t *shape,

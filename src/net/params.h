@@ -24,8 +24,13 @@ typedef struct param {
     double lo, hi; /* bounds that the optimiser keeps; infinite: none */
 } param;
 
+/* Says whether a parameter is what is expected of it, such as what a file holds. */
+typedef jf_status (*param_check)(const void *with, const param *p);
+
 typedef struct param_list {
     jf_context *ctx;
+    param_check check; /* NULL, or asked by params_add: nothing is made for a parameter that it refuses */
+    const void *check_with;
     param *items;
     int count, capacity;
     size_t total; /* numbers in all */
