@@ -324,3 +324,27 @@ TEST(memory__of_a_model_file_is_taken_only_for_what_it_holds) {
             jf_context_free(ctx);
         }
 }
+
+TEST(memory__of_a_resumed_run_is_not_taken_for_another_recipe) {
+    enum { ENOUGH = 16 << 20 };
+    jf_context *ctx = NULL;
+    jf_recipe *r = NULL;
+    jf_model *m = NULL;
+    jf_train_options options = {.folder = test_path("run"), .device.threads = 1};
+    skip_without_limits();
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(ctx, &r, vectors, "small"), JF_OK);
+    CHECK_STATUS(jf_train(ctx, &m, r, &options), JF_OK);
+    jf_model_free(m);
+    CHECK_STATUS(jf_recipe_set(r, "model.width", "4096"), JF_OK);
+    CHECK_STATUS(jf_recipe_set(r, "model.depth", "64"), JF_OK);
+    options.resume = 1;
+    limit_memory(ENOUGH);
+    jf_status status = jf_train(ctx, &m, r, &options);
+    lift_limit();
+    CHECK_HAS(jf_context_error(ctx),
+              "the run to resume has another recipe: \"depth = 2\" there, \"depth = 64\" now");
+    CHECK_STATUS(status, JF_ERROR_ARGUMENT);
+    jf_recipe_free(r);
+    jf_context_free(ctx);
+}

@@ -103,6 +103,20 @@ static jf_status check_version(const char *path, const tensor_file *file, jf_con
     return JF_OK;
 }
 
+static jf_status compare_recipe(const char *path, const char *there, const recipe *r) {
+    text now = {0};
+    recipe_write(r, &now, 0);
+    jf_status status = text_check(recipe_context(r), &now);
+    if (status == JF_OK && strcmp(now.chars, there) != 0) {
+        char difference[400];
+        first_difference(there, now.chars, difference, sizeof difference);
+        status = jf_fail(recipe_context(r), JF_ERROR_ARGUMENT, "%s: the run to resume has another recipe: %s",
+                         path, difference);
+    }
+    text_free(&now);
+    return status;
+}
+
 static jf_status check_notes(const char *path, const tensor_file *file, const model *m) {
     jf_context *ctx = m->ctx;
     const char *recipe_note = tensors_note(file, "recipe"), *seed = tensors_note(file, "seed");
@@ -115,16 +129,21 @@ static jf_status check_notes(const char *path, const tensor_file *file, const mo
     if (strcmp(device_note, m->d->kind->name) != 0)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume was on device %s, now it is %s", path,
                        device_note, m->d->kind->name);
-    text now = {0};
-    recipe_write(m->recipe, &now, 0);
-    jf_status status = text_check(ctx, &now);
-    if (status == JF_OK && strcmp(now.chars, recipe_note) != 0) {
-        char difference[400];
-        first_difference(recipe_note, now.chars, difference, sizeof difference);
-        status =
-            jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume has another recipe: %s", path, difference);
-    }
-    text_free(&now);
+    return compare_recipe(path, recipe_note, m->recipe);
+}
+
+jf_status checkpoint_check_recipe(const char *path, const recipe *r, int *unusable) {
+    tensor_file *file = NULL;
+    const char *note;
+    jf_status status;
+    *unusable = 1;
+    JF_TRY_DONE(tensors_read(recipe_context(r), &file, path));
+    if (tensors_note(file, TENSORS_FILE_SUM)) JF_TRY_DONE(tensors_check_file(recipe_context(r), file, path));
+    *unusable = 0;
+    note = tensors_note(file, "recipe");
+    if (note) JF_TRY_DONE(compare_recipe(path, note, r));
+done:
+    tensors_free(file);
     return status;
 }
 

@@ -26,6 +26,13 @@ jf_status generations_save(generations *g, const model *m, const optimiser *o, c
     return JF_OK;
 }
 
+jf_status generations_check_recipe(const generations *g, const recipe *r) {
+    int unusable;
+    jf_status status = checkpoint_check_recipe(g->newest, r, &unusable);
+    if (status != JF_OK && unusable) status = checkpoint_check_recipe(g->previous, r, &unusable);
+    return status != JF_OK && unusable ? JF_OK : status; /* loading will tell what is wrong with both */
+}
+
 /* Where neither can be used: what is wrong with the newest, and with the other. */
 static jf_status fail_both(jf_context *ctx, jf_status status, const char *newest) {
     char *previous;

@@ -14,6 +14,8 @@ void generations_free(generations *g);
  * once there were two. */
 jf_status generations_save(generations *g, const model *m, const optimiser *o, const real *best,
                            const epoch_start *start, const train_state *s);
+/* Refuses a run of another recipe before anything is made of this one, which may ask for more than there is. */
+jf_status generations_check_recipe(const generations *g, const recipe *r);
 /* checkpoint_load of the newest, or of the previous one where the newest is missing or unusable; the log says so. */
 jf_status generations_load(generations *g, model *m, optimiser *o, real *best, epoch_start *start,
                            train_state *s);

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "train/folder.h"
+#include "train/generations.h"
 #include "train/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -121,6 +122,17 @@ static jf_status enter_folder(jf_context *ctx, run_folder **out, const train_opt
     return JF_OK;
 }
 
+/* Of a run that is resumed: what another recipe asks for is not made first. */
+static jf_status check_recipe(jf_context *ctx, const recipe *r, const train_options *o) {
+    generations g = {0};
+    if (!o->folder || !o->resume) return JF_OK;
+    JF_TRY(recipe_check(r));
+    jf_status status = generations_create(ctx, &g, o->folder);
+    if (status == JF_OK) status = generations_check_recipe(&g, r);
+    generations_free(&g);
+    return status;
+}
+
 /* Of a run that is not resumed; a recipe or data that cannot be used leave no trace, since this comes after them. */
 static jf_status begin_folder(const model *m, run_folder **f, const train_options *o) {
     if (!o->folder || o->resume) return JF_OK;
@@ -138,6 +150,7 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
     jf_status status, trained;
     *out = NULL;
     JF_TRY_DONE(enter_folder(ctx, &folder, options));
+    JF_TRY_DONE(check_recipe(ctx, r, options));
     JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
     JF_TRY_DONE(begin_folder(m, &folder, options));
     tell(m, data);
