@@ -2,12 +2,13 @@
 #include "format_fixture.h"
 #include "http_fixture.h"
 
-#include "base/md5.h"
+#include "base/digest.h"
 #include "base/memory.h"
 #include "io/download.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SIZE = 300000, LIMIT = 400000, HALF = SIZE / 2 };
@@ -17,7 +18,7 @@ static const char old_content[] = "what was there before";
 typedef struct scene {
     jf_context *ctx;
     http_server server;
-    char *body, md5[MD5_TEXT]; /* the right file */
+    char *body, digest[SHA256_TEXT]; /* the right file */
     const char *path, *part;
     char urls[4][128];
     const char *url_list[4];
@@ -28,14 +29,14 @@ typedef struct scene {
     uint64_t stop_at; /* sets `stop` when so many bytes are there; 0: never */
 } scene;
 
-static jf_status check_md5(jf_context *ctx, const char *path, const void *user) {
-    char *bytes, found[MD5_TEXT];
+static jf_status check_digest(jf_context *ctx, const char *path, const void *user) {
+    char *bytes, found[SHA256_TEXT];
     size_t size;
     JF_TRY(file_read(ctx, &bytes, &size, path, 10 * LIMIT));
-    md5_text(found, bytes, size);
+    sha256_text(found, bytes, size);
     free(bytes);
     if (strcmp(found, user) == 0) return JF_OK;
-    return jf_fail(ctx, JF_ERROR_DATA, "found MD5 %s, expected %s", found, (const char *)user);
+    return jf_fail(ctx, JF_ERROR_DATA, "found SHA-256 %s, expected %s", found, (const char *)user);
 }
 
 static void keep_progress(void *user, uint64_t bytes, uint64_t total) {
@@ -62,14 +63,14 @@ static char *new_body(uint32_t seed) {
  * gets the right one. */
 static void begin_scene(scene *s, route *routes) {
     *s = (scene){.ctx = new_context(), .body = new_body(1)};
-    md5_text(s->md5, s->body, SIZE);
+    sha256_text(s->digest, s->body, SIZE);
     s->path = test_path("file");
     s->part = test_path("file.part");
     jf_context_set_log(s->ctx, keep_log, &s->log);
     s->d = (download){.urls = s->url_list,
                       .limit = LIMIT,
-                      .check = check_md5,
-                      .check_user = s->md5,
+                      .check = check_digest,
+                      .check_user = s->digest,
                       .progress = keep_progress,
                       .user = s,
                       .stop = &s->stop};
@@ -313,15 +314,15 @@ TEST(download__tries_the_next_mirror_after_a_wrong_checksum) {
     CHECK_STATUS(fetch(&s), JF_OK);
     end_server(&s);
     check_fetched(&s);
-    CHECK_HAS(s.log.chars, "/wrong: found MD5 ");
+    CHECK_HAS(s.log.chars, "/wrong: found SHA-256 ");
     CHECK(routes[0].requests == 1 && routes[1].requests == 1 && routes[1].begins[0] == -1);
     free(other);
     end_scene(&s);
 }
 
 TEST(download__wrong_checksums_everywhere_leave_nothing_behind) {
-    char *other = new_body(2), md5[MD5_TEXT];
-    md5_text(md5, other, SIZE);
+    char *other = new_body(2), digest[SHA256_TEXT];
+    sha256_text(digest, other, SIZE);
     route routes[] = {{.path = "/wrong", .body = other, .size = SIZE}, {0}};
     scene s;
     begin_scene(&s, routes);
@@ -331,8 +332,8 @@ TEST(download__wrong_checksums_everywhere_leave_nothing_behind) {
     check_kept_old(&s);
     CHECK(!file_exists(s.part));
     CHECK_HAS(jf_context_error(s.ctx), s.path);
-    CHECK_HAS(jf_context_error(s.ctx), md5);
-    CHECK_HAS(jf_context_error(s.ctx), s.md5);
+    CHECK_HAS(jf_context_error(s.ctx), digest);
+    CHECK_HAS(jf_context_error(s.ctx), s.digest);
     free(other);
     end_scene(&s);
 }
@@ -432,6 +433,38 @@ TEST(download__leaves_a_part_alone_that_another_process_works_on) {
     end_server(&s);
     check_fetched(&s);
     CHECK(routes[0].requests == 1);
+    end_scene(&s);
+}
+
+/* What somebody else could have planted in a folder that he may write into. */
+TEST(download__never_writes_through_a_planted_part) {
+    enum { SYMBOLIC, DANGLING, HARD, PIPE, PLANTS };
+    static const char *const messages[] = {"is a symbolic link", "is a symbolic link",
+                                           "is a file with other names, too", "is not a plain file"};
+    route routes[] = {{.path = "/file"}, {0}};
+    scene s;
+    begin_scene(&s, routes);
+    char precious[256];
+    snprintf(precious, sizeof precious, "%s", put_file("precious", "mine", 4));
+    for (int i = 0; i < PLANTS; i++) {
+        CHECK((i == SYMBOLIC   ? symlink(precious, s.part)
+               : i == DANGLING ? symlink(test_path("new"), s.part)
+               : i == HARD     ? link(precious, s.part)
+                               : mkfifo(s.part, 0666)) == 0);
+        CHECK_STATUS(fetch(&s), JF_ERROR_IO);
+        CHECK_HAS(jf_context_error(s.ctx), "file.part: ");
+        CHECK_HAS(jf_context_error(s.ctx), messages[i]);
+        CHECK(!file_exists(test_path("new")) && !file_exists(s.path));
+        CHECK(unlink(s.part) == 0);
+    }
+    char *bytes = NULL;
+    size_t size = 0;
+    CHECK_STATUS(file_read(s.ctx, &bytes, &size, precious, 100), JF_OK);
+    CHECK_TEXT(bytes, "mine");
+    free(bytes);
+    CHECK_STATUS(fetch(&s), JF_OK);
+    end_server(&s);
+    CHECK(routes[0].requests == 1); /* nothing was asked for before */
     end_scene(&s);
 }
 

@@ -7,14 +7,15 @@
 #include <sys/stat.h>
 
 /* The content of its two files is their name. */
-static const known_set letters = {.name = "letters",
-                                  .about = "letters",
-                                  .licence = "no licence",
-                                  .source = "nobody",
-                                  .mirrors = {NULL},
-                                  .files = {{"abc", 3, "900150983cd24fb0d6963f7d28e17f72"},
-                                            {"a", 1, "0cc175b9c0f1b6a831c399e269772661"},
-                                            {0}}};
+static const known_set letters = {
+    .name = "letters",
+    .about = "letters",
+    .licence = "no licence",
+    .source = "nobody",
+    .mirrors = {NULL},
+    .files = {{"abc", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"},
+              {"a", 1, "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"},
+              {0}}};
 
 static void make_folder(const char *name) {
     CHECK(mkdir(test_path(name), 0777) == 0);
@@ -73,8 +74,8 @@ TEST(known__every_set_is_complete) {
         if (!set->files[0].name) continue; /* generated */
         CHECK(set->about && set->licence && set->source && set->mirrors[0]);
         for (const known_file *file = set->files; file->name; file++) {
-            CHECK(file->size > 0 && strlen(file->md5) == 32);
-            CHECK(strspn(file->md5, "0123456789abcdef") == 32);
+            CHECK(file->size > 0 && strlen(file->sha256) == 64);
+            CHECK(strspn(file->sha256, "0123456789abcdef") == 64);
         }
     }
 }
@@ -85,8 +86,10 @@ TEST(known__verify_names_file_found_and_expected) {
     CHECK_STATUS(known_verify(ctx, put_file("right", "abc", 3), abc), JF_OK);
     CHECK_STATUS(known_verify(ctx, put_file("other", "abd", 3), abc), JF_ERROR_DATA);
     CHECK_HAS(jf_context_error(ctx), test_path("other"));
-    CHECK_HAS(jf_context_error(ctx), "found MD5 4911e516e5aa21d327512e0c8b197616 of 3 bytes");
-    CHECK_HAS(jf_context_error(ctx), "expected 900150983cd24fb0d6963f7d28e17f72 of 3");
+    CHECK_HAS(jf_context_error(ctx),
+              "found SHA-256 a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9 of 3 bytes");
+    CHECK_HAS(jf_context_error(ctx),
+              "expected ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad of 3");
     CHECK_STATUS(known_verify(ctx, put_file("long", "abcd", 4), abc), JF_ERROR_FORMAT);
     CHECK_HAS(jf_context_error(ctx), "at most 3 bytes");
     jf_context_free(ctx);
@@ -130,8 +133,10 @@ TEST(known__fetch_replaces_wrong_files_once_there_is_a_right_one) {
     put_file("letters/a", "x", 1);
     char *lines = fetch(ctx, JF_ERROR_IO, &bad, 1);
     CHECK_HAS(jf_context_error(ctx), "letters/abc.gz: could not be fetched");
-    CHECK_HAS(jf_context_error(ctx), "found MD5 4911e516e5aa21d327512e0c8b197616");
-    CHECK_HAS(jf_context_error(ctx), "expected 900150983cd24fb0d6963f7d28e17f72");
+    CHECK_HAS(jf_context_error(ctx),
+              "found SHA-256 a52d159f262b2c6ddb724a61840befc36eb30c88877a4030b65cbe86298449c9");
+    CHECK_HAS(jf_context_error(ctx),
+              "expected ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
     check_file_is("letters/abc.gz", "old");
     check_file_is("letters/a", "x");
     free(lines);
@@ -190,8 +195,9 @@ TEST(known__check_tells_missing_from_wrong) {
     CHECK_HAS(lines.chars, "missing  ");
     CHECK_HAS(lines.chars, "mnist/train-images-idx3-ubyte.gz\n");
     CHECK_HAS(lines.chars, "wrong    ");
-    CHECK_HAS(lines.chars, "found MD5 900150983cd24fb0d6963f7d28e17f72 of 3 bytes, "
-                           "expected 27ae3e4e09519cfbb04c329615203637 of 10008\n");
+    CHECK_HAS(lines.chars,
+              "found SHA-256 ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad of 3 bytes, "
+              "expected ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2 of 10008\n");
     CHECK(!strstr(lines.chars, "fashion"));
     text again = {0};
     CHECK_STATUS(known_check(ctx, &again, test_path("mnist"), &bad), JF_OK); /* the folder itself */
@@ -227,7 +233,9 @@ TEST(known__check_recognises_a_set_by_its_files) {
     CHECK_HAS(lines.chars, "ok       ");
     put_file("else/train-labels-idx1-ubyte", "abc", 3);
     CHECK_STATUS(known_check(ctx, &lines, test_path("else"), &bad), JF_OK);
-    CHECK_HAS(lines.chars, "expected 9018921c3c673c538a1fc5bad174d6f9"); /* that of fashion-mnist */
+    CHECK_HAS(
+        lines.chars,
+        "expected bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"); /* that of fashion-mnist */
     free(labels);
     free(found);
     text_free(&lines);

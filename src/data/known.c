@@ -1,7 +1,7 @@
 /* The known data sets. A new one is a line in the list. */
 #include "data/known.h"
+#include "base/digest.h"
 #include "base/file.h"
-#include "base/md5.h"
 #include "io/download.h"
 #include "io/gzip.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- the list ---- */
 
-/* Four files by their MD5: 60,000 and 10,000 images of 28x28 bytes after a header of 16 bytes, and their labels after
+/* Four files by their SHA-256: 60,000 and 10,000 images of 28x28 bytes after a header of 16 bytes, and their labels after
  * one of 8. */
 #define IDX_FILES(train_images, train_labels, t10k_images, t10k_labels)                                      \
     {"train-images-idx3-ubyte", 47040016, train_images}, {"train-labels-idx1-ubyte", 60008, train_labels},   \
@@ -26,16 +26,20 @@ const known_set known_sets[] = {
      .source = "LeCun, Cortes, Burges",
      .mirrors = {"https://ossci-datasets.s3.amazonaws.com/mnist/",
                  "https://storage.googleapis.com/cvdf-datasets/mnist/"},
-     .files = {IDX_FILES("6bbc9ace898e44ae57da46a324031adb", "a25bea736e30d166cdddb491f175f624",
-                         "2646ac647ad5339dbf082846283269ea", "27ae3e4e09519cfbb04c329615203637")}},
+     .files = {IDX_FILES("ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+                         "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+                         "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+                         "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2")}},
     {.name = "fashion-mnist",
      .about = "pieces of clothing, 60,000 + 10,000 images of 28x28",
      .licence = "MIT",
      .source = "Zalando Research",
-     .mirrors = {"http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/",
-                 "https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/"},
-     .files = {IDX_FILES("f4a8712d7a061bf5bd6d2ca38dc4d50a", "9018921c3c673c538a1fc5bad174d6f9",
-                         "8181f5470baa50b63fa0f6fddb340f0a", "15d484375f8d13e6eb1aabb0c3f46965")}},
+     .mirrors = {"https://raw.githubusercontent.com/zalandoresearch/fashion-mnist/master/data/fashion/",
+                 "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"}, /* it knows no https */
+     .files = {IDX_FILES("c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+                         "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+                         "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+                         "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34")}},
     {.name = "glyphs", .about = "drawn by the program itself"},
     {0},
 };
@@ -81,13 +85,13 @@ static jf_status path_of(jf_context *ctx, char **out, const char *folder, const 
 jf_status known_verify(jf_context *ctx, const char *path, const known_file *file) {
     uint8_t *content;
     size_t size;
-    char md5[MD5_TEXT];
+    char sha256[SHA256_TEXT];
     JF_TRY(gzip_read(ctx, &content, &size, path, file->size));
-    md5_text(md5, content, size);
+    sha256_text(sha256, content, size);
     free(content);
-    if (size == file->size && strcmp(md5, file->md5) == 0) return JF_OK;
-    return jf_fail(ctx, JF_ERROR_DATA, "%s: found MD5 %s of %zu bytes, expected %s of %llu", path, md5, size,
-                   file->md5, (unsigned long long)file->size);
+    if (size == file->size && strcmp(sha256, file->sha256) == 0) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_DATA, "%s: found SHA-256 %s of %zu bytes, expected %s of %llu", path, sha256,
+                   size, file->sha256, (unsigned long long)file->size);
 }
 
 typedef enum file_state { FILE_MISSING, FILE_RIGHT, FILE_WRONG } file_state;

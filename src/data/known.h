@@ -1,6 +1,6 @@
 /* The known data sets: what their files are, whether they are here and right, and fetching them.
  *
- * A file is right if its content, decompressed where it lies compressed, has the published size and MD5. A
+ * A file is right if its content, decompressed where it lies compressed, has the published size and SHA-256. A
  * set lies in a folder; a file there is NAME or NAME.gz. */
 #ifndef JF_DATA_KNOWN_H
 #define JF_DATA_KNOWN_H
@@ -13,7 +13,7 @@ enum { KNOWN_FILES = 4, KNOWN_MIRRORS = 2 };
 typedef struct known_file {
     const char *name;
     uint64_t size; /* of the content */
-    const char *md5;
+    const char *sha256;
 } known_file;
 
 typedef struct known_set {

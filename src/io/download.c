@@ -77,20 +77,54 @@ static jf_status empty_part(fetching *f) {
     return JF_OK;
 }
 
+/* Whoever can write into the folder could have put something else there: a link to a file of ours, which would be emptied
+ * and overwritten in its place. */
+static jf_status check_own(const fetching *f, const struct stat *info) {
+    const char *found = !S_ISREG(info->st_mode)     ? "is not a plain file"
+                        : info->st_nlink > 1        ? "is a file with other names, too"
+                        : info->st_uid != geteuid() ? "is a file of another user"
+                                                    : NULL;
+    if (!found) return JF_OK;
+    return jf_fail(
+        f->ctx, JF_ERROR_IO,
+        "%s: %s, expected what a download of one's own has left; remove it to fetch from the start", f->part,
+        found);
+}
+
+/* Makes the part, or opens the one that is there. */
+static jf_status open_own(const fetching *f, int *fd, struct stat *info) {
+    enum { FLAGS = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+    *fd = open(f->part, FLAGS | O_CREAT | O_EXCL, 0666);
+    int made = *fd >= 0, there = !made && errno == EEXIST;
+    if (there) *fd = open(f->part, FLAGS);
+    if (*fd < 0 && errno == ELOOP)
+        return jf_fail(
+            f->ctx, JF_ERROR_IO,
+            "%s: is a symbolic link, expected what a download of one's own has left; remove it to fetch "
+            "from the start",
+            f->part);
+    if (*fd < 0 && there && errno == ENOENT) return JF_OK; /* gone in between: to be tried again */
+    if (*fd < 0) return fail_part(f, "could not be opened", errno);
+    jf_status status = fstat(*fd, info) != 0 ? fail_part(f, "could not be examined", errno) : JF_OK;
+    if (status == JF_OK && !made) status = check_own(f, info);
+    if (status == JF_OK) return JF_OK;
+    close(*fd);
+    *fd = -1;
+    return status;
+}
+
 /* One try to open and lock the part: *fd is -1 where it was renamed between the two, by the process that had
  * the lock before. What is locked then is a finished file under its final name, not to be written to. */
 static jf_status lock_part(const fetching *f, int *fd, struct stat *info) {
     struct stat there;
-    *fd = open(f->part, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
-    if (*fd < 0) return fail_part(f, "could not be opened", errno);
+    JF_TRY(open_own(f, fd, info));
+    if (*fd < 0) return JF_OK;
     jf_status status = JF_OK;
     if (flock(*fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         status = jf_fail(f->ctx, JF_ERROR_IO, "%s: another process is fetching this file", f->part);
-    else if (fstat(*fd, info) != 0)
+    else if (fstat(*fd, info) != 0) /* as it is now that nobody else writes it */
         status = fail_part(f, "could not be examined", errno);
-    else if (!S_ISREG(info->st_mode))
-        status = jf_fail(f->ctx, JF_ERROR_IO, "%s: is not a plain file", f->part);
-    else if (stat(f->part, &there) == 0 && there.st_ino == info->st_ino && there.st_dev == info->st_dev)
+    else if (lstat(f->part, &there) == 0 && there.st_ino == info->st_ino && there.st_dev == info->st_dev)
         return JF_OK;
     close(*fd);
     *fd = -1;

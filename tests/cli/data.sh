@@ -87,9 +87,9 @@ run jointflow data check data
 expect_status 1
 expect_line_count 4
 expect_line 'missing  data/mnist/train-images-idx3-ubyte.gz'
-ABC=900150983cd24fb0d6963f7d28e17f72
-expect_line "wrong    data/mnist/t10k-labels-idx1-ubyte: found MD5 $ABC of 3 bytes, expected 27ae[0-9a-f]* of 10008"
-expect_line "wrong    data/mnist/train-labels-idx1-ubyte.gz: found MD5 $ABC of 3 bytes, expected a25b[0-9a-f]* of 60008"
+ABC=ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad
+expect_line "wrong    data/mnist/t10k-labels-idx1-ubyte: found SHA-256 $ABC of 3 bytes, expected ff7b[0-9a-f]* of 10008"
+expect_line "wrong    data/mnist/train-labels-idx1-ubyte.gz: found SHA-256 $ABC of 3 bytes, expected 65a5[0-9a-f]* of 60008"
 expect_line 'wrong    data/mnist/t10k-images-idx3-ubyte.gz: truncated: .*'
 
 case_begin data__check_refuses_folders_without_a_known_set
@@ -100,7 +100,7 @@ fails 'nowhere: there is no such folder' jointflow data check nowhere
 case_begin data__fetch_fails_with_file_found_and_expected_checksum_and_leaves_nothing
 mkdir mirror
 for file in $FILES; do printf abc > "mirror/$file.gz"; done
-fails '.*/mnist/train-images-idx3-ubyte.gz: could not be fetched: .*found MD5 9001.* of 3 bytes, expected 6bbc.*' \
+fails '.*/mnist/train-images-idx3-ubyte.gz: could not be fetched: .*found SHA-256 ba78.* of 3 bytes, expected ba89.*' \
     jointflow data fetch mnist --folder mine --mirror "file://$PWD/mirror"
 expect test -z "$(ls mine/mnist)"
 fails '.*train-images-idx3-ubyte.gz: could not be fetched: file:///nowhere/.*' \
