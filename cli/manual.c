@@ -46,8 +46,9 @@ static const manual_section closing_sections[] = {
          {"RUN/recipe.ini", "the recipe with all its values."},
          {"RUN/history.csv", "a line per epoch: the loss, its terms, the latent histograms."},
          {"RUN/report.html", "pictures and numbers of the judged model."},
-         {NULL, "Tables are .csv files, with or without a header, or two-dimensional .npy files; one row is "
-                "one sample."},
+         {NULL,
+          "Tables are .csv files, with or without a header, or two-dimensional .npy files; one row is "
+          "one sample. A header is a first line of names, in quotes where they could be taken for numbers."},
          {0}}},
     {"ENVIRONMENT",
      (const manual_item[]){

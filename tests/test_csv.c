@@ -37,7 +37,7 @@ TEST(csv__reads_tables_with_any_separator) {
     }
 }
 
-TEST(csv__the_first_line_is_a_header_if_it_is_not_all_numbers) {
+TEST(csv__a_first_line_of_names_is_the_header) {
     csv_table t = read_csv("# made by hand\n\nx, \"y, in \"\"m\"\"\",3\n1,2,3\n");
     CHECK(t.rows == 1 && t.columns == 3 && t.names != NULL);
     CHECK_TEXT(t.names[0], "x");
@@ -57,8 +57,31 @@ TEST(csv__the_first_line_is_a_header_if_it_is_not_all_numbers) {
     csv_free(&t);
 }
 
-TEST(csv__refuses_rows_that_do_not_fit_with_line_and_column) {
 #define REFUSE_CSV(chars, part) refuse_csv(chars, sizeof chars - 1, part)
+/* It would be lost without a word. */
+TEST(csv__a_first_row_that_is_not_all_numbers_is_no_header) {
+    REFUSE_CSV("1,NA,3\n4,5,6\n",
+               "t.csv:1: column 2: found \"NA\", expected a number, or names in all columns");
+    REFUSE_CSV("1_000,2_000\n1,2\n", "t.csv:1: column 1: found \"1_000\", expected a number, or names");
+    REFUSE_CSV("\nNA;n/a;-;?\n1;2;3;4\n", "t.csv:2: column 1: found \"NA\"");
+    REFUSE_CSV("1.5,oops,3\n4,5,6\n", "t.csv:1: column 2: found \"oops\"");
+    REFUSE_CSV("x,NA,-1e3\n4,5,6\n", "t.csv:1: column 2: found \"NA\"");
+    REFUSE_CSV("1.2.3,4\n4,5\n", "t.csv:1: column 1: found \"1.2.3\"");
+}
+
+TEST(csv__names_may_hold_digits_and_quotes_make_a_name_of_anything) {
+    static const char *const headers[] = {"x0,x1,y",  "\"1\",\"-2.5\",\"NA\"", "id,2019,2020",
+                                          "x,NA,1st", "inflow,nano,inf_",      "_,\"\",a"};
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+        char content[128];
+        snprintf(content, sizeof content, "%s\n1,2,3\n", headers[i]);
+        csv_table t = read_csv(content);
+        CHECK(t.names != NULL && t.rows == 1 && t.columns == 3);
+        csv_free(&t);
+    }
+}
+
+TEST(csv__refuses_rows_that_do_not_fit_with_line_and_column) {
     REFUSE_CSV("1,2\n3\n", "t.csv:2: found 1 columns, expected 2 as in line 1");
     REFUSE_CSV("a,b\n\n1,2,3\n", "t.csv:3: found 3 columns, expected 2 as in line 1");
     REFUSE_CSV("1,2\n3,4,\n", "t.csv:2: found 3 columns, expected 2 as in line 1");

@@ -1,8 +1,9 @@
 /* Tables of numbers as text.
  *
  * The first line that is not blank decides: its separator is that of the file, its number of fields that of
- * every line, and if one of its fields is neither a number nor empty, it is the header. Memory grows with the
- * rows that are there, never with what a file claims. */
+ * every line. It is a row where all of its fields are numbers, and the header where one is a name and none has a sign, a
+ * point or an exponent; a field such as NA or 1_000 makes no header of a row. Memory grows with the rows that are there,
+ * never with what a file claims. */
 #include "io/csv.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -11,6 +12,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const size_t file_limit = (size_t)1 << 32;
 
@@ -136,19 +138,61 @@ static jf_status read_names(reader *in) {
     return JF_OK;
 }
 
+/* What a field of the first line could be. */
+typedef enum field_kind {
+    FIELD_BLANK,
+    FIELD_DIGITS,  /* a number, or the name of a year */
+    FIELD_NUMBER,  /* any other number */
+    FIELD_NAME,    /* quoted, or text that is nothing else */
+    FIELD_UNCLEAR, /* begins like a number (1_000, 1st), or stands for a missing one (NA) */
+    FIELD_KINDS
+} field_kind;
+
+static int stands_for_missing(const field *f) {
+    static const char *const words[] = {"na",  "n/a",     "#n/a", "null", "none",
+                                        "nil", "missing", "-",    "--",   "?"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (f->length == strlen(words[i]) && strncasecmp(f->chars, words[i], f->length) == 0) return 1;
+    return 0;
+}
+
+static field_kind kind_of(const field *f) {
+    double value = 0;
+    if (f->quoted) return FIELD_NAME;
+    if (f->length == 0) return FIELD_BLANK;
+    if (strspn(f->chars, "0123456789") >= f->length) return FIELD_DIGITS;
+    if (read_number(f, &value)) return FIELD_NUMBER;
+    return strchr("0123456789+-.", f->chars[0]) || stands_for_missing(f) ? FIELD_UNCLEAR : FIELD_NAME;
+}
+
+static jf_status fail_first_line(const reader *in, size_t column, const field *f) {
+    return jf_fail(
+        in->ctx, JF_ERROR_FORMAT,
+        "%s:%zu: column %zu: found \"%.*s\", expected a number, or names in all columns of a header "
+        "(quoted where they could be taken for numbers or missing ones)",
+        in->path, in->line, column + 1, (int)(f->length < 40 ? f->length : 40), f->chars);
+}
+
 static jf_status read_first_line(reader *in) {
     const char *start = in->at;
-    int is_header = 0;
+    size_t counts[FIELD_KINDS] = {0}, odd_column = 0;
+    field f, odd = {0}; /* the first that no row has, an unclear one before all others */
     in->separator = find_separator(in->at, in->end);
     in->first_line = in->line;
-    field f;
     while (next_field(in, &f)) {
-        double value = 0;
-        if ((f.length > 0 || f.quoted) && !read_number(&f, &value)) is_header = 1;
+        field_kind kind = kind_of(&f);
+        int is_odd = kind == FIELD_UNCLEAR || (kind == FIELD_NAME && counts[FIELD_NAME] == 0);
+        if (is_odd && counts[FIELD_UNCLEAR] == 0) odd = f, odd_column = in->table->columns;
+        counts[kind]++;
         in->table->columns++;
     }
     in->at = start;
-    return is_header ? read_names(in) : read_row(in);
+    if (counts[FIELD_NAME] + counts[FIELD_UNCLEAR] == 0) return read_row(in);
+    if (counts[FIELD_NAME] == 0 || counts[FIELD_NUMBER] > 0) return fail_first_line(in, odd_column, &odd);
+    if (counts[FIELD_DIGITS] > 0)
+        jf_log(in->ctx, "%s:%zu: taken for the header, although some of its fields are numbers", in->path,
+               in->line);
+    return read_names(in);
 }
 
 static jf_status read_table(reader *in, const char *bytes, size_t size) {
@@ -197,11 +241,11 @@ void csv_free(csv_table *table) {
 
 /* A name is quoted where it could be read as something else. */
 static jf_status write_name(jf_context *ctx, const char *path, text *out, const char *name) {
-    double value = 0;
     if (strpbrk(name, "\r\n"))
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: a column name holds a line break", path);
     size_t length = strlen(name);
-    int plain = length > 0 && !strpbrk(name, "\",;# \t") && number_scan(name, &value) == 0;
+    const field as_read = {name, length, 0};
+    int plain = !strpbrk(name, "\",;# \t") && kind_of(&as_read) == FIELD_NAME;
     if (plain) {
         text_add_chars(out, name, length);
         return JF_OK;

@@ -10,8 +10,8 @@ typedef struct csv_table {
     size_t rows, columns;
 } csv_table;
 
-/* The first line with a field that is no number is the header. Blank lines and lines that begin with # are
- * skipped. */
+/* A first line of names is the header: quoted or not, with blank fields and plain digits among them, but no other numbers.
+ * One that is neither that nor a row of numbers is refused. Blank lines and lines that begin with # are skipped. */
 jf_status csv_read(jf_context *ctx, const char *path, csv_table *out);
 void csv_free(csv_table *table);
 /* Nine digits: every float reads back the same. `names` may be NULL. */
