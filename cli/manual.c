@@ -49,6 +49,9 @@ static const manual_section closing_sections[] = {
          {NULL,
           "Tables are .csv files, with or without a header, or two-dimensional .npy files; one row is "
           "one sample. A header is a first line of names, in quotes where they could be taken for numbers."},
+         {NULL,
+          "What -o names is replaced if it is there, unless it is something that the command reads, a model "
+          "or a checkpoint."},
          {0}}},
     {"ENVIRONMENT",
      (const manual_item[]){

@@ -1,4 +1,5 @@
 #include "tables.h"
+#include "outputs.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,7 +64,7 @@ int tables_check_output(const call *c, const char *path, const char *endings) {
     for (const char *e = endings; *e; e += strspn(e, " ")) {
         size_t length = strcspn(e, " ");
         snprintf(ending, sizeof ending, "%.*s", (int)length, e);
-        if (cli_ends_with(path, ending)) return CLI_OK;
+        if (cli_ends_with(path, ending)) return output_check_file(c, path);
         e += length;
     }
     return cli_misuse(c->command, "-o: found \"%s\", expected a name that ends in one of %s", path, endings);

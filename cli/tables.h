@@ -23,8 +23,8 @@ typedef struct pairs {
 typedef int (*pairs_fn)(const call *c, const jf_model *m, const pairs *data, const char *path);
 int pairs_answer(const call *c, const char *first, pairs_fn answer);
 
-/* Whether an output file has one of the endings (".csv .npy"), before any work is done. NULL and "-":
- * standard output. */
+/* Whether an output file has one of the endings (".csv .npy") and replaces nothing that it must not (outputs.h), before
+ * any work is done. NULL and "-": standard output. */
 int tables_check_output(const call *c, const char *path, const char *endings);
 int tables_write(const call *c, const char *path, int rows, const columns *parts, int part_count);
 

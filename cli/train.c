@@ -1,5 +1,6 @@
 /* jointflow train: a recipe into a run folder. */
 #include "cli.h"
+#include "outputs.h"
 #include "progress.h"
 #include "stop.h"
 #include <stdio.h>
@@ -142,6 +143,7 @@ static int train(const call *c) {
     if (!folder) return cli_fail_memory();
     int code = cli_load_recipe(c, &r, recipe);
     if (code == CLI_OK) code = check_folder(c, folder);
+    if (code == CLI_OK && !option_given(c->arguments, "resume")) code = output_check_run(c, r, folder);
     if (code == CLI_OK) code = train_into(c, r, folder);
     jf_recipe_free(r);
     free(folder);

@@ -53,3 +53,62 @@ printf '"1","NA",y0\n3,4,1\n5,6,0\n' > named.csv
 run jointflow encode "$MODEL" named.csv -o out.csv
 expect_status 0
 expect test "$(wc -l < out.csv)" = 3
+
+# refused_output MESSAGE FILE COMMAND...: the command fails with this one line, and the file stays as it was.
+refused_output() {
+    local message=$1 file=$2
+    shift 2
+    cp "$file" "$work/before"
+    fails "$message" "$@"
+    expect_same "$file" "$work/before"
+}
+
+case_begin output__never_replaces_an_input_by_whatever_name
+printf '1,2,0\n3,4,1\n' > data.csv
+ln -s data.csv soft.csv
+ln data.csv hard.csv
+mkdir folder
+for name in data.csv ./data.csv folder/../data.csv "$PWD/data.csv" soft.csv hard.csv; do
+    for command in encode decode density; do
+        refused_output "-o $name: is data.csv, which this command reads; choose another name" data.csv \
+            jointflow $command "$MODEL" data.csv -o "$name"
+    done
+done
+printf '0\n1\n' > y.csv
+refused_output '-o y.csv: is y.csv, which this command reads; .*' y.csv jointflow sample "$MODEL" -y @y.csv -o y.csv
+echo picture > image.png
+refused_output '-o image.png: is image.png, .*' image.png jointflow superres a b --input image.png -o image.png
+refused_output '-o image.png: is image.png, .*' image.png \
+    jointflow interpolate "$MODEL" --along y --from @image.png --to 1 -o image.png
+run jointflow encode "$MODEL" data.csv -o other.csv
+expect_status 0
+run jointflow encode "$MODEL" data.csv -o other.csv # what is no input is replaced
+expect_status 0
+
+case_begin output__never_replaces_a_model_a_checkpoint_or_a_history
+cp -r "$MODEL" run
+cp -r "$MODEL" another
+ln -s run/model.safetensors model.csv
+ln another/checkpoint.safetensors checkpoint.npy
+refused_output '-o model.csv: is run/model.safetensors, a file of the run; .*' run/model.safetensors \
+    jointflow sample run -y 0 -o model.csv
+refused_output '-o model.csv: is run/model.safetensors, which this command reads; .*' run/model.safetensors \
+    jointflow sample run/model.safetensors -y 0 -o model.csv
+refused_output '-o checkpoint.npy: is a model or a checkpoint, which is never replaced; .*' another/checkpoint.safetensors \
+    jointflow sample run -y 0 -o checkpoint.npy
+refused_output '-o run/history.csv: is run/history.csv, a file of the run; .*' run/history.csv \
+    jointflow sample run -y 0 -o run/history.csv
+run jointflow sample run -y 0 -n 5 -o run/samples.csv
+expect_status 0
+
+case_begin output__of_a_run_never_replaces_its_recipe_or_its_data
+cp "$TINY" recipe.ini
+refused_output './recipe.ini: is the recipe of this command, .*' recipe.ini jointflow train recipe.ini -o .
+refused_output './recipe.ini: is the recipe of this command, .*' recipe.ini jointflow train recipe.ini -o . --force
+printf '1,2,0\n3,4,1\n5,6,0\n' > history.csv
+printf '[data]\nset = table\nfile = history.csv\nx = 2\ny = 1\n' > table.ini
+refused_output './history.csv: is the data.file of this command, .*' history.csv jointflow train table.ini -o .
+run jointflow train recipe.ini -o run --no-report --quiet
+expect_status 0
+run jointflow train run/recipe.ini -o run --no-report --quiet --resume # nothing to replace
+expect_status 0

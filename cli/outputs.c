@@ -1,0 +1,85 @@
+/* Files are compared by device and inode: a link, another spelling of a path and a second name are the same file. */
+#include "outputs.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Files of a run folder that cannot be made again, or that are needed to go on. */
+static const char *const run_files[] = {"model.safetensors", "checkpoint.safetensors",
+                                        "checkpoint-previous.safetensors", "recipe.ini", "history.csv"};
+enum { RUN_FILES = sizeof run_files / sizeof *run_files };
+
+static int is_same_file(const struct stat *a, const char *path) {
+    struct stat b;
+    return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+/* A safetensors file whose first note is one of ours. */
+static int is_model_or_checkpoint(const char *path) {
+    static const char start[] = "{\"__metadata__\":{\"jointflow.";
+    enum { LENGTH = 8, START = sizeof start - 1 }; /* bytes: the length of the header comes before it */
+    char bytes[LENGTH + START];
+    FILE *file = fopen(path, "rb");
+    size_t count = file ? fread(bytes, 1, sizeof bytes, file) : 0;
+    if (file) fclose(file);
+    return count == sizeof bytes && memcmp(bytes + LENGTH, start, START) == 0;
+}
+
+/* `input`: a file, @FILE, a run folder, or no path at all. */
+static int check_against(const struct stat *there, const char *path, const char *input) {
+    input += *input == '@';
+    if (!cli_is_folder(input))
+        return is_same_file(there, input)
+                   ? cli_fail("-o %s: is %s, which this command reads; choose another name", path, input)
+                   : CLI_OK;
+    int code = CLI_OK;
+    for (int i = 0; i < RUN_FILES && code == CLI_OK; i++) {
+        char *file = cli_join("%s/%s", input, run_files[i]);
+        if (!file) return cli_fail_memory();
+        if (is_same_file(there, file))
+            code = cli_fail("-o %s: is %s, a file of the run; choose another name", path, file);
+        free(file);
+    }
+    return code;
+}
+
+int output_check_file(const call *c, const char *path) {
+    const arguments *a = c->arguments;
+    struct stat there;
+    int code = CLI_OK;
+    if (!path || strcmp(path, "-") == 0 || stat(path, &there) != 0 || !S_ISREG(there.st_mode)) return CLI_OK;
+    for (int i = 0; i < a->count && code == CLI_OK; i++) code = check_against(&there, path, a->values[i]);
+    for (int i = 0; i < a->given_count && code == CLI_OK; i++)
+        if (strcmp(a->given[i].option->name, "output") != 0)
+            code = check_against(&there, path, a->given[i].text);
+    if (code == CLI_OK && is_model_or_checkpoint(path))
+        code =
+            cli_fail("-o %s: is a model or a checkpoint, which is never replaced; choose another name", path);
+    return code;
+}
+
+static int check_in_run(const char *folder, const char *input, const char *what) {
+    int code = CLI_OK;
+    for (int i = 0; i < RUN_FILES && code == CLI_OK; i++) {
+        char *file = cli_join("%s/%s", folder, run_files[i]);
+        struct stat there;
+        if (!file) return cli_fail_memory();
+        if (stat(file, &there) == 0 && is_same_file(&there, input))
+            code = cli_fail("%s: is the %s of this command, and the run would write its own %s there; choose "
+                            "another folder with -o, or another name",
+                            file, what, run_files[i]);
+        free(file);
+    }
+    return code;
+}
+
+int output_check_run(const call *c, const jf_recipe *r, const char *folder) {
+    static const char *const keys[] = {"data.file", "data.images"};
+    int code = check_in_run(folder, argument(c->arguments, 0), "recipe");
+    for (int i = 0; i < 2 && code == CLI_OK; i++) {
+        const char *data = jf_recipe_get(r, keys[i]);
+        if (data) code = check_in_run(folder, data, keys[i]);
+    }
+    return code;
+}

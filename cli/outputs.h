@@ -1,0 +1,15 @@
+/* What -o must not replace: the files that a command reads, models and checkpoints. */
+#ifndef CLI_OUTPUTS_H
+#define CLI_OUTPUTS_H
+
+#include "cli.h"
+
+/* All return an exit status, before any work is done. */
+
+/* A file to write, NULL or "-" for standard output: refused where something is there that is one of the command's own
+ * inputs, by this name or another, or a file of the run that it reads, or any model or checkpoint. */
+int output_check_file(const call *c, const char *path);
+/* A run folder to begin a run in: refused where the recipe or its data would be written over. */
+int output_check_run(const call *c, const jf_recipe *r, const char *folder);
+
+#endif
