@@ -37,7 +37,8 @@ static void describe_terms(const jf_progress *now, char *out, size_t size) {
             const jf_term *t = &now->terms[i];
             if ((i == 0 ? 0 : t->part ? 1 : 2) != pass) continue;
             const char *before = pass == 0 ? "  " : pass == 2 ? ", " : parts++ ? " + " : " = ";
-            used += (size_t)snprintf(out + used, size - used, "%s%s %.4f", before, t->name, t->value);
+            const char *format = fabs(t->value) < 1e6 ? "%s%s %.4f" : "%s%s %.3e"; /* so that all fit */
+            used += (size_t)snprintf(out + used, size - used, format, before, t->name, t->value);
         }
     for (; *out; out++)
         if (*out == '_') *out = ' ';
@@ -108,13 +109,16 @@ static void close_line(progress *p) {
     show_last(p);
 }
 
+/* Warnings are said in any case, and to standard error. */
 void progress_note(void *user, const char *line) {
     progress *p = user;
-    if (p->quiet) return;
+    int warning = strncmp(line, JF_WARNING, strlen(JF_WARNING)) == 0;
+    if (p->quiet && !warning) return;
     if (p->line_open) printf("\r\033[K");
     p->line_open = 0;
-    puts(line);
+    if (!warning) puts(line);
     fflush(stdout);
+    if (warning) fprintf(stderr, "jointflow: %s\n", line);
 }
 
 void progress_end(progress *p) {

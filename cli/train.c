@@ -161,7 +161,7 @@ static const option options[] = {
      "start again although the folder holds a run, which is kept in RUN/old-run until this one has finished"},
     {"no-report", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "do not judge the model and draw its pictures at the end"},
-    {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "say nothing unless it fails"},
+    {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "say nothing but warnings, unless it fails"},
     {0},
 };
 

@@ -47,7 +47,8 @@ static void flip(const char *path, size_t at, int bit) {
 /* ---- a run that was stopped in the middle of an epoch ---- */
 
 static const char four_epochs[] =
-    "[data]\nset = crescents\n" TINY_MODEL "[train]\nbatch = 50\nbatches = 4\nprecondition = 0\nanneal = 0\n"
+    "[data]\nset = crescents\n" TINY_MODEL
+    "[loss]\nlambda = 1\n[train]\nbatch = 50\nbatches = 4\nprecondition = 0\nanneal = 0\n"
     "epochs = 4\nrate = 1e-2\nks_every = 0\ncheckpoint = 0\n";
 
 static void stop_in_epoch_3(run *r, const train_progress *p) {

@@ -22,6 +22,7 @@ typedef void (*jf_log_fn)(void *user, const char *line);
 jf_status jf_context_create(jf_context **out);
 void jf_context_free(jf_context *ctx);
 void jf_context_set_log(jf_context *ctx, jf_log_fn log, void *user); /* lines for people; none by default */
+#define JF_WARNING "warning: " /* what lines begin with that nobody should miss */
 const char *
 jf_context_error(const jf_context *ctx); /* the calling thread's last failure, "" before the first */
 

@@ -120,12 +120,26 @@ jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...) {
     return status;
 }
 
+static void log_line(jf_context *ctx, const char *mark, const char *format, va_list arguments) {
+    char line[MESSAGE_SIZE + sizeof JF_WARNING];
+    size_t length = strlen(mark);
+    memcpy(line, mark, length);
+    compose(line + length, format, arguments);
+    ctx->log(ctx->log_user, line);
+}
+
 void jf_log(jf_context *ctx, const char *format, ...) {
     if (!ctx || !ctx->log) return;
-    char line[MESSAGE_SIZE];
     va_list arguments;
     va_start(arguments, format);
-    compose(line, format, arguments);
+    log_line(ctx, "", format, arguments);
     va_end(arguments);
-    ctx->log(ctx->log_user, line);
+}
+
+void jf_warn(jf_context *ctx, const char *format, ...) {
+    if (!ctx || !ctx->log) return;
+    va_list arguments;
+    va_start(arguments, format);
+    log_line(ctx, JF_WARNING, format, arguments);
+    va_end(arguments);
 }

@@ -15,6 +15,8 @@ jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* One line for people, without newline, to the log callback; nothing where none is set. */
 void jf_log(jf_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same for what people should not miss: the line begins with JF_WARNING. */
+void jf_warn(jf_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Passes a failure on. */
 #define JF_TRY(expression)                                                                                   \

@@ -67,6 +67,37 @@ jf_status dataset_set_units(dataset *d) {
     return JF_OK;
 }
 
+/* element 0 of x ("height") */
+static const char *column_words(const dataset *d, int column, char *out, size_t size) {
+    int is_x = column < d->dim_x, place = is_x ? column : column - d->dim_x;
+    const char *name = place >= DATASET_MAX_NAMES ? NULL : is_x ? d->x_names[place] : d->y_names[place];
+    number_print(out, size, "element %d of %s%s%s%s", place, is_x ? "x" : "y", name ? " (\"" : "",
+                 name ? name : "", name ? "\")" : "");
+    return out;
+}
+
+/* A column whose deviation is not finite, or 0. */
+static jf_status refuse_column(const dataset *d, int column, const double *values, long n, int stride,
+                               double deviation) {
+    char words[128], row[512] = "";
+    long most = 0;
+    column_words(d, column, words, sizeof words);
+    if (deviation == 0)
+        return jf_fail(
+            d->ctx, JF_ERROR_DATA,
+            "data set \"%s\", %s is %g in all %ld points to train on: a constant cannot be standardised, "
+            "leave it out",
+            d->kind->name, words, values[0], n);
+    for (long i = 0; i < n; i++)
+        if (fabs(values[i * stride]) > fabs(values[most * stride])) most = i;
+    if (d->rows == n) dataset_row_words(d, most, row, sizeof row);
+    return jf_fail(d->ctx, JF_ERROR_DATA,
+                   "data set \"%s\", %s: %s%sfound %g, expected a number whose square is finite; correct it "
+                   "or leave the row "
+                   "out",
+                   d->kind->name, words, row, row[0] ? ": " : "", values[most * stride]);
+}
+
 /* Mean and deviation of one column of n points, in two passes: a large offset costs no digits, and the
  * running mean of a constant is that constant, so that its deviation is exactly 0. */
 static jf_status measure_column(dataset *d, int column, const double *values, long n, int stride) {
@@ -74,16 +105,8 @@ static jf_status measure_column(dataset *d, int column, const double *values, lo
     for (long i = 0; i < n; i++) mean += (values[i * stride] - mean) / (double)(i + 1);
     for (long i = 0; i < n; i++) square += (values[i * stride] - mean) * (values[i * stride] - mean);
     double deviation = sqrt(square / (double)n);
-    if (!(deviation > 0) || !isfinite(deviation)) {
-        int is_x = column < d->dim_x, place = is_x ? column : column - d->dim_x;
-        const char *name = place >= DATASET_MAX_NAMES ? NULL : is_x ? d->x_names[place] : d->y_names[place];
-        return jf_fail(
-            d->ctx, JF_ERROR_DATA,
-            "data set \"%s\", element %d of %s%s%s%s: the deviation is %g over %ld points (the first is %g), "
-            "expected a finite one above 0: it cannot be standardised",
-            d->kind->name, place, is_x ? "x" : "y", name ? " (\"" : "", name ? name : "", name ? "\")" : "",
-            deviation, n, values[0]);
-    }
+    if (!(deviation > 0) || !isfinite(deviation))
+        return refuse_column(d, column, values, n, stride, deviation);
     d->mean[column] = mean;
     d->deviation[column] = deviation;
     return JF_OK;
@@ -160,14 +183,19 @@ static void draw_generated(const dataset *d, rng_key key, uint64_t first, int n,
     }
 }
 
+/* The rows that a sequence goes through: those of a class, or all. */
+static uint64_t sequence_size(const dataset *d, int class_index, const long **rows) {
+    int by_class = d->classes > 0 && class_index >= 0;
+    *rows = by_class ? d->class_rows + d->class_start[class_index] : NULL;
+    return (uint64_t)(by_class ? d->class_start[class_index + 1] - d->class_start[class_index] : d->rows);
+}
+
 static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *scratch,
                       double *xy) {
-    int dim = dataset_dim(d), by_class = d->classes > 0 && class_index >= 0;
+    int dim = dataset_dim(d);
     rng_key row_key = {key.seed, RNG_ROW, key.epoch};
-    const long *rows = by_class ? d->class_rows + d->class_start[class_index] : NULL;
-    uint64_t size =
-        (uint64_t)(by_class ? d->class_start[class_index + 1] - d->class_start[class_index] : d->rows);
-    uint64_t cycle = first / size;
+    const long *rows;
+    uint64_t size = sequence_size(d, class_index, &rows), cycle = first / size;
     permutation order = permutation_create(key, cycle, size);
     for (int i = 0; i < n; i++, xy += dim) {
         uint64_t sample = first + (uint64_t)i;
@@ -179,6 +207,16 @@ static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int 
         long row = rows ? rows[place] : (long)place;
         fetch_row(d, row, row_key, sample, scratch, xy);
     }
+}
+
+long dataset_row_at(const dataset *d, const row_sequence *q, uint64_t sample) {
+    const long *rows;
+    if (d->rows == 0) return -1;
+    if (q->held) return d->rows + (long)(sample % (uint64_t)d->held);
+    uint64_t size = sequence_size(d, q->class_index, &rows);
+    permutation order = permutation_create(q->key, sample / size, size);
+    uint64_t place = permutation_at(&order, sample % size);
+    return rows ? rows[place] : (long)place;
 }
 
 static void take_held_out(const dataset *d, uint64_t first, int n, double *scratch, double *xy) {
@@ -250,6 +288,18 @@ int dataset_resident(const dataset *d, resident_data *out) {
         .source = d,
     };
     return d->kind->resident ? d->kind->resident(d, out) : 1;
+}
+
+void dataset_row_words(const dataset *d, long row, char *out, size_t size) {
+    if (d->kind->row_words)
+        d->kind->row_words(d, row, out, size);
+    else
+        number_print(out, size, "%s row %ld", row < d->rows ? "training" : "held-out",
+                     (row < d->rows ? row : row - d->rows) + 1);
+}
+
+jf_status dataset_examine(const dataset *d) {
+    return d->kind->examine ? d->kind->examine(d) : JF_OK;
 }
 
 double dataset_entropy(const dataset *d, int class_index) {

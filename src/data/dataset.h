@@ -36,6 +36,11 @@ typedef struct dataset_kind {
     void (*fetch)(const dataset *d, long row, rng *stream, double *scratch, double *x, double *y);
     /* File sets with classes: the class of a row. */
     int (*row_class)(const dataset *d, long row);
+    /* Optional, for file sets: a row as people find it, "row 17 of data.csv"; from `rows` on those held out. */
+    void (*row_words)(const dataset *d, long row, char *out, size_t size);
+    /* Optional: a look at the data before they are trained on. Refuses what training would fail on, warns of what would
+     * spoil it, and says what to do. */
+    jf_status (*examine)(const dataset *d);
     /* Optional, for file sets: how a device can hold its rows in less than their numbers, and what is random about them:
      * bytes, values and task of `out`, or its width and read(). 0: a device cannot make them. Default: rows as numbers. */
     int (*resident)(const dataset *d, resident_data *out);
@@ -101,6 +106,11 @@ void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy);
 /* What a device needs to hold the set; 0 where it cannot, as with sets that draw their points. `d` must stay while it is
  * read. The model's part (model_y, order) is left to the caller. */
 int dataset_resident(const dataset *d, resident_data *out);
+/* Which row sample `sample` of the sequence is, from `rows` on those held out; -1 of a generated set. */
+long dataset_row_at(const dataset *d, const row_sequence *q, uint64_t sample);
+/* A row as people find it; file sets. */
+void dataset_row_words(const dataset *d, long row, char *out, size_t size);
+jf_status dataset_examine(const dataset *d); /* before training, see `examine` above */
 /* For kinds: room for mean (0) and deviation (1), to be filled in. */
 jf_status dataset_set_units(dataset *d);
 void dataset_standardise(const dataset *d, int n, double *xy);   /* to the model's units, in place */

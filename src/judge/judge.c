@@ -1,5 +1,6 @@
 /* Collects the answers of all questions into one judgement. */
 #include "judge/judge.h"
+#include "data/gaussian.h"
 #include "judge/by_rule.h"
 #include "model/use.h"
 #include <math.h>
@@ -108,6 +109,14 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
     return JF_OK;
 }
 
+/* Whether the model beats what needs no model. */
+static jf_status compare_with_gaussian(judgement *j, const model *m, const dataset *data) {
+    JF_TRY(dataset_gaussian(data, recipe_real(m->recipe, "train.noise"), &j->gaussian));
+    j->gaussian += loss_y_at_best(&m->objective, m->units.dim_y);
+    j->worse = j->terms.value[TERM_TOTAL] > j->gaussian + GAUSSIAN_MARGIN * m->units.dim_x;
+    return JF_OK;
+}
+
 static jf_status judge_data(judgement *j, const model *m, const dataset *data, uint64_t seed) {
     const flow *f = m->flow;
     size_t dim = (size_t)f->dim, n = (size_t)j->points;
@@ -120,6 +129,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
     JF_TRY_DONE(MEM_NEW(m->ctx, &j->encoded, n * dim));
     memcpy(j->encoded, j->data, sizeof(double) * n * dim);
     JF_TRY_DONE(model_evaluate(m, (long)n, j->encoded, logdet, &j->terms));
+    JF_TRY_DONE(compare_with_gaussian(j, m, data));
     j->nats_per_dim = (j->terms.value[TERM_Z] + j->terms.value[TERM_LOGDET]) / f->dim_x;
     JF_TRY_DONE(latent_fit_create(m->ctx, &j->latent, j->encoded, (long)n, f->dim, f->dim_x));
     if (densities_are_exact(m))
@@ -160,8 +170,10 @@ jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed)
     dataset *data = NULL;
     jf_status status;
     JF_TRY(MEM_NEW(m->ctx, &j, 1));
-    *j = (judgement){
-        .ctx = m->ctx, .points = points > 0 ? points : 50000, .has_data = m->objective.kind->from_data};
+    *j = (judgement){.ctx = m->ctx,
+                     .points = points > 0 ? points : 50000,
+                     .has_data = m->objective.kind->from_data,
+                     .gaussian = NAN};
     j->image =
         (image_judgement){.psnr = NAN, .spread = NAN, .coverage_50 = NAN, .coverage_90 = NAN, .floor = NAN};
     if (j->points > MOST_NUMBERS / m->flow->dim) j->points = MOST_NUMBERS / m->flow->dim;

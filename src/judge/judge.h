@@ -111,6 +111,9 @@ struct jf_judgement {
     long lost;
     int exact;
     loss_terms terms;
+    double
+        gaussian; /* the loss of a Gaussian with the data's means and deviations (data/gaussian.h); NAN: none */
+    int worse;    /* the loss is worse than that: the model learned nothing */
     double nats_per_dim;
     double roundtrip_data, roundtrip_latent;
     latent_fit latent;
@@ -129,6 +132,12 @@ struct jf_judgement {
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed);
 void judge_free(judgement *j);
 jf_status judge_write(judgement *j, const model *m); /* fills in json and table (write.c) */
+/* A number for a table, in at most `width` characters whatever its size: by the format, or in powers of ten; "unknown"
+ * where it is not finite. */
+#define JUDGE_MAX_NUMBER 64
+const char *judge_number(char out[JUDGE_MAX_NUMBER], int width, const char *format, double value);
+/* "The loss is 9e+14, worse than ..."; "" where it is not. */
+void judge_warning(const judgement *j, char *out, size_t size);
 
 /* ---- image.c, floor.c: questions to image models ---- */
 jf_status judge_image(judgement *j, const model *m, const dataset *data, uint64_t seed);

@@ -86,13 +86,6 @@ done:
     return status;
 }
 
-static void number(char *out, size_t size, const char *format, double value) {
-    if (isfinite(value))
-        number_print(out, size, format, value);
-    else
-        number_print(out, size, "unknown");
-}
-
 /* What a reader should conclude, in sentences that follow from the numbers. */
 static void verdict(page *p) {
     const judgement *j = p->j;
@@ -106,11 +99,13 @@ static void verdict(page *p) {
         }
         return;
     }
+    judge_warning(j, words, sizeof words);
+    if (words[0]) html_paragraph(&p->html, words);
     if (isfinite(j->entropy)) {
         number_print(
             words, sizeof words,
-            "The model misses %.3f nats of what can be known about x given y (exact entropy %.4f, model "
-            "%.4f).",
+            "The model misses %.4g nats of what can be known about x given y (exact entropy %.4f, model "
+            "%.6g).",
             j->nll - j->entropy, j->entropy, j->nll);
         html_paragraph(&p->html, words);
     }
@@ -135,25 +130,27 @@ static void verdict(page *p) {
 
 static void numbers(page *p) {
     const judgement *j = p->j;
-    char v[8][32];
+    char v[8][JUDGE_MAX_NUMBER];
+    const char *shown[8];
     html_section(&p->html, "Numbers");
     if (j->has_data) {
-        number(v[0], 32, "%.4f", j->nll);
-        number(v[1], 32, "%.4f", j->nll - j->entropy);
-        number(v[2], 32, "%.2e", j->y_error);
-        number(v[3], 32, "%.4f", j->nats_per_dim);
-        number(v[4], 32, "%.1e", j->roundtrip_data);
-        number(v[5], 32, "%.1e", j->roundtrip_latent);
-        number(v[6], 32, "%.4f", j->latent.max);
-        number(v[7], 32, "%.5f", j->energy);
-        html_row rows[] = {{"nll", v[0], "mean of -log p(x|y), nats, in the data's units"},
-                           {"gap", v[1], "nll minus the exact entropy, where that is known"},
-                           {"y error", v[2], "mean |F_Y' - y|, model units: the doubt of every density"},
-                           {"nats per dimension", v[3], "(-log p_Z - log|det|)/dim, model units"},
-                           {"round trip, data", v[4], "max |F^-1(F(x,y)) - (x,y)|"},
-                           {"round trip, latent", v[5], "max |F(F^-1(z,y)) - (z,y)|"},
-                           {"latent KS, worst", v[6], "Kolmogorov-Smirnov distance to N(0,1)"},
-                           {"energy distance", v[7], "between samples and data, about 0 where they agree"}};
+        shown[0] = judge_number(v[0], 12, "%.4f", j->nll);
+        shown[1] = judge_number(v[1], 12, "%.4f", j->nll - j->entropy);
+        shown[2] = judge_number(v[2], 12, "%.2e", j->y_error);
+        shown[3] = judge_number(v[3], 12, "%.4f", j->nats_per_dim);
+        shown[4] = judge_number(v[4], 12, "%.1e", j->roundtrip_data);
+        shown[5] = judge_number(v[5], 12, "%.1e", j->roundtrip_latent);
+        shown[6] = judge_number(v[6], 12, "%.4f", j->latent.max);
+        shown[7] = judge_number(v[7], 12, "%.5f", j->energy);
+        html_row rows[] = {
+            {"nll", shown[0], "mean of -log p(x|y), nats, in the data's units"},
+            {"gap", shown[1], "nll minus the exact entropy, where that is known"},
+            {"y error", shown[2], "mean |F_Y' - y|, model units: the doubt of every density"},
+            {"nats per dimension", shown[3], "(-log p_Z - log|det|)/dim, model units"},
+            {"round trip, data", shown[4], "max |F^-1(F(x,y)) - (x,y)|"},
+            {"round trip, latent", shown[5], "max |F(F^-1(z,y)) - (z,y)|"},
+            {"latent KS, worst", shown[6], "Kolmogorov-Smirnov distance to N(0,1)"},
+            {"energy distance", shown[7], "between samples and data, about 0 where they agree"}};
         html_table(&p->html, rows, 8);
     }
     html_preformatted(&p->html, j->table.chars);

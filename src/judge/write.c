@@ -112,7 +112,11 @@ static void write_json(judgement *j, const model *m) {
     open_object(t, "terms", '{');
     for (int i = 0; i < TERM_COUNT; i++) field(t, loss_term_info[i].name, j->terms.value[i]);
     text_add(t, "}");
-    if (j->has_data) field(t, "nats_per_dim", j->nats_per_dim);
+    if (j->has_data) {
+        field(t, "gaussian_loss", j->gaussian);
+        text_add(t, ", \"worse_than_gaussian\": %s", j->worse ? "true" : "false");
+        field(t, "nats_per_dim", j->nats_per_dim);
+    }
     open_object(t, "roundtrip", '{');
     field(t, "data", j->roundtrip_data);
     field(t, "latent", j->roundtrip_latent);
@@ -130,10 +134,27 @@ static void write_json(judgement *j, const model *m) {
     text_add(t, "}");
 }
 
+const char *judge_number(char out[JUDGE_MAX_NUMBER], int width, const char *format, double value) {
+    if (!isfinite(value)) return "unknown";
+    if (number_print(out, JUDGE_MAX_NUMBER, format, value) > width)
+        number_print(out, JUDGE_MAX_NUMBER, "%.*e", width - 7 > 5 ? 5 : width - 7,
+                     value); /* -1.23e+100 has 7 more */
+    return out;
+}
+
+void judge_warning(const judgement *j, char *out, size_t size) {
+    out[0] = 0;
+    if (j->worse)
+        number_print(out, size,
+                     "The loss is %.4g, worse than the %.4g of a Gaussian with the data's means and "
+                     "deviations: training "
+                     "diverged or was too short, and this model is of no use.",
+                     j->terms.value[TERM_TOTAL], j->gaussian);
+}
+
 static void row(text *t, const char *label, const char *format, double value, const char *words) {
-    char number[32] = "unknown";
-    if (isfinite(value)) number_print(number, sizeof number, format, value);
-    text_add(t, "  %-22s %12s   %s\n", label, number, words);
+    char number[JUDGE_MAX_NUMBER];
+    text_add(t, "  %-22s %12s   %s\n", label, judge_number(number, 12, format, value), words);
 }
 
 static void table_by_class(text *t, const judgement *j, const model *m) {
@@ -143,15 +164,12 @@ static void table_by_class(text *t, const judgement *j, const model *m) {
         text_add(t, "\n  %-16s %10s\n", m->units.dim_y ? "y" : "density", "integral");
     for (int c = 0; c < j->classes; c++) {
         const class_judgement *k = &j->by_class[c];
-        char label[64];
+        char label[64], number[JUDGE_MAX_NUMBER];
         number_print(label, sizeof label, "%.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
         text_add(t, "  %-16s", m->units.dim_y ? label : "all");
         const double columns[] = {k->nll, k->entropy, k->nll - k->entropy, k->integral};
         for (int i = m->units.classes ? 0 : 3; i < 4; i++)
-            if (isfinite(columns[i]))
-                text_add(t, " %10.4f", columns[i]);
-            else
-                text_add(t, " %10s", "-");
+            text_add(t, " %10s", isfinite(columns[i]) ? judge_number(number, 10, "%.4f", columns[i]) : "-");
         text_add(t, "\n");
     }
 }
@@ -196,6 +214,9 @@ static void rows_of_terms(text *t, const judgement *j, const model *m) {
 }
 
 static void table_of_data(text *t, const judgement *j, const model *m) {
+    char warning[256];
+    judge_warning(j, warning, sizeof warning);
+    if (warning[0]) text_add(t, "  %s\n", warning);
     row(t, "nll", "%.4f", j->nll, "mean of -log p(x|y), nats, the data's units");
     row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
     if (isfinite(j->entropy)) {
@@ -208,7 +229,10 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
         row(t, "mean |F_Y' - y|", "%.2e", j->y_error, "the doubt of every density above: it assumes 0");
         row(t, "mean log|dF_Y'/dy|", "%.4f", j->log_dy, "0 where y' follows y");
     }
+    row(t, "loss", "%.4f", j->terms.value[TERM_TOTAL], "sum of the terms");
     rows_of_terms(t, j, m);
+    row_where_known(t, "  of a Gaussian", "%.4f", j->gaussian,
+                    "the loss of one with the data's means and deviations");
     row(t, "nats per dimension", "%.4f", j->nats_per_dim, "(z + logdet)/dim, model units");
     row(t, "round trip, data", "%.1e", j->roundtrip_data, "max |F^-1(F(x,y)) - (x,y)|");
     row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z,y)) - (z,y)|");
@@ -226,6 +250,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
 }
 
 static void table_of_rule(text *t, const judgement *j, const model *m) {
+    char samples[JUDGE_MAX_NUMBER], exact[JUDGE_MAX_NUMBER];
     row(t, "loss", "%.4f", j->terms.value[TERM_TOTAL], "sum of the terms");
     rows_of_terms(t, j, m);
     row(t, "mean distance", "%.5f", j->terms.value[TERM_Y_ERROR],
@@ -237,8 +262,9 @@ static void table_of_rule(text *t, const judgement *j, const model *m) {
     text_add(t, "\n  quantiles of %s\n  %-16s %10s %10s\n", j->by_rule.radius_name, "radius, quantile",
              "samples", "exact");
     for (int i = 0; i < RULE_QUANTILES; i++)
-        text_add(t, "  %-16.2f %10.4f %10.4f\n", j->by_rule.quantiles[i].probability,
-                 j->by_rule.quantiles[i].samples, j->by_rule.quantiles[i].exact);
+        text_add(t, "  %-16.2f %10s %10s\n", j->by_rule.quantiles[i].probability,
+                 judge_number(samples, 10, "%.4f", j->by_rule.quantiles[i].samples),
+                 judge_number(exact, 10, "%.4f", j->by_rule.quantiles[i].exact));
 }
 
 jf_status judge_write(judgement *j, const model *m) {

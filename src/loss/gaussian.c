@@ -25,11 +25,14 @@ static jf_status limit_masks(const objective *o, const recipe *r, int *keep_y) {
         "nothing to loss.objective = gaussian");
 }
 
+static double y_at_best(const objective *o, int dim_y) {
+    return dim_y * (log(*(const double *)o->own) + half_log_2pi);
+}
+
 static void evaluate(const objective *o, flow_run *run, int n, double weight, scalar *terms) {
     double sigma = *(const double *)o->own;
-    y_term y = {.distance = DISTANCE_L2,
-                .weight = 1 / (2 * sigma * sigma),
-                .constant = run->f->dim_y * (log(sigma) + half_log_2pi)};
+    y_term y = {
+        .distance = DISTANCE_L2, .weight = 1 / (2 * sigma * sigma), .constant = y_at_best(o, run->f->dim_y)};
     likelihood_evaluate(run, n, &y, weight, terms);
 }
 
@@ -48,4 +51,5 @@ const objective_kind objective_gaussian = {
     .create = create,
     .limit_masks = limit_masks,
     .evaluate = evaluate,
+    .y_at_best = y_at_best,
 };

@@ -92,6 +92,10 @@ jf_status loss_limit_masks(const objective *o, const recipe *r, int *keep_y) {
     return o->kind->limit_masks ? o->kind->limit_masks(o, r, keep_y) : JF_OK;
 }
 
+double loss_y_at_best(const objective *o, int dim_y) {
+    return o->kind->y_at_best ? o->kind->y_at_best(o, dim_y) : 0;
+}
+
 void loss_add_term(const flow_run *run, scalar *terms, term_id id, const real *values, int n, double weight) {
     device *d = run->pass.d;
     d->kind->sum_into(d, scalar_at(terms, (size_t)id), values, (size_t)n, weight);

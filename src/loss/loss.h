@@ -38,6 +38,8 @@ typedef struct objective_kind {
      * run->copy: the batch. run->logdet: as the flow left it. Every sample counts `weight`: 1/n for the mean of a batch.
      * terms (TERM_COUNT): +=, but for the whole, which follows from its parts (loss_terms_total). */
     void (*evaluate)(const objective *o, flow_run *run, int n, double weight, scalar *terms);
+    /* Optional: the term y where y' is y itself, for a condition of dim_y elements; otherwise 0. */
+    double (*y_at_best)(const objective *o, int dim_y);
     const objective_target *target; /* of objectives without data; NULL: nothing is known */
 } objective_kind;
 
@@ -64,6 +66,8 @@ void loss_free(objective *o);
 jf_status loss_check_shape(const objective *o, int dim_x, int dim_y);
 /* Whether masks have to leave y alone: what the recipe asks for and the objective makes of it. */
 jf_status loss_limit_masks(const objective *o, const recipe *r, int *keep_y);
+
+double loss_y_at_best(const objective *o, int dim_y);
 
 /* For kinds: terms[id] += weight times the sum of a device array (n). */
 void loss_add_term(const flow_run *run, scalar *terms, term_id id, const real *values, int n, double weight);

@@ -48,6 +48,10 @@ static inline int shape_size(shape s) {
     return s.h * s.w * s.c;
 }
 
+/* The key of the recipe's networks that sets the size of their first weights ("model.output_gain"); of several the one
+ * that is furthest above its default. out: at least NET_MAX_KEY bytes. */
+#define NET_MAX_KEY 48
+const char *net_highest_gain(const recipe *r, char *out);
 /* Declares model.net and the keys of all kinds. */
 jf_status net_declare(recipe *r);
 jf_status net_create(jf_context *ctx, net **out, const recipe *r, param_list *params, const char *prefix,

@@ -10,13 +10,14 @@
  * noticed at once. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/statistics.h"
-#include "train/batches.h"
+#include "data/gaussian.h"
+#include "train/fault.h"
 #include "train/folder.h"
 #include "train/generations.h"
 #include "train/history.h"
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,6 +39,7 @@ typedef struct trainer {
     generations checkpoints;
     char *history; /* NULL: there is no run folder */
     double clock_start, seconds_before, last_checkpoint, last_read;
+    int told_phase; /* whose held-out loss was said not to be finite, from 1; 0: none */
 } trainer;
 
 static double now(void) {
@@ -86,45 +88,35 @@ static batch_request request_of(const trainer *t, int batch) {
     return batch_of(t->m, t->data, &key, t->batch);
 }
 
-/* Whether all numbers of a device array are finite; waits. */
-static int all_finite(trainer *t, const real *values, size_t count) {
-    device *d = t->m->d;
-    double sum = 0;
-    d->kind->put_scalars(d, t->scratch_terms, &sum, 1);
-    d->kind->sum_into(d, t->scratch_terms, values, count, 1);
-    d->kind->get_scalars(d, &sum, t->scratch_terms, 1);
-    return isfinite(sum);
-}
-
-/* The first layer whose output is not finite on a batch of this epoch, which is made again; -1: none. */
-static int find_bad_layer(trainer *t, int batch) {
-    const flow *f = t->m->flow;
-    int backwards = !t->m->objective.kind->from_data;
-    batch_request q = request_of(t, batch);
-    feed_take(t->feed, &q);
-    for (int i = 0; i < f->layers; i++) {
-        int layer = backwards ? f->layers - 1 - i : i;
-        const transform *tr = &f->chain[layer];
-        (backwards ? tr->kind->inverse : tr->kind->forward)(tr, &t->run->pass, t->batch, t->run->state,
-                                                            t->run->logdet);
-        if (!all_finite(t, t->run->state, (size_t)t->batch * (size_t)f->dim)) return layer;
-    }
-    return -1;
+/* Of a batch that going back to the start of its epoch would only lead to again: it is the first one. */
+static jf_status give_up(const trainer *t, const fault *f) {
+    char where[FAULT_MAX_WORDS], why[FAULT_MAX_WORDS];
+    int fresh = t->start.state.step == 0 || fault_is_of_row(f) || f->bad;
+    return jf_fail(
+        t->m->ctx, JF_ERROR_NUMERIC, "%s, epoch %.0f, batch 1: values are not finite %s; %s",
+        phases[(int)t->s.phase].name, t->s.epoch, fault_where(f, where),
+        fresh ? fault_why(f, t->m, t->data, why)
+              : "the epoch begins with that, so that going back to its start does not help: lower train.rate "
+                "or set train.clip, and start again");
 }
 
 /* Weights and moments are still those that the faulty step found. */
 static jf_status roll_back(trainer *t, double faulty_step) {
-    int batch = (int)(faulty_step - 1 - t->start.state.step), layer = find_bad_layer(t, batch);
-    char where[48] = "in the gradient";
-    if (layer >= 0) snprintf(where, sizeof where, "after layer %d", layer);
+    int batch = (int)(faulty_step - 1 - t->start.state.step);
+    batch_request q = request_of(t, batch);
+    char where[FAULT_MAX_WORDS];
+    fault f;
+    JF_TRY(fault_find(t->m, t->data, t->feed, t->run, &q, &f));
+    if (batch == 0) return give_up(t, &f);
     double rollbacks = t->s.rollbacks + 1, factor = t->s.rate_factor / 2;
+    fault_where(&f, where);
     if (rollbacks > MAX_ROLLBACKS)
         return jf_fail(t->m->ctx, JF_ERROR_NUMERIC,
                        "%s, epoch %.0f, batch %.0f: values are not finite %s, after %d rollbacks; lower "
                        "train.rate or set train.clip",
                        phases[(int)t->s.phase].name, t->s.epoch, batch + 1.0, where, MAX_ROLLBACKS);
-    jf_log(t->m->ctx, "values are not finite %s: back to the start of epoch %.0f with half the rate", where,
-           t->s.epoch);
+    jf_warn(t->m->ctx, "values are not finite %s: back to the start of epoch %.0f with half the rate", where,
+            t->s.epoch);
     copy_flat(t, t->m->params, t->start.params);
     copy_flat(t, t->opt.first, t->start.first);
     copy_flat(t, t->opt.second, t->start.second);
@@ -272,6 +264,28 @@ static double validate(trainer *t, const phase *p) {
     return mean.value[TERM_TOTAL];
 }
 
+/* Names the held-out row that makes the loss infinite, once for each phase. */
+static jf_status tell_validation(trainer *t, const phase *p, double validation) {
+    long rows = t->data->held;
+    fault f = {.kind = FAULT_OF_GRADIENT, .row = -1};
+    char where[FAULT_MAX_WORDS], why[FAULT_MAX_WORDS] = "lower train.rate";
+    if (t->told_phase == (int)t->s.phase + 1) return JF_OK;
+    t->told_phase = (int)t->s.phase + 1;
+    for (long done = 0; done < rows && f.kind == FAULT_OF_GRADIENT; done += t->batch) {
+        batch_key key = {p, (int)t->s.epoch, 0, 0};
+        batch_request q =
+            batch_held_out(t->m, &key, done, rows - done < t->batch ? (int)(rows - done) : t->batch);
+        JF_TRY(fault_find(t->m, t->data, t->feed, t->run, &q, &f));
+    }
+    if (fault_is_of_row(&f)) fault_why(&f, t->m, t->data, why);
+    jf_warn(t->m->ctx,
+            "%s, epoch %.0f: the held-out loss is %g, values are not finite %s; %s. Without a finite one no "
+            "epoch is the "
+            "best, and patience ends the phase",
+            p->name, t->s.epoch, validation, fault_where(&f, where), why);
+    return JF_OK;
+}
+
 /* Queued on a device that has a queue: nothing is waited for. The next batch is made meanwhile. */
 static void run_batch(trainer *t, int batches) {
     model *m = t->m;
@@ -305,6 +319,7 @@ static jf_status end_epoch(trainer *t, const phase *p) {
     if (measured) JF_TRY(measure_ks(t));
     double validation = validate(t, p), score = has_held_out(t) ? validation : mean.value[TERM_TOTAL];
     JF_TRY(t->m->d->kind->status(t->m->d));
+    if (has_held_out(t) && !isfinite(validation)) JF_TRY(tell_validation(t, p, validation));
     if (score < t->s.best) { /* not where it is NAN */
         t->s.best = score;
         t->s.since_best = 0;
@@ -340,6 +355,10 @@ static void take_best(trainer *t, const phase *p) {
 }
 
 static void end_phase(trainer *t, const phase *p) {
+    if (p->patience_key && has_held_out(t) && !isfinite(t->s.best) && phase_epochs(p, t->m) > 0)
+        jf_warn(t->m->ctx,
+                "%s: no epoch had a finite held-out loss: the weights are those of the last, not the best",
+                p->name);
     take_best(t, p);
     t->s.phase++;
     t->s.epoch = 1;
@@ -454,17 +473,72 @@ static void release(trainer *t) {
     free(t->history);
 }
 
+/* ---- how it ended ---- */
+
+/* Of the weights that the run leaves: mean over held-out rows, or over points as the histograms have them. */
+static double final_loss(trainer *t) {
+    const model *m = t->m;
+    device *d = m->d;
+    if (has_held_out(t)) return validate(t, &phases[phase_count - 1]);
+    real *grad = t->run->pass.grad;
+    loss_terms sums = {0};
+    double points = 0;
+    t->run->pass.grad = NULL;
+    d->kind->put_scalars(d, t->scratch_terms, sums.value, TERM_COUNT);
+    for (int b = 0; points < TRAIN_KS_POINTS; b++) {
+        batch_request q = ks_batch(t, b);
+        if (q.n == 0) break;
+        feed_take(t->feed, &q);
+        m->objective.kind->evaluate(&m->objective, t->run, q.n, 1, t->scratch_terms);
+        points += q.n;
+    }
+    t->run->pass.grad = grad;
+    d->kind->get_scalars(d, sums.value, t->scratch_terms, TERM_COUNT);
+    loss_terms_total(&sums);
+    return points > 0 ? sums.value[TERM_TOTAL] / points : NAN;
+}
+
+/* Adds the loss, beside that of a Gaussian, to the sentence; warns where it is worse. */
+static jf_status tell_loss(trainer *t, char *sentence, size_t size) {
+    const model *m = t->m;
+    size_t used = strlen(sentence);
+    double gaussian, loss;
+    if (!m->objective.kind->from_data) return JF_OK;
+    loss = final_loss(t);
+    JF_TRY(dataset_gaussian(t->data, recipe_real(m->recipe, "train.noise"), &gaussian));
+    if (isnan(gaussian)) return JF_OK;
+    gaussian += loss_y_at_best(&m->objective, m->units.dim_y);
+    const char *which = has_held_out(t) ? "held-out loss" : "loss";
+    int worse = !(loss <= gaussian + GAUSSIAN_MARGIN * m->units.dim_x);
+    const char *format = worse ? "; %s %.4g, worse than a Gaussian's %.4g" : "; %s %.4g (a Gaussian's: %.4g)";
+    number_print(sentence + used, size - used, format, which, loss, gaussian);
+    if (worse)
+        jf_warn(m->ctx,
+                "the %s of the model is %.4g, worse than the %.4g of a Gaussian with the data's means and "
+                "deviations: "
+                "training diverged or was too short; see in history.csv whether the loss rose, and lower "
+                "train.rate or set "
+                "train.clip, or train for longer",
+                which, loss, gaussian);
+    return JF_OK;
+}
+
+static jf_status close_run(trainer *t) {
+    char sentence[320];
+    number_print(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
+                 t->s.finished ? "finished" : "stopped", t->s.total_epoch, (long)t->s.step, t->batch);
+    if (t->s.finished) JF_TRY(tell_loss(t, sentence, sizeof sentence));
+    JF_TRY(model_set_trained(t->m, sentence));
+    return t->m->d->kind->status(t->m->d);
+}
+
 jf_status train_run(model *m, const dataset *data, const train_options *options) {
     trainer t = {.m = m, .data = data, .options = options};
     jf_status status = prepare(&t);
     if (status == JF_OK) status = run_phases(&t);
     if (status == JF_OK || status == JF_STOPPED) {
         if (status == JF_STOPPED) take_best(&t, &phases[(int)t.s.phase]);
-        char sentence[160];
-        snprintf(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
-                 t.s.finished ? "finished" : "stopped", t.s.total_epoch, (long)t.s.step, t.batch);
-        jf_status late = model_set_trained(m, sentence);
-        if (late == JF_OK) late = m->d->kind->status(m->d);
+        jf_status late = close_run(&t);
         if (late != JF_OK) status = late;
     }
     release(&t);

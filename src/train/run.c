@@ -152,6 +152,7 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
     JF_TRY_DONE(enter_folder(ctx, &folder, options));
     JF_TRY_DONE(check_recipe(ctx, r, options));
     JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
+    if (data) JF_TRY_DONE(dataset_examine(data));
     JF_TRY_DONE(begin_folder(m, &folder, options));
     tell(m, data);
     trained = train_run(m, data, options);

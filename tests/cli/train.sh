@@ -35,6 +35,32 @@ expect_line_count 0
 expect_error_line_count 0
 expect_no_file run/report.html
 
+case_begin train__a_model_worse_than_a_gaussian_is_told_even_when_quiet
+run jointflow train "$TINY" -o run --quiet --no-report --set train.rate=1
+expect_status 0
+expect_error_line_count 1
+expect_error_line 'jointflow: warning: the loss of the model is .*, worse than the 2.839 of a Gaussian .*'
+run jointflow info run
+expect_line 'training    finished .*; loss .*, worse than a Gaussian.s 2.839, seed 0'
+run jointflow judge run --points 500
+expect_status 0
+expect_line '  The loss is .*, worse than the 2.839 of a Gaussian .*'
+
+case_begin train__a_start_that_diverges_is_one_line_with_its_gain
+run jointflow train "$TINY" -o run --quiet --set model.depth=50 --set model.hidden_gain=10
+expect_status 1
+expect_error_line_count 1
+expect_error_line 'jointflow: .*values are not finite after layer 0; .*lower model.hidden_gain, which is 10'
+
+case_begin train__a_table_with_a_huge_held_out_value_is_refused_with_its_place
+seq 1 100 | awk '{ print ($1 == 3 ? 1e40 : sin($1)) "," cos($1 * $1) }' > t.csv # row 3 is held out
+printf '[data]\nset = table\nfile = t.csv\nx = 1\ny = 1\n[train]\nbatch = 20\n' > t.ini
+run jointflow train t.ini --quiet
+expect_status 1
+expect_error_line_count 1
+expect_error_line 'jointflow: t.csv: row 3, column 1 is 1e\+40, .*: correct it or leave the row out'
+expect_no_file out
+
 case_begin train__does_not_write_over_a_run_unless_told_to
 run jointflow train "$TINY" -o run --no-report --quiet
 cp -r run before

@@ -2,11 +2,11 @@
  * are not used. Each row is one pair.
  *
  * Invariant: what is kept is finite and no column of it is constant, so it can be standardised. */
+#include "data/sets/table.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/permutation.h"
-#include "data/dataset.h"
 #include "io/csv.h"
 #include "io/npy.h"
 #include <math.h>
@@ -25,12 +25,6 @@ static const recipe_key keys[] = {
 
 #define SPLIT_SEED                                                                                           \
     20220112 /* which rows are held out is the same for every run, so that runs can be compared */
-
-typedef struct table {
-    double *x, *y; /* (rows, dim_x), (rows, dim_y): those to train on first, then those held out */
-    char *names[DATASET_MAX_NAMES];
-    char class_text[MAX_CLASSES][MAX_CLASS_NAME];
-} table;
 
 /* A file as it was read. */
 typedef struct sheet {
@@ -145,7 +139,24 @@ static void copy_row(const dataset *d, const sheet *s, size_t from, size_t to) {
     memcpy(own->y + to * ny, row + nx, ny * sizeof *row);
 }
 
-/* Both parts stay in the order of the file; a shuffled place decides which part a row belongs to. */
+/* Which rows are held out: those whose shuffled place is among the first. */
+static permutation split_places(size_t rows) {
+    return permutation_create((rng_key){SPLIT_SEED, RNG_SHUFFLE, 0}, 0, rows);
+}
+
+long table_file_row(const dataset *d, long row) {
+    long rows = d->rows + d->held, at = 0;
+    permutation places = split_places((size_t)rows);
+    int held = row >= d->rows;
+    long before = held ? row - d->rows : row; /* rows of the same part that come before it in the file */
+    for (; at < rows; at++) {
+        int is_held = permutation_at(&places, (uint64_t)at) < (uint64_t)d->held;
+        if (is_held == held && before-- == 0) break;
+    }
+    return at;
+}
+
+/* Both parts stay in the order of the file. */
 static jf_status keep(dataset *d, const sheet *s, double validation) {
     table *own = d->own;
     size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
@@ -153,7 +164,7 @@ static jf_status keep(dataset *d, const sheet *s, double validation) {
     JF_TRY(MEM_NEW(d->ctx, &own->y, s->rows * ny + 1)); /* never of size 0 */
     d->held = (long)(validation * (double)s->rows);
     d->rows = (long)s->rows - d->held;
-    permutation places = permutation_create((rng_key){SPLIT_SEED, RNG_SHUFFLE, 0}, 0, s->rows);
+    permutation places = split_places(s->rows);
     size_t trained = 0, held = (size_t)d->rows;
     for (size_t row = 0; row < s->rows; row++)
         copy_row(d, s, row, permutation_at(&places, row) < (uint64_t)d->held ? held++ : trained++);
@@ -208,6 +219,7 @@ static jf_status table_open(dataset *d, const recipe *r) {
     JF_TRY_DONE(check_sizes(d, &s, r));
     for (size_t column = 0; column < used; column++) JF_TRY_DONE(check_column(d, &s, column));
     JF_TRY_DONE(keep(d, &s, recipe_real(r, "data.validation")));
+    JF_TRY_DONE(mem_copy_text(d->ctx, &own->path, s.path));
     if (recipe_bool(r, "data.discrete")) JF_TRY_DONE(find_classes(d, &s));
     if (s.columns > used) {
         jf_log(d->ctx, "%s: the last %zu of %zu columns are not used", s.path, s.columns - used, s.columns);
@@ -232,9 +244,15 @@ static int table_row_class(const dataset *d, long row) {
     return k;
 }
 
+static void table_row_words(const dataset *d, long row, char *out, size_t size) {
+    const table *own = d->own;
+    number_print(out, size, "row %ld of %s", table_file_row(d, row) + 1, own->path);
+}
+
 static void table_close(dataset *d) {
     table *own = d->own;
     if (!own) return;
+    free(own->path);
     free(own->x);
     free(own->y);
     for (int i = 0; i < DATASET_MAX_NAMES; i++) free(own->names[i]);
@@ -249,4 +267,6 @@ const dataset_kind dataset_table = {
     .close = table_close,
     .fetch = table_fetch,
     .row_class = table_row_class,
+    .row_words = table_row_words,
+    .examine = table_examine,
 };

@@ -1,0 +1,142 @@
+/* What is said of a table before it is trained on, and what a Gaussian makes of a data set. */
+#include "data/gaussian.h"
+#include "data_fixture.h"
+
+enum { ROWS = 200 };
+
+/* A value that stands in the place of another. */
+typedef struct odd_value {
+    int row, column; /* from 0 */
+    double value;
+} odd_value;
+
+static void note(void *user, const char *line) {
+    char *log = user;
+    snprintf(log + strlen(log), 4096 - strlen(log), "%s\n", line);
+}
+
+static const char *write_table(odd_value odd, int copy_of_first) {
+    static char keys[768];
+    FILE *out = fopen(test_path("t.csv"), "w");
+    rng r = rng_stream(data_key(3), 0);
+    double first[3] = {0};
+    CHECK(out && fputs("a,b,c\n", out) >= 0);
+    for (int row = 0; row < ROWS; row++)
+        for (int k = 0; k < 3; k++) {
+            double value = rng_normal(&r);
+            if (row == 0) first[k] = value;
+            if (copy_of_first && row >= ROWS - copy_of_first) value = first[k];
+            if (row == odd.row && k == odd.column) value = odd.value;
+            CHECK(fprintf(out, "%.17g%c", value, k < 2 ? ',' : '\n') > 0);
+        }
+    CHECK(fclose(out) == 0);
+    snprintf(keys, sizeof keys, "set = table\nfile = %s\nx = 2\ny = 1\n", test_path("t.csv"));
+    return keys;
+}
+
+/* The first row from 3 on, of the file, that is held out or is not. */
+static int find_row(int held) {
+    data_fixture f = data_open(write_table((odd_value){-1, 0, 0}, 0));
+    int found = -1;
+    double row[3], marked[3];
+    for (int i = 3; found < 0 && i < ROWS; i++) {
+        data_fixture g = data_open(write_table((odd_value){i, 0, 7.5}, 0));
+        for (long k = 0; k < ROWS; k++)
+            if (data_row(g.set, k, marked)[0] == 7.5 && data_row(f.set, k, row)[0] != 7.5 &&
+                (k >= g.set->rows) == held)
+                found = i;
+        data_close(&g);
+    }
+    data_close(&f);
+    CHECK(found >= 0);
+    return found;
+}
+
+/* The log of examining it; valid until the next call. */
+static const char *examined(odd_value odd, int copies, jf_status expected, char *message, size_t size) {
+    static char log[4096];
+    data_fixture f = data_open(write_table(odd, copies));
+    log[0] = 0;
+    jf_context_set_log(f.ctx, note, log);
+    CHECK_STATUS(dataset_examine(f.set), expected);
+    snprintf(message, size, "%s", jf_context_error(f.ctx));
+    data_close(&f);
+    return log;
+}
+
+TEST(examine__a_table_in_order_is_passed_without_a_word) {
+    char message[2048];
+    CHECK_TEXT(examined((odd_value){-1, 0, 0}, 0, JF_OK, message, sizeof message), "");
+}
+
+TEST(examine__a_held_out_value_that_no_loss_can_hold_is_refused_with_its_place) {
+    char message[2048], place[64];
+    int row = find_row(1);
+    examined((odd_value){row, 1, 1e40}, 0, JF_ERROR_DATA, message, sizeof message);
+    snprintf(place, sizeof place, "t.csv: row %d, column 2 (\"b\") is 1e+40, ", row + 1);
+    CHECK_HAS(message, place);
+    CHECK_HAS(message, "correct it or leave the row out");
+}
+
+TEST(examine__a_held_out_value_that_outweighs_all_others_is_told_with_its_place) {
+    char message[2048], place[64];
+    int row = find_row(1);
+    const char *log = examined((odd_value){row, 0, -1e6}, 0, JF_OK, message, sizeof message);
+    snprintf(place, sizeof place, "warning: %s", test_path("t.csv"));
+    CHECK_HAS(log, place);
+    snprintf(place, sizeof place, "t.csv: row %d, column 1 (\"a\") is -1e+06 and held out, ", row + 1);
+    CHECK_HAS(log, place);
+}
+
+TEST(examine__a_value_that_alone_makes_the_deviation_is_told_with_its_place) {
+    char message[2048], place[64];
+    int row = find_row(0);
+    const char *log = examined((odd_value){row, 2, 1e12}, 0, JF_OK, message, sizeof message);
+    snprintf(place, sizeof place, "row %d, column 3 (\"c\") is 1e+12 and alone makes up 99.", row + 1);
+    CHECK_HAS(log, place);
+    CHECK_HAS(log, "leave the row out");
+}
+
+TEST(examine__copies_of_rows_are_counted_with_an_example) {
+    char message[2048];
+    const char *log = examined((odd_value){-1, 0, 0}, 40, JF_OK, message, sizeof message);
+    CHECK_HAS(log, "t.csv: 40 of 200 rows are copies of others, such as row ");
+    CHECK_HAS(log, "of them are held out while their like is trained on");
+    CHECK_HAS(log, "set train.noise");
+}
+
+TEST(table__a_value_whose_square_is_beyond_a_double_is_refused_with_its_row) {
+    data_fixture f;
+    char place[64];
+    int row = find_row(0);
+    CHECK_STATUS(data_try_open(&f, write_table((odd_value){row, 0, 1e200}, 0)), JF_ERROR_DATA);
+    snprintf(place, sizeof place, "element 0 of x (\"a\"): row %d of ", row + 1);
+    CHECK_HAS(jf_context_error(f.ctx), place);
+    CHECK_HAS(jf_context_error(f.ctx), "found 1e+200");
+    data_close(&f);
+}
+
+/* ---- a Gaussian ---- */
+
+TEST(gaussian__loss_of_generated_points_is_the_entropy_of_their_deviations) {
+    data_fixture f = data_open("set = crescents");
+    double nats, noised, one = 0.5 * log(2 * acos(-1) * exp(1)); /* entropy of N(0,1) */
+    CHECK_STATUS(dataset_gaussian(f.set, 0, &nats), JF_OK);
+    CHECK_NEAR(nats, 2 * one, 0.02); /* standardised on other points */
+    CHECK_STATUS(dataset_gaussian(f.set, 0.5, &noised), JF_OK);
+    CHECK_NEAR(noised, nats + log(0.25 + 0.25), 1e-2); /* two elements of variance 1/2 */
+    data_close(&f);
+}
+
+TEST(gaussian__loss_of_a_table_is_that_of_its_held_out_rows) {
+    int row = find_row(1);
+    double nats[2];
+    for (int i = 0; i < 2; i++) {
+        data_fixture f = data_open(write_table((odd_value){i ? row : -1, 0, 100}, 0));
+        CHECK_STATUS(dataset_gaussian(f.set, 0, &nats[i]), JF_OK);
+        data_close(&f);
+    }
+    CHECK_NEAR(nats[0], log(2 * acos(-1) * exp(1)), 0.6);
+    CHECK_NEAR(nats[1] - nats[0], 0.5 * 100 * 100 / 20,
+               70); /* of 20 held-out rows, one is 100 deviations off */
+}
