@@ -56,6 +56,7 @@ int flock(int fd, int operation) {
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
 
 static int allocation_fails(void) {
     int fails = atomic_fetch_add(&trouble_wanted.allocated, 1) + 1 == trouble_wanted.no_memory_at;
@@ -71,6 +72,9 @@ void *calloc(size_t count, size_t size) {
 }
 void *realloc(void *memory, size_t size) {
     return allocation_fails() ? NULL : __libc_realloc(memory, size);
+}
+void *aligned_alloc(size_t alignment, size_t size) {
+    return allocation_fails() ? NULL : __libc_memalign(alignment, size);
 }
 void skip_without_failing_allocations(void) {}
 #else

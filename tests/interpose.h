@@ -10,7 +10,7 @@ typedef struct trouble {
     int no_links;          /* link() likewise */
     atomic_long changes;   /* calls so far that change a folder: mkdir, rename, link, unlink, rmdir */
     long killed_at;        /* the process is killed in place of this one of them; 0: never */
-    atomic_long allocated; /* calls so far of malloc, calloc and realloc */
+    atomic_long allocated; /* calls so far of malloc, calloc, realloc and aligned_alloc */
     long no_memory_at;     /* this one of them fails; 0: none */
 } trouble;
 extern trouble trouble_wanted;

@@ -139,8 +139,7 @@ static jf_status measure_generated(dataset *d) {
     double *points;
     JF_TRY(MEM_NEW(d->ctx, &points, (size_t)MEASURE_POINTS * (size_t)dim));
     rng_key key = {.seed = DATASET_FIXED_SEED, .purpose = RNG_DATA, .epoch = DATASET_MEASURE_EPOCH};
-    dataset_draw(d, key, 0, MEASURE_POINTS, -1, points);
-    jf_status status = JF_OK;
+    jf_status status = dataset_draw(d, key, 0, MEASURE_POINTS, -1, points);
     for (int i = 0; i < first_label && status == JF_OK; i++) {
         status = measure_column(d, i, points + i, MEASURE_POINTS, dim);
     }
@@ -238,21 +237,21 @@ void dataset_rows(const dataset *d, const row_sequence *q, uint64_t first, int n
         draw_generated(d, q->key, first, n, q->class_index, xy);
 }
 
-static void rows_with_scratch(const dataset *d, const row_sequence *q, uint64_t first, int n, double *xy) {
+static jf_status rows_with_scratch(const dataset *d, const row_sequence *q, uint64_t first, int n,
+                                   double *xy) {
     double *scratch = NULL;
-    if (d->scratch > 0 && !(scratch = malloc(d->scratch * sizeof *scratch)))
-        for (size_t i = 0; i < (size_t)n * (size_t)dataset_dim(d); i++) xy[i] = NAN;
-    else
-        dataset_rows(d, q, first, n, scratch, xy);
+    if (d->scratch > 0) JF_TRY(MEM_NEW(d->ctx, &scratch, d->scratch));
+    dataset_rows(d, q, first, n, scratch, xy);
     free(scratch);
+    return JF_OK;
 }
 
-void dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) {
-    rows_with_scratch(d, &(row_sequence){.held = 1}, first, n, xy);
+jf_status dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) {
+    return rows_with_scratch(d, &(row_sequence){.held = 1}, first, n, xy);
 }
 
-void dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
-    rows_with_scratch(d, &(row_sequence){key, class_index, 0}, first, n, xy);
+jf_status dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
+    return rows_with_scratch(d, &(row_sequence){key, class_index, 0}, first, n, xy);
 }
 
 /* ---- for devices ---- */

@@ -111,7 +111,7 @@ jf_status figure_data(const model *m, long n, int class_index, double *x, double
     int data_dim = dataset_dim(data);
     JF_TRY_DONE(MEM_NEW(m->ctx, &drawn, (size_t)(n * data_dim)));
     JF_TRY_DONE(MEM_NEW(m->ctx, &rows, (size_t)(n * dim)));
-    dataset_draw(data, (rng_key){3, RNG_JUDGE, RNG_USE_FIGURE}, 0, (int)n, class_index, drawn);
+    JF_TRY_DONE(dataset_draw(data, (rng_key){3, RNG_JUDGE, RNG_USE_FIGURE}, 0, (int)n, class_index, drawn));
     for (long i = 0; i < n; i++) {
         memcpy(x + 2 * i, drawn + i * data_dim, 2 * sizeof(double));
         memcpy(rows + i * dim, drawn + i * data_dim, (size_t)dim * sizeof(double));

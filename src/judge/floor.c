@@ -24,15 +24,14 @@ typedef struct fit {
     double shrink, alpha;
     double *mean, *covariance; /* (dim), (dim, dim): y first, then x */
     double *chunk, *sums;      /* (CHUNK, dim), (dim, dim) */
+    double *scratch;           /* of the data set */
     real *x, *dy, *dw, *db;
 } fit;
 
 /* n clean rows from `first` on, standardised, y first. Training rows come in a fixed order, each once. */
 static void take(fit *f, long first, int n, int held) {
-    if (held)
-        dataset_held_out(f->data, (uint64_t)first, n, f->chunk);
-    else
-        dataset_draw(f->data, (rng_key){1, RNG_JUDGE, RNG_USE_FLOOR}, (uint64_t)first, n, -1, f->chunk);
+    row_sequence sequence = {{1, RNG_JUDGE, RNG_USE_FLOOR}, -1, held};
+    dataset_rows(f->data, &sequence, (uint64_t)first, n, f->scratch, f->chunk);
     dataset_standardise(f->data, n, f->chunk);
     for (int s = 0; s < n; s++) {
         double *row = f->chunk + (size_t)s * f->dim;
@@ -135,6 +134,7 @@ jf_status gaussian_floor(const model *m, const dataset *data, double *nats_per_d
     JF_TRY_DONE(MEM_NEW(m->ctx, &f.covariance, square));
     JF_TRY_DONE(MEM_NEW(m->ctx, &f.sums, square));
     JF_TRY_DONE(MEM_NEW(m->ctx, &f.chunk, chunk));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &f.scratch, data->scratch + 1));
     JF_TRY_DONE(d->kind->alloc(d, &f.x, chunk));
     JF_TRY_DONE(d->kind->alloc(d, &f.dy, chunk));
     JF_TRY_DONE(d->kind->alloc(d, &f.dw, square));
@@ -148,6 +148,7 @@ done:
     free(f.covariance);
     free(f.sums);
     free(f.chunk);
+    free(f.scratch);
     real *buffers[] = {f.x, f.dy, f.dw, f.db};
     for (int i = 0; i < 4; i++)
         if (buffers[i]) d->kind->release(d, buffers[i]);

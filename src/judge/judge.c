@@ -89,12 +89,10 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
     JF_TRY(MEM_NEW(m->ctx, &j->clean, n * dim));
     JF_TRY(MEM_NEW(m->ctx, &j->data, n * dim));
     if (u->classes) JF_TRY(MEM_NEW(m->ctx, &j->class_of, n));
-    JF_TRY(MEM_NEW(m->ctx, &row, data_dim));
+    row_sequence sequence = {{seed, RNG_JUDGE, RNG_USE_JUDGED}, -1, data->held > 0};
+    JF_TRY(MEM_NEW(m->ctx, &row, data_dim + data->scratch));
     for (size_t s = 0; s < n; s++) {
-        if (data->held)
-            dataset_held_out(data, s, 1, row);
-        else
-            dataset_draw(data, (rng_key){seed, RNG_JUDGE, RNG_USE_JUDGED}, s, 1, -1, row);
+        dataset_rows(data, &sequence, s, 1, row + data_dim, row);
         memcpy(j->clean + s * dim, row, sizeof(double) * dim);
         for (int c = 0; c < u->classes; c++)
             if (row[data->dim_x] == u->label[c]) j->class_of[s] = c;
