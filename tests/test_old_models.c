@@ -4,9 +4,10 @@
 #include "base/file.h"
 #include "flow_fixture.h"
 #include "io/json.h"
+#include "io/safetensors.h"
 #include "jointflow/jointflow.h"
 
-static const char *const formats[] = {"format_1", "format_2"};
+static const char *const formats[] = {"format_1", "format_2", "format_3"};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static void path_of(char *to, size_t size, const char *format, const char *ending) {
@@ -109,5 +110,46 @@ TEST(old_models__are_written_again_byte_for_byte) {
         free(before), free(after);
         jf_model_free(m);
     }
+    jf_context_free(ctx);
+}
+
+/* ---- files of other times and places ---- */
+
+/* Writes the model of format 3 again with another format number and the same checksum. */
+static const char *newer_model(jf_context *ctx) {
+    char path[512], *bytes = NULL;
+    size_t size = 0;
+    path_of(path, sizeof path, "format_3", "safetensors");
+    CHECK_STATUS(file_read(ctx, &bytes, &size, path, 1 << 24), JF_OK);
+    char *number = strstr(bytes + 8, "\"jointflow.format\":\"3\"");
+    CHECK(number != NULL);
+    number[strlen("\"jointflow.format\":\"")] = '4';
+    CHECK_STATUS(file_write(ctx, test_path("newer"), bytes, size), JF_OK);
+    free(bytes);
+    return test_path("newer");
+}
+
+static void check_refused(jf_context *ctx, const char *path, const char *sentence) {
+    jf_model *m = NULL;
+    CHECK_STATUS(jf_model_load(ctx, &m, path, NULL), JF_ERROR_FORMAT);
+    CHECK(m == NULL);
+    CHECK_HAS(jf_context_error(ctx), path);
+    CHECK_HAS(jf_context_error(ctx), sentence);
+}
+
+TEST(old_models__newer_and_foreign_files_are_refused_with_a_sentence) {
+    static const float weight[2] = {1, 2};
+    static const tensor one = {"weight", TENSOR_F32, 1, {2}, weight};
+    static const tensor_note other = {"format", "pt"}, checkpoint = {"jointflow.checkpoint", "2"};
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    check_refused(ctx, newer_model(ctx),
+                  "a model of format 4, expected at most 3: a later jointflow wrote it");
+    CHECK_STATUS(tensors_write(ctx, test_path("foreign"), &one, 1, &other, 1), JF_OK);
+    check_refused(
+        ctx, test_path("foreign"),
+        "a safetensors file, but not a jointflow model: \"jointflow.format\" is missing from its metadata");
+    CHECK_STATUS(tensors_write(ctx, test_path("run"), &one, 1, &checkpoint, 1), JF_OK);
+    check_refused(ctx, test_path("run"), "a checkpoint, expected a model: its run folder has that beside it");
     jf_context_free(ctx);
 }

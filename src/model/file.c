@@ -15,6 +15,7 @@
  * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
  * read as it is. */
 #include "base/memory.h"
+#include "base/number.h"
 #include "model/model.h"
 #include <inttypes.h>
 #include <limits.h>
@@ -114,6 +115,30 @@ static jf_status read_note(jf_context *ctx, const tensor_file *file, const char 
     if (*out) return JF_OK;
     return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow model: \"%s\" is missing from its metadata",
                    path, key);
+}
+
+static jf_status read_format(jf_context *ctx, const tensor_file *file, const char *path, int *format) {
+    const char *note = tensors_note(file, "jointflow.format");
+    long long number = 0;
+    if (!note && tensors_note(file, "jointflow.checkpoint"))
+        return jf_fail(
+            ctx, JF_ERROR_FORMAT,
+            "%s: a checkpoint, expected a model: its run folder has that beside it, model.safetensors", path);
+    if (!note)
+        return jf_fail(
+            ctx, JF_ERROR_FORMAT,
+            "%s: a safetensors file, but not a jointflow model: \"jointflow.format\" is missing from its "
+            "metadata",
+            path);
+    if (!number_parse_int(note, &number) || number < 1)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: format \"%.20s\", expected a number from 1 to %d", path,
+                       note, FORMAT_HIGHEST);
+    if (number > FORMAT_HIGHEST)
+        return jf_fail(ctx, JF_ERROR_FORMAT,
+                       "%s: a model of format %lld, expected at most %d: a later jointflow wrote it", path,
+                       number, FORMAT_HIGHEST);
+    *format = (int)number;
+    return JF_OK;
 }
 
 /* A tensor of exactly `size` numbers. */
@@ -270,17 +295,13 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     model_units units = {0};
     table_list tables = {.ctx = ctx};
     uint8_t *masks = NULL;
-    const char *format_note, *recipe_note, *name, *seed, *trained;
-    int steps = 0;
+    const char *recipe_note, *name, *seed, *trained;
+    int format = 0, steps = 0;
     model *m = NULL;
     jf_status status;
     *out = NULL;
     JF_TRY_DONE(tensors_read(ctx, &file, path));
-    JF_TRY_DONE(read_note(ctx, file, path, "jointflow.format", &format_note));
-    int format = atoi(format_note);
-    if (format < 1 || format > FORMAT_HIGHEST)
-        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_FORMAT, "%s: format %s, this version reads up to %d", path,
-                            format_note, FORMAT_HIGHEST));
+    JF_TRY_DONE(read_format(ctx, file, path, &format));
     JF_TRY_DONE(tensors_check_content(ctx, file, path, note_keys, notes_of(format)));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
