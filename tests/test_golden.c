@@ -24,47 +24,49 @@ static double formula(uint64_t seed, uint64_t k) {
 
 typedef struct golden {
     jf_context *ctx;
-    json *root;
+    json_t *root;
     const char *name;
     int n, dim_x, dim_y, dim, depth, layers, by_rule, is_image;
     uint8_t masks[MAX_MASKS]; /* (layers, dim) */
     table_list tables;        /* of its transforms */
 } golden;
 
-static const json *need(const golden *g, const char *key) {
-    const json *value = json_find(g->root, key);
+static const json_t *need(const golden *g, const char *key) {
+    const json_t *value = json_object_get(g->root, key);
     if (!value) test_fail(__FILE__, __LINE__, "%s: \"%s\" is missing", g->name, key);
     return value;
 }
 
 static double number(const golden *g, const char *key) {
-    return json_number(need(g, key));
+    return json_number_value(need(g, key));
 }
 
 static const char *words(const golden *g, const char *key) {
-    return json_string(need(g, key));
+    return json_string_value(need(g, key));
 }
 
 /* A list of exactly `count` numbers, yours to free. */
 static double *numbers(const golden *g, const char *key, size_t count) {
-    const json *list = need(g, key);
-    if (json_count(list) != count)
+    const json_t *list = need(g, key);
+    if (json_array_size(list) != count)
         test_fail(__FILE__, __LINE__, "%s: \"%s\" has %zu numbers, expected %zu", g->name, key,
-                  json_count(list), count);
-    double *values = new_numbers(count), *to = values;
-    for (const json *e = json_first(list); e; e = json_next(e)) *to++ = json_number(e);
+                  json_array_size(list), count);
+    double *values = new_numbers(count);
+    for (size_t i = 0; i < count; i++) values[i] = json_number_value(json_array_get(list, i));
     return values;
 }
 
 /* Tables of transforms, each a list of whole numbers. */
 static void read_tables(golden *g) {
-    const json *name = json_find(g->root, "table_names") ? json_first(need(g, "table_names")) : NULL;
-    for (const json *t = name ? json_first(need(g, "tables")) : NULL; t; t = json_next(t)) {
-        int32_t values[MAX_MASKS], count = 0;
-        CHECK(name && json_count(t) <= MAX_MASKS);
-        for (const json *e = json_first(t); e; e = json_next(e)) values[count++] = (int32_t)json_number(e);
-        CHECK_STATUS(tables_add(&g->tables, json_string(name), (size_t)count, values), JF_OK);
-        name = json_next(name);
+    size_t tables = json_array_size(json_object_get(g->root, "table_names"));
+    for (size_t i = 0; i < tables; i++) {
+        const json_t *table = json_array_get(need(g, "tables"), i);
+        int32_t values[MAX_MASKS];
+        size_t count = json_array_size(table);
+        CHECK(count <= MAX_MASKS);
+        for (size_t k = 0; k < count; k++) values[k] = (int32_t)json_number_value(json_array_get(table, k));
+        const char *name = json_string_value(json_array_get(need(g, "table_names"), i));
+        CHECK_STATUS(tables_add(&g->tables, name, count, values), JF_OK);
     }
 }
 
@@ -74,7 +76,7 @@ static golden golden_open(const char *path) {
     size_t size = 0;
     CHECK_STATUS(jf_context_create(&g.ctx), JF_OK);
     if (file_read(g.ctx, &content, &size, path, 1 << 24) != JF_OK ||
-        json_parse(g.ctx, &g.root, content, size, path) != JF_OK)
+        json_read(g.ctx, &g.root, content, size, path) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(g.ctx));
     free(content);
     g.name = words(&g, "name");
@@ -84,23 +86,24 @@ static golden golden_open(const char *path) {
     g.dim = g.dim_x + g.dim_y;
     g.layers = (int)number(&g, "layers");
     g.by_rule = strcmp(words(&g, "objective"), "rule") == 0;
-    g.is_image = json_find(g.root, "network") != NULL;
+    g.is_image = json_object_get(g.root, "network") != NULL;
     g.tables.ctx = g.ctx;
     read_tables(&g);
     if (g.is_image) return g; /* masks follow from the sizes */
     g.depth = (int)number(&g, "depth");
-    CHECK(json_count(need(&g, "masks")) == (size_t)g.layers && g.layers * g.dim <= MAX_MASKS);
-    uint8_t *to = g.masks;
-    for (const json *mask = json_first(need(&g, "masks")); mask; mask = json_next(mask)) {
-        CHECK(json_count(mask) == (size_t)g.dim);
-        for (const json *e = json_first(mask); e; e = json_next(e)) *to++ = json_number(e) != 0;
+    const json_t *masks = need(&g, "masks");
+    CHECK(json_array_size(masks) == (size_t)g.layers && g.layers * g.dim <= MAX_MASKS);
+    for (int i = 0; i < g.layers * g.dim; i++) {
+        const json_t *mask = json_array_get(masks, (size_t)(i / g.dim));
+        CHECK(json_array_size(mask) == (size_t)g.dim);
+        g.masks[i] = json_number_value(json_array_get(mask, (size_t)(i % g.dim))) != 0;
     }
     return g;
 }
 
 static void golden_close(golden *g) {
     tables_clear(&g->tables);
-    json_free(g->root);
+    json_decref(g->root);
     jf_context_free(g->ctx);
 }
 
@@ -108,14 +111,16 @@ static void golden_close(golden *g) {
 
 /* The transforms of a step; couplings alone where the case names none. */
 static const char *transforms_of(const golden *g) {
-    return json_find(g->root, "transforms") ? words(g, "transforms") : "coupling";
+    return json_object_get(g->root, "transforms") ? words(g, "transforms") : "coupling";
 }
 
 /* A key whose value is a list of numbers, which a JSON list holds. */
 static int add_list(const golden *g, const char *key, const char *json_key, char *to, size_t size) {
+    const json_t *list = need(g, json_key);
     int used = snprintf(to, size, "%s =", key);
-    for (const json *e = json_first(need(g, json_key)); e; e = json_next(e))
-        used += snprintf(to + used, size - (size_t)used, " %d", (int)json_number(e));
+    for (size_t i = 0; i < json_array_size(list); i++)
+        used +=
+            snprintf(to + used, size - (size_t)used, " %d", (int)json_number_value(json_array_get(list, i)));
     return used + snprintf(to + used, size - (size_t)used, "\n");
 }
 
@@ -128,12 +133,11 @@ static void write_image_recipe(const golden *g, char *to, size_t size) {
         (int)number(g, "residual_blocks"), words(g, "norm"), number(g, "leaky_slope"), transforms_of(g));
     used += add_list(g, "kernels", "net_channels", to + used, size - (size_t)used);
     used += add_list(g, "cardinality", "cardinality", to + used, size - (size_t)used);
-    int block = 0, squeezes = 0;
-    for (const json *e = json_first(need(g, "squeeze")); e; e = json_next(e)) {
-        block++;
-        if (json_number(e) == 0) continue;
-        used += snprintf(to + used, size - (size_t)used, squeezes++ ? " %d" : "squeeze = %d", block);
-    }
+    const json_t *squeeze = need(g, "squeeze");
+    int squeezes = 0;
+    for (size_t i = 0; i < json_array_size(squeeze); i++)
+        if (json_number_value(json_array_get(squeeze, i)) != 0)
+            used += snprintf(to + used, size - (size_t)used, squeezes++ ? " %d" : "squeeze = %d", (int)i + 1);
     snprintf(to + used, size - (size_t)used, "\n");
 }
 
@@ -144,7 +148,7 @@ static void write_recipe(const golden *g, char *to, size_t size) {
                         "transforms = %s\n[loss]\nobjective = %s\n",
                         words(g, "law"), fixed ? "fixed" : "joint", g->depth, (int)number(g, "width"),
                         number(g, "leaky_slope"), transforms_of(g), words(g, "objective"));
-    if (json_find(g->root, "loss_keys")) { /* of objectives that have others than the first three */
+    if (json_object_get(g->root, "loss_keys")) { /* of objectives that have others than the first three */
         snprintf(to + used, size - (size_t)used, "%s\n", words(g, "loss_keys"));
         return;
     }
@@ -193,13 +197,13 @@ static void fill_parameters(const golden *g, flow_rig *r) {
     const param_list *list = r->flow->params;
     uint64_t seed = (uint64_t)number(g, "seed_parameters");
     CHECK((size_t)number(g, "parameters") == list->total);
-    CHECK(json_count(need(g, "tensor_names")) == (size_t)list->count);
+    const json_t *names = need(g, "tensor_names");
+    CHECK(json_array_size(names) == (size_t)list->count);
     double *sizes = numbers(g, "tensor_sizes", (size_t)list->count),
            *first = numbers(g, "parameters_first", 8), sum = 0;
-    const json *name = json_first(need(g, "tensor_names"));
-    for (int i = 0; i < list->count; i++, name = json_next(name)) {
+    for (int i = 0; i < list->count; i++) {
         const param *p = &list->items[i];
-        CHECK_TEXT(p->name, json_string(name));
+        CHECK_TEXT(p->name, json_string_value(json_array_get(names, (size_t)i)));
         CHECK(p->count == (size_t)sizes[i]);
         double gain, offset;
         if (!other_formula(p, &offset, &gain)) {

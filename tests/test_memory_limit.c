@@ -3,6 +3,7 @@
 #include "device_contract.h"
 
 #include "base/memory.h"
+#include "io/json.h"
 #include "io/safetensors.h"
 #include "jointflow/jointflow.h"
 
@@ -346,5 +347,26 @@ TEST(memory__of_a_resumed_run_is_not_taken_for_another_recipe) {
               "the run to resume has another recipe: \"depth = 2\" there, \"depth = 64\" now");
     CHECK_STATUS(status, JF_ERROR_ARGUMENT);
     jf_recipe_free(r);
+    jf_context_free(ctx);
+}
+
+/* Else a checkpoint that there is no memory for would pass for a damaged one. */
+TEST(memory__that_json_does_not_get_is_not_told_as_a_mistake_in_it) {
+    enum { VALUES = 1 << 19, ENOUGH = 8 << 20 };
+    jf_context *ctx = NULL;
+    json_t *root = NULL;
+    char *chars = malloc(2 * VALUES + 1);
+    skip_without_limits();
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int i = 0; i < VALUES; i++) memcpy(chars + 2 * i, i ? ",1" : "[1", 2);
+    chars[2 * VALUES] = ']';
+    limit_memory(ENOUGH);
+    jf_status status = json_read(ctx, &root, chars, 2 * VALUES + 1, "list");
+    lift_limit();
+    CHECK_STATUS(status, JF_ERROR_MEMORY);
+    CHECK_HAS(jf_context_error(ctx), "list: not enough memory");
+    CHECK_STATUS(json_read(ctx, &root, chars, 2 * VALUES + 1, "list"), JF_OK);
+    json_decref(root);
+    free(chars);
     jf_context_free(ctx);
 }

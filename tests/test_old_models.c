@@ -62,32 +62,32 @@ TEST(old_models__sample_and_density_give_what_they_gave) {
     jf_context_free(ctx);
 }
 
-static double member(const json *object, const char *key) {
-    const json *value = json_find(object, key);
+static double member(const json_t *object, const char *key) {
+    const json_t *value = json_object_get(object, key);
     if (!value) test_fail(__FILE__, __LINE__, "the judgement has no \"%s\"", key);
-    return json_number(value);
+    return json_number_value(value);
 }
 
 TEST(old_models__judging_gives_what_it_gave) {
     jf_context *ctx = NULL;
     char path[512], *content = NULL;
     size_t size = 0;
-    json *before = NULL, *now = NULL;
+    json_t *before = NULL, *now = NULL;
     jf_judgement *j = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     jf_model *m = load(ctx, formats[0], NULL);
     path_of(path, sizeof path, formats[0], "judge.json");
     CHECK_STATUS(file_read(ctx, &content, &size, path, 1 << 20), JF_OK);
-    CHECK_STATUS(json_parse(ctx, &before, content, size, path), JF_OK);
+    CHECK_STATUS(json_read(ctx, &before, content, size, path), JF_OK);
     CHECK_STATUS(jf_judge(m, &j, &(jf_judge_options){.points = 5000, .seed = 3}), JF_OK);
     const char *text_now = jf_judgement_json(j);
-    CHECK_STATUS(json_parse(ctx, &now, text_now, strlen(text_now), "judgement"), JF_OK);
+    CHECK_STATUS(json_read(ctx, &now, text_now, strlen(text_now), "judgement"), JF_OK);
     double error = member(before, "nll_standard_error");
     CHECK(error > 0 && error < 0.02);
     CHECK_NEAR(member(now, "nll"), member(before, "nll"), error);
     CHECK_NEAR(member(now, "y_error"), member(before, "y_error"), 1e-5);
-    json_free(before);
-    json_free(now);
+    json_decref(before);
+    json_decref(now);
     free(content);
     jf_judgement_free(j);
     jf_model_free(m);

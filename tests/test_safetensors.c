@@ -113,7 +113,7 @@ static void refuse_tensors(const char *header, size_t data_size, const char *par
 
 TEST(safetensors__refuses_headers_that_lie) {
     refuse_tensors("[]", 0, "header: found a list, expected an object");
-    refuse_tensors("{\"a\":", 0, "header: ends too early");
+    refuse_tensors("{\"a\":", 0, "header: byte 5: unexpected token near end of file");
     refuse_tensors("{\"a\":1}", 0, "tensor \"a\": found a number, expected an object");
     refuse_tensors("{\"__metadata__\":{\"k\":1}}", 0, "expected an object of strings");
     refuse_tensors("{\"__metadata__\":[]}", 0, "expected an object of strings");
@@ -153,7 +153,7 @@ TEST(safetensors__refuses_gaps_and_overlaps) {
     refuse_tensors("{" ENTRY("a", 0, 8) "," ENTRY("b", 0, 8) "}", 8, "(an overlap)");
     refuse_tensors("{" ENTRY("a", 12, 20) "," ENTRY("b", 0, 8) "}", 20,
                    "tensor \"a\": found its data at byte 12, expected 8 (a gap)");
-    refuse_tensors("{" ENTRY("a", 0, 8) "," ENTRY("a", 8, 16) "}", 16, "key \"a\" comes twice");
+    refuse_tensors("{" ENTRY("a", 0, 8) "," ENTRY("a", 8, 16) "}", 16, "duplicate object key near");
 }
 
 TEST(safetensors__refuses_lengths_that_do_not_fit_the_file) {

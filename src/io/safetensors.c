@@ -91,12 +91,12 @@ typedef struct claim {
 } claim;
 
 struct tensor_file {
-    json *header;    /* owns names and notes */
+    json_t *header;  /* owns names and notes */
     tensor *tensors; /* (count), in the order of their data */
     size_t count;
     const tensor **by_name; /* (count), ascending */
     char *data;             /* each tensor at a multiple of ALIGNMENT */
-    const json *notes;
+    const json_t *notes;
     uint64_t sum; /* of the file as it was read, where it has a checksum of all its bytes */
 };
 
@@ -114,9 +114,9 @@ static jf_status fail_tensor(const reader *in, const char *name, const char *fou
                    found, expected);
 }
 
-static jf_status read_type(const reader *in, const json *value, tensor *t) {
-    const char *name = value ? json_string(value) : NULL;
-    if (!name) return fail_tensor(in, t->name, value ? json_kind_name(value) : "no \"dtype\"", "a \"dtype\"");
+static jf_status read_type(const reader *in, const json_t *value, tensor *t) {
+    const char *name = json_string_value(value);
+    if (!name) return fail_tensor(in, t->name, value ? json_words(value) : "no \"dtype\"", "a \"dtype\"");
     for (int i = 0; i < TYPES; i++)
         if (strcmp(types[i].name, name) == 0) {
             t->type = (tensor_type)i;
@@ -127,20 +127,22 @@ static jf_status read_type(const reader *in, const json *value, tensor *t) {
                    t->name, name);
 }
 
-static jf_status read_shape(const reader *in, const json *value, tensor *t) {
-    if (!value || json_kind(value) != JSON_LIST)
-        return fail_tensor(in, t->name, value ? json_kind_name(value) : "no \"shape\"", "a \"shape\"");
-    if (json_count(value) > TENSOR_MAX_RANK) return fail_tensor(in, t->name, "more", "at most 8 extents");
-    for (const json *e = json_first(value); e; e = json_next(e))
-        if (!json_size(e, &t->shape[t->rank++]))
-            return fail_tensor(in, t->name, json_kind_name(e), "extents that are whole numbers");
+static jf_status read_shape(const reader *in, const json_t *value, tensor *t) {
+    if (!json_is_array(value))
+        return fail_tensor(in, t->name, value ? json_words(value) : "no \"shape\"", "a \"shape\"");
+    if (json_array_size(value) > TENSOR_MAX_RANK)
+        return fail_tensor(in, t->name, "more", "at most 8 extents");
+    for (size_t i = 0; i < json_array_size(value); i++)
+        if (!json_whole(json_array_get(value, i), &t->shape[t->rank++]))
+            return fail_tensor(in, t->name, json_words(json_array_get(value, i)),
+                               "extents that are whole numbers");
     return JF_OK;
 }
 
-static jf_status read_offsets(const reader *in, const json *value, claim *c) {
+static jf_status read_offsets(const reader *in, const json_t *value, claim *c) {
     const char *name = c->tensor.name;
-    if (!value || json_kind(value) != JSON_LIST || json_count(value) != 2 ||
-        !json_size(json_first(value), &c->begin) || !json_size(json_next(json_first(value)), &c->end))
+    if (!json_is_array(value) || json_array_size(value) != 2 ||
+        !json_whole(json_array_get(value, 0), &c->begin) || !json_whole(json_array_get(value, 1), &c->end))
         return fail_tensor(in, name, value ? "something else" : "no \"data_offsets\"",
                            "\"data_offsets\" of two whole numbers");
     if (c->begin > c->end || c->end > in->size)
@@ -157,20 +159,21 @@ static jf_status read_offsets(const reader *in, const json *value, claim *c) {
     return JF_OK;
 }
 
-static jf_status read_claim(const reader *in, const json *value, claim *c) {
-    c->tensor.name = json_key(value);
-    if (json_kind(value) != JSON_OBJECT)
-        return fail_tensor(in, c->tensor.name, json_kind_name(value), "an object");
-    if (json_count(value) != 3)
+static jf_status read_claim(const reader *in, const char *name, const json_t *value, claim *c) {
+    c->tensor.name = name;
+    if (!json_is_object(value)) return fail_tensor(in, c->tensor.name, json_words(value), "an object");
+    if (json_object_size(value) != 3)
         return fail_tensor(in, c->tensor.name, "other keys", "\"dtype\", \"shape\" and \"data_offsets\"");
-    JF_TRY(read_type(in, json_find(value, "dtype"), &c->tensor));
-    JF_TRY(read_shape(in, json_find(value, "shape"), &c->tensor));
-    return read_offsets(in, json_find(value, "data_offsets"), c);
+    JF_TRY(read_type(in, json_object_get(value, "dtype"), &c->tensor));
+    JF_TRY(read_shape(in, json_object_get(value, "shape"), &c->tensor));
+    return read_offsets(in, json_object_get(value, "data_offsets"), c);
 }
 
-static jf_status check_notes(const reader *in, const json *notes) {
-    int texts = json_kind(notes) == JSON_OBJECT;
-    for (const json *e = json_first(notes); e && texts; e = json_next(e)) texts = json_string(e) != NULL;
+static jf_status check_notes(const reader *in, json_t *notes) {
+    const char *key;
+    json_t *value;
+    int texts = json_is_object(notes);
+    json_object_foreach(notes, key, value) texts = texts && json_is_string(value);
     if (texts) return JF_OK;
     return jf_fail(in->ctx, JF_ERROR_FORMAT,
                    "%s: found \"%s\" with other values, expected an object of strings", in->path,
@@ -201,16 +204,18 @@ static jf_status check_cover(const reader *in) {
 }
 
 static jf_status read_claims(reader *in, tensor_file *file) {
-    if (json_kind(file->header) != JSON_OBJECT)
+    const char *key;
+    json_t *value;
+    if (!json_is_object(file->header))
         return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s: header: found %s, expected an object", in->path,
-                       json_kind_name(file->header));
-    JF_TRY(MEM_NEW(in->ctx, &in->claims, json_count(file->header)));
-    for (const json *e = json_first(file->header); e; e = json_next(e)) {
-        if (strcmp(json_key(e), SAFETENSORS_NOTES) == 0) {
-            JF_TRY(check_notes(in, e));
-            file->notes = e;
+                       json_words(file->header));
+    JF_TRY(MEM_NEW(in->ctx, &in->claims, json_object_size(file->header)));
+    json_object_foreach(file->header, key, value) {
+        if (strcmp(key, SAFETENSORS_NOTES) == 0) {
+            JF_TRY(check_notes(in, value));
+            file->notes = value;
         } else {
-            JF_TRY(read_claim(in, e, &in->claims[in->count++]));
+            JF_TRY(read_claim(in, key, value, &in->claims[in->count++]));
         }
     }
     if (in->count > 1) qsort(in->claims, in->count, sizeof *in->claims, by_place);
@@ -277,7 +282,7 @@ static jf_status read_header(reader *in, tensor_file *file, const char *bytes, s
     text name = {0};
     text_add(&name, "%s: header", in->path);
     jf_status status = text_check(in->ctx, &name);
-    if (status == JF_OK) status = json_parse(in->ctx, &file->header, header, (size_t)length, name.chars);
+    if (status == JF_OK) status = json_read(in->ctx, &file->header, header, (size_t)length, name.chars);
     text_free(&name);
     return status;
 }
@@ -306,7 +311,7 @@ done:
 
 void tensors_free(tensor_file *file) {
     if (!file) return;
-    json_free(file->header);
+    json_decref(file->header);
     free(file->tensors);
     free(file->by_name);
     free(file->data);
@@ -329,8 +334,7 @@ const tensor *tensors_find(const tensor_file *file, const char *name) {
 }
 
 const char *tensors_note(const tensor_file *file, const char *key) {
-    const json *note = file->notes ? json_find(file->notes, key) : NULL;
-    return note ? json_string(note) : NULL;
+    return json_string_value(json_object_get(file->notes, key)); /* both take NULL */
 }
 
 static jf_status compare_sums(jf_context *ctx, const char *path, uint64_t sum, const char *stored) {
