@@ -258,10 +258,10 @@ static jf_status copy_tensors(const reader *in, tensor_file *file) {
 static void sum_file(tensor_file *file, const char *bytes, size_t size, const char *header, size_t length) {
     char mark[64];
     size_t mark_size = (size_t)snprintf(mark, sizeof mark, SAFETENSORS_SUM_MARK, TENSORS_FILE_SUM);
-    const char *found =
-        strstr(header, mark); /* headers of JSON hold no NUL, and files are terminated by one */
-    if (!found || found + mark_size + CHECKSUM_DIGITS > header + length) return;
-    file->sum = checksum_of_file(bytes, size, (size_t)(found - bytes) + mark_size);
+    const char *found = strstr(header, mark); /* a header holds no NUL, and the bytes end with one */
+    size_t digits = found ? (size_t)(found - header) + mark_size : length;
+    if (digits + CHECKSUM_DIGITS <= length)
+        file->sum = checksum_of_file(bytes, size, SAFETENSORS_LENGTH_SIZE + digits);
 }
 
 /* Splits the bytes into header and data and reads the header's JSON. */
