@@ -24,6 +24,8 @@ static int check_folder(const call *c, const char *folder) {
     int resume = option_given(a, "resume"), force = option_given(a, "force");
     if (resume && force)
         return cli_misuse(c->command, "--resume continues a run and --force starts it again: not both");
+    if (option_given(a, "changed-data") && !resume)
+        return cli_misuse(c->command, "--changed-data is for runs that go on: give --resume, too");
     for (int i = 0; i < 3 && !resume && !force; i++) {
         char *path = cli_join("%s/%s", folder, files[i]);
         if (!path) return cli_fail_memory();
@@ -56,11 +58,17 @@ static void print_word(FILE *out, const char *word) {
     putc('\'', out);
 }
 
+/* Words of this call that the next one does not need. */
+static int is_for_this_call(const char *word) {
+    return strcmp(word, "--force") == 0 || strcmp(word, "--resume") == 0 ||
+           strcmp(word, "--changed-data") == 0;
+}
+
 /* The same command line with --resume; not at its end, where a "--" would make an argument of it. */
 static int say_stopped(const call *c, const char *folder) {
     fprintf(stderr, "jointflow: stopped, saved in %s; continue with:", folder);
     for (int i = 0; i < c->argc; i++) {
-        int dropped = strcmp(c->argv[i], "--force") == 0 || strcmp(c->argv[i], "--resume") == 0;
+        int dropped = is_for_this_call(c->argv[i]);
         if (!dropped) putc(' ', stderr);
         if (!dropped) print_word(stderr, c->argv[i]);
         if (i == 1) fputs(" --resume", stderr);
@@ -116,6 +124,7 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
     jf_context_set_log(c->ctx, progress_note, &line);
     jf_train_options options = {.folder = folder,
                                 .resume = option_given(a, "resume"),
+                                .changed_data = option_given(a, "changed-data"),
                                 .seed = option_whole(a, "seed"),
                                 .device = cli_device_options(c),
                                 .progress = progress_show,
@@ -157,6 +166,8 @@ static const option options[] = {
     OPTION_THREADS,
     OPTION_DEVICE,
     {"resume", 0, OPTION_FLAG, NULL, NULL, 0, 0, "continue the run in the folder exactly where it stopped"},
+    {"changed-data", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "with --resume: go on although the data have changed since; the epoch begins again with the new ones"},
     {"force", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "start again although the folder holds a run, which is kept in RUN/old-run until this one has finished"},
     {"no-report", 0, OPTION_FLAG, NULL, NULL, 0, 0,
@@ -182,6 +193,8 @@ const command command_train = {
              "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
              "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
              "same model, whatever the number of threads.\n"
+             "Resuming compares the data with those that the run had, by a checksum of all their values, and "
+             "refuses others; --changed-data goes on with them.\n"
              "A run folder is locked while it is written to: a second training into it is refused and told "
              "which process holds it. The lock ends with its process, however that ends. On file systems "
              "that have no locks training goes on and says so.",

@@ -66,6 +66,7 @@ static void on_progress(void *user, const train_progress *p) {
 jf_status run_train(run *r, const char *folder, int resume) {
     train_options options = {.folder = folder,
                              .resume = resume,
+                             .changed_data = r->changed_data,
                              .stop = &r->stop,
                              .interval = r->interval,
                              .progress = on_progress,

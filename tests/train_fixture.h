@@ -20,6 +20,7 @@ struct run {
     dataset *data; /* NULL where the objective needs none */
     model *m;
     volatile int stop;
+    int changed_data;                               /* resuming goes on with others */
     double interval;                                /* between two reports, seconds; 0: after every batch */
     void (*watch)(run *r, const train_progress *p); /* NULL, or called with every report */
     int done;                                       /* of the watcher */

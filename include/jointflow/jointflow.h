@@ -95,6 +95,7 @@ typedef struct jf_progress {
 typedef struct jf_train_options {
     const char *folder; /* run folder: model, checkpoint, history, recipe; NULL: nothing is written */
     int resume;         /* continue the run in `folder` exactly where it stopped */
+    int changed_data; /* of a run that is resumed: go on although its data have changed since; 0: refuse that */
     uint64_t seed;
     jf_device_options device;
     /* A few times a second and at the end of every epoch, when the device is asked how far it is; may be NULL. */

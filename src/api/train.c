@@ -43,6 +43,7 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
     return train_recipe(ctx, out, r, origin_of(&options->device, options->seed),
                         &(train_options){.folder = options->folder,
                                          .resume = options->resume,
+                                         .changed_data = options->changed_data,
                                          .stop = options->stop,
                                          .interval = TRAIN_INTERVAL,
                                          .progress = options->progress ? relay_progress : NULL,

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/permutation.h"
+#include "io/checksum.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,6 +253,20 @@ jf_status dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) 
 
 jf_status dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
     return rows_with_scratch(d, &(row_sequence){key, class_index, 0}, first, n, xy);
+}
+
+/* ---- which data ---- */
+
+void dataset_identity(const dataset *d, char out[DATASET_MAX_IDENTITY]) {
+    char digits[CHECKSUM_TEXT];
+    out[0] = '\0';
+    if (d->rows == 0) return;
+    int sizes[] = {d->dim_x, d->dim_y, d->classes};
+    uint64_t sum = checksum_add(checksum_start(), sizes, sizeof sizes);
+    for (int k = 0; k < d->classes; k++) sum = checksum_add_text(sum, d->class_name[k]);
+    checksum_text(digits, d->kind->add_to_checksum(d, sum));
+    number_print(out, DATASET_MAX_IDENTITY, "%ld rows and %ld held out, checksum %s", d->rows, d->held,
+                 digits);
 }
 
 /* ---- for devices ---- */

@@ -38,6 +38,8 @@ typedef struct dataset_kind {
     int (*row_class)(const dataset *d, long row);
     /* Optional, for file sets: a row as people find it, "row 17 of data.csv"; from `rows` on those held out. */
     void (*row_words)(const dataset *d, long row, char *out, size_t size);
+    /* File sets: adds what was read of the files to a checksum (io/checksum.h), all that a row can depend on. */
+    uint64_t (*add_to_checksum)(const dataset *d, uint64_t sum);
     /* Optional: a look at the data before they are trained on. Refuses what training would fail on, warns of what would
      * spoil it, and says what to do. */
     jf_status (*examine)(const dataset *d);
@@ -82,6 +84,12 @@ jf_status dataset_declare(recipe *r, const char *only_if);
 jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r);
 void dataset_free(dataset *d);
 int dataset_dim(const dataset *d); /* dim_x + dim_y */
+
+/* Which data these are, for people and for comparing: "900 rows and 100 held out, checksum 0123456789abcdef". Of the values
+ * as they lie in memory, so nothing is read for it: files that hold the same values in another way are the same. Empty
+ * where points are drawn: what they are follows from the recipe. */
+#define DATASET_MAX_IDENTITY 96
+void dataset_identity(const dataset *d, char out[DATASET_MAX_IDENTITY]);
 
 /* Samples of a set: those that a key names, shuffled or drawn, or those held out. */
 typedef struct row_sequence {

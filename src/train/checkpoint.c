@@ -36,7 +36,7 @@ static int list_sections(section out[SECTIONS], const model *m, const optimiser 
 }
 
 jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, const real *best,
-                          const epoch_start *start, const train_state *s) {
+                          const epoch_start *start, const train_state *s, const checkpoint_data *data) {
     section sections[SECTIONS];
     tensor *parts[SECTIONS] = {0}, *all = NULL;
     void *storage[SECTIONS] = {0};
@@ -59,7 +59,8 @@ jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, 
     tensor_note notes[] = {{"jointflow.checkpoint", version},
                            {"recipe", recipe_text.chars},
                            {"seed", seed},
-                           {"device", m->d->kind->name}};
+                           {"device", m->d->kind->name},
+                           {"data", data->identity}};
     JF_TRY_DONE(tensors_write_summed(m->ctx, path, all, total, notes, sizeof notes / sizeof *notes,
                                      TENSORS_FILE_SUM));
 done:
@@ -117,7 +118,22 @@ static jf_status compare_recipe(const char *path, const char *there, const recip
     return status;
 }
 
-static jf_status check_notes(const char *path, const tensor_file *file, const model *m) {
+/* Versions from before have no note of their data. */
+static jf_status compare_data(const char *path, const char *there, jf_context *ctx, checkpoint_data *data) {
+    data->differ = there && *there && *data->identity && strcmp(there, data->identity) != 0;
+    if (!data->differ) return JF_OK;
+    if (!data->may_differ)
+        return jf_fail(
+            ctx, JF_ERROR_ARGUMENT,
+            "%s: the run to resume has other data: %s there, %s now; bring those back, begin a new "
+            "run, or go on with the changed data (--changed-data)",
+            path, there, data->identity);
+    jf_log(ctx, "%s: of other data: %s there, %s now; going on with these", path, there, data->identity);
+    return JF_OK;
+}
+
+static jf_status check_notes(const char *path, const tensor_file *file, const model *m,
+                             checkpoint_data *data) {
     jf_context *ctx = m->ctx;
     const char *recipe_note = tensors_note(file, "recipe"), *seed = tensors_note(file, "seed");
     const char *device_note = tensors_note(file, "device");
@@ -129,7 +145,8 @@ static jf_status check_notes(const char *path, const tensor_file *file, const mo
     if (strcmp(device_note, m->d->kind->name) != 0)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume was on device %s, now it is %s", path,
                        device_note, m->d->kind->name);
-    return compare_recipe(path, recipe_note, m->recipe);
+    JF_TRY(compare_recipe(path, recipe_note, m->recipe));
+    return compare_data(path, tensors_note(file, "data"), ctx, data);
 }
 
 jf_status checkpoint_check_recipe(const char *path, const recipe *r, int *unusable) {
@@ -201,13 +218,13 @@ static jf_status read_sections(const char *path, const tensor_file *file, model 
 }
 
 jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, epoch_start *start,
-                          train_state *s, int *unusable) {
+                          train_state *s, checkpoint_data *data, int *unusable) {
     tensor_file *file = NULL;
     jf_status status;
     *unusable = 1;
     JF_TRY_DONE(tensors_read(m->ctx, &file, path));
     JF_TRY_DONE(check_version(path, file, m->ctx, unusable));
-    JF_TRY_DONE(check_notes(path, file, m));
+    JF_TRY_DONE(check_notes(path, file, m, data));
     JF_TRY_DONE(read_sections(path, file, m, o, best, start, s));
 done:
     if (status == JF_ERROR_ARGUMENT || status == JF_ERROR_MEMORY || status == JF_ERROR_DEVICE) *unusable = 0;

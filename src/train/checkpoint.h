@@ -38,15 +38,22 @@ typedef struct epoch_start {
     train_state state;
 } epoch_start;
 
+/* Which data a run is of, and what to do where a checkpoint is of others. */
+typedef struct checkpoint_data {
+    char identity[DATASET_MAX_IDENTITY]; /* dataset_identity; "": nothing to compare */
+    int may_differ;                      /* resuming goes on with changed data */
+    int differ;                          /* they are; from loading */
+} checkpoint_data;
+
 /* In the middle of an epoch `start` is saved, too. */
 jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, const real *best,
-                          const epoch_start *start, const train_state *s);
+                          const epoch_start *start, const train_state *s, const checkpoint_data *data);
 /* Compares the recipes alone, before data and a model are made of this one. *unusable, where it fails: as below. */
 jf_status checkpoint_check_recipe(const char *path, const recipe *r, int *unusable);
-/* Refuses a checkpoint of another recipe, seed or kind of device, naming what differs, and one that is damaged or holds
- * weights that are not finite. `start` is filled in only where the checkpoint is in the middle of an epoch
+/* Refuses a checkpoint of another recipe, seed, kind of device or, unless they may differ, other data, naming what differs,
+ * and one that is damaged or holds weights that are not finite. `start` is filled in only where the checkpoint is in the middle of an epoch
  * (s->batch > 0). *unusable, where it fails: 1 if no run can go on from this file, 0 if this run cannot. */
 jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, epoch_start *start,
-                          train_state *s, int *unusable);
+                          train_state *s, checkpoint_data *data, int *unusable);
 
 #endif

@@ -19,7 +19,7 @@ void generations_free(generations *g) {
 
 jf_status generations_save(generations *g, const model *m, const optimiser *o, const real *best,
                            const epoch_start *start, const train_state *s) {
-    JF_TRY(checkpoint_save(g->next, m, o, best, start, s));
+    JF_TRY(checkpoint_save(g->next, m, o, best, start, s, &g->data));
     if (!g->newest_unusable && file_exists(g->newest)) JF_TRY(file_duplicate(m->ctx, g->newest, g->previous));
     JF_TRY(file_rename(m->ctx, g->next, g->newest));
     g->newest_unusable = 0;
@@ -45,7 +45,7 @@ static jf_status fail_both(jf_context *ctx, jf_status status, const char *newest
 static jf_status load_previous(generations *g, model *m, optimiser *o, real *best, epoch_start *start,
                                train_state *s, jf_status failure, const char *newest) {
     int unusable;
-    jf_status status = checkpoint_load(g->previous, m, o, best, start, s, &unusable);
+    jf_status status = checkpoint_load(g->previous, m, o, best, start, s, &g->data, &unusable);
     if (status != JF_OK) return unusable ? fail_both(m->ctx, failure, newest) : status;
     jf_log(m->ctx, "%s; going on from the one before it, %s, after %.0f epochs", newest, g->previous,
            s->total_epoch);
@@ -57,7 +57,7 @@ jf_status generations_load(generations *g, model *m, optimiser *o, real *best, e
                            train_state *s) {
     int unusable, has_previous = file_exists(g->previous);
     char *newest;
-    jf_status status = checkpoint_load(g->newest, m, o, best, start, s, &unusable);
+    jf_status status = checkpoint_load(g->newest, m, o, best, start, s, &g->data, &unusable);
     if (status == JF_OK || !unusable || !has_previous) return status;
     JF_TRY(mem_copy_text(m->ctx, &newest, jf_context_error(m->ctx)));
     status = load_previous(g, m, o, best, start, s, status, newest);

@@ -7,6 +7,7 @@
 typedef struct generations {
     char *newest, *previous, *next; /* paths; next: while it is written */
     int newest_unusable;            /* it is not kept as the previous one */
+    checkpoint_data data;
 } generations;
 jf_status generations_create(jf_context *ctx, generations *g, const char *folder);
 void generations_free(generations *g);

@@ -63,6 +63,13 @@ static void remember_epoch(trainer *t) {
     t->start.state = t->s;
 }
 
+static void return_to_epoch_start(trainer *t) {
+    copy_flat(t, t->m->params, t->start.params);
+    copy_flat(t, t->opt.first, t->start.first);
+    copy_flat(t, t->opt.second, t->start.second);
+    t->s = t->start.state;
+}
+
 static rate_schedule schedule_of(const trainer *t) {
     const phase *p = &phases[(int)t->s.phase];
     int batches = phase_batches(p, t->m, t->data);
@@ -117,10 +124,7 @@ static jf_status roll_back(trainer *t, double faulty_step) {
                        phases[(int)t->s.phase].name, t->s.epoch, batch + 1.0, where, MAX_ROLLBACKS);
     jf_warn(t->m->ctx, "values are not finite %s: back to the start of epoch %.0f with half the rate", where,
             t->s.epoch);
-    copy_flat(t, t->m->params, t->start.params);
-    copy_flat(t, t->opt.first, t->start.first);
-    copy_flat(t, t->opt.second, t->start.second);
-    t->s = t->start.state;
+    return_to_epoch_start(t);
     t->s.rollbacks = rollbacks;
     t->s.rate_factor = factor;
     tell_device(t);
@@ -417,13 +421,34 @@ static jf_status start_from_data(trainer *t) {
     return flow_start(t->run, t->batch, m->params);
 }
 
+/* The epoch begins again, so that it is all of these data, and what was best of the others is forgotten. */
+static jf_status take_changed_data(trainer *t) {
+    if (t->s.phase >= phase_count)
+        return jf_fail(
+            t->m->ctx, JF_ERROR_ARGUMENT,
+            "%s: the run has finished with other data: there is nothing to go on with; begin a new "
+            "one",
+            t->options->folder);
+    if (t->s.batch > 0) return_to_epoch_start(t);
+    t->s.best = INFINITY;
+    t->s.since_best = 0;
+    return JF_OK;
+}
+
+static jf_status resume(trainer *t) {
+    JF_TRY(generations_load(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
+    return t->checkpoints.data.differ ? take_changed_data(t) : JF_OK;
+}
+
 static jf_status use_folder(trainer *t) {
     model *m = t->m;
     const train_options *o = t->options;
     if (!o->resume) JF_TRY(file_make_folder(m->ctx, o->folder));
     JF_TRY(generations_create(m->ctx, &t->checkpoints, o->folder));
     JF_TRY(file_join(m->ctx, &t->history, o->folder, RUN_HISTORY));
-    if (o->resume) JF_TRY(generations_load(&t->checkpoints, m, &t->opt, t->best, &t->start, &t->s));
+    t->checkpoints.data.may_differ = o->changed_data;
+    if (t->data) dataset_identity(t->data, t->checkpoints.data.identity);
+    if (o->resume) JF_TRY(resume(t));
     long rows = (long)t->s.history_rows;
     JF_TRY(history_begin(m->ctx, t->history, &rows));
     t->s.history_rows = t->start.state.history_rows = (double)rows;

@@ -24,6 +24,7 @@ typedef struct train_progress {
 typedef struct train_options {
     const char *folder; /* the run folder; NULL: nothing is written */
     int resume;
+    int changed_data;         /* resuming goes on although the data are not those of the checkpoint */
     const volatile int *stop; /* set from outside (a signal): stops after the batch; may be NULL */
     /* Seconds between two looks at what the device has done, and so between two reports; 0: after every batch. Epochs end
      * with one in any case. What becomes of the run does not depend on it. */

@@ -143,13 +143,14 @@ expect_same run1/model.safetensors run16/model.safetensors
 
 # stop_midway SIGNAL FOLDER OPTION...: trains until some epochs have ended, then sends the signal.
 stop_midway() {
-    local signal=$1 folder=$2 pid
+    local signal=$1 folder=$2 pid before
+    before=$(cat "$2/history.csv" 2> /dev/null | wc -l)
     shift 2
     env --default-signal="$signal" jointflow train "$TINY" -o "$folder" --no-report "$@" \
         > "$work/stdout" 2> "$work/stderr" < /dev/null &
     pid=$!
     for ((i = 0; i < 1000; i++)); do
-        [ "$(cat "$folder/history.csv" 2> /dev/null | wc -l)" -lt 30 ] || break
+        [ "$(cat "$folder/history.csv" 2> /dev/null | wc -l)" -lt $((before + 30)) ] || break
         sleep 0.01
     done
     kill -s "$signal" $pid
@@ -240,6 +241,41 @@ expect_status 1
 expect_error_line 'jointflow: nothing: there is no such folder, expected one with a run to resume; .*'
 expect_error_line_count 1
 expect_no_file nothing
+
+case_begin train__resume_refuses_changed_data_unless_told_to
+jointflow train "$TINY" -o source --no-report --quiet
+jointflow sample source -y 0,1 -n 200 -o data.csv > /dev/null
+cat > table.ini << 'END'
+[data]
+set = table
+file = data.csv
+x = 2
+y = 1
+[model]
+blocks = 1
+depth = 1
+width = 4
+[train]
+batch = 50
+epochs = 100000
+patience = 0
+ks_every = 0
+END
+TINY=table.ini stop_midway INT run
+expect_status 130
+awk 'NR % 2' data.csv > half.csv && mv half.csv data.csv
+cp run/checkpoint.safetensors before
+run jointflow train table.ini -o run --resume --no-report
+expect_status 1
+expect_error_line 'jointflow: run/checkpoint.safetensors: the run to resume has other data: 360 rows and 40 held out, checksum [0-9a-f]{16} there, 180 rows and 20 held out, checksum [0-9a-f]{16} now; .*--changed-data.*'
+expect_error_line_count 1
+expect_same run/checkpoint.safetensors before
+run jointflow train table.ini -o run --changed-data
+expect_status 2
+TINY=table.ini stop_midway INT run --resume --changed-data
+expect_status 130
+expect_line 'run/checkpoint.safetensors: of other data: .*; going on with these'
+expect test "$(grep -c 'changed-data' "$work/stderr")" -eq 0
 
 case_begin train__on_a_terminal_rewrites_one_line
 command -v script > /dev/null || skip "script is not installed"

@@ -31,7 +31,8 @@ static setting *the_setting(void) {
 static jf_status load(const char *path) {
     setting *s = the_setting();
     int unusable;
-    return checkpoint_load(path, s->m, &s->o, s->best, &s->start, &s->state, &unusable);
+    checkpoint_data data = {0};
+    return checkpoint_load(path, s->m, &s->o, s->best, &s->start, &s->state, &data, &unusable);
 }
 
 static jf_status read_input(jf_context *ctx, const fuzz_input *in) {
@@ -52,7 +53,7 @@ static jf_status example(jf_context *ctx, const char *path, int index) {
     setting *s = the_setting();
     train_state state = {.epoch = 1, .batch = index, .rate_factor = 1};
     s->start.state = state;
-    return checkpoint_save(path, s->m, &s->o, s->best, &s->start, &state);
+    return checkpoint_save(path, s->m, &s->o, s->best, &s->start, &state, &(checkpoint_data){0});
 }
 
 const fuzz_reader fuzz_checkpoint = {.name = "checkpoint",

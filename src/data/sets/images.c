@@ -6,6 +6,7 @@
 #include "data/dataset.h"
 #include "data/images/image_set.h"
 #include "data/tasks/task.h"
+#include "io/checksum.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,6 +28,16 @@ static void images_fetch(const dataset *d, long row, rng *stream, double *scratc
 static int images_row_class(const dataset *d, long row) {
     const images *own = d->own;
     return own->set.labels[row];
+}
+
+static uint64_t images_add_to_checksum(const dataset *d, uint64_t sum) {
+    const image_set *s = &((const images *)d->own)->set;
+    int sizes[] = {s->h, s->w, s->channels, s->classes};
+    size_t rows = (size_t)(s->rows + s->held), values = rows * image_set_dim(s);
+    sum = checksum_add(sum, sizes, sizeof sizes);
+    if (s->labels) sum = checksum_add(sum, s->labels, rows);
+    if (s->bytes) return checksum_add(sum, s->bytes, values);
+    return checksum_add(sum, s->reals, values * sizeof *s->reals);
 }
 
 /* ---- on a device ---- */
@@ -189,5 +200,6 @@ const dataset_kind dataset_images = {
     .close = images_close,
     .fetch = images_fetch,
     .row_class = images_row_class,
+    .add_to_checksum = images_add_to_checksum,
     .resident = images_resident,
 };

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/permutation.h"
+#include "io/checksum.h"
 #include "io/csv.h"
 #include "io/npy.h"
 #include <math.h>
@@ -249,6 +250,13 @@ static void table_row_words(const dataset *d, long row, char *out, size_t size) 
     number_print(out, size, "row %ld of %s", table_file_row(d, row) + 1, own->path);
 }
 
+static uint64_t table_add_to_checksum(const dataset *d, uint64_t sum) {
+    const table *own = d->own;
+    size_t rows = (size_t)(d->rows + d->held);
+    sum = checksum_add(sum, own->x, rows * (size_t)d->dim_x * sizeof *own->x);
+    return checksum_add(sum, own->y, rows * (size_t)d->dim_y * sizeof *own->y);
+}
+
 static void table_close(dataset *d) {
     table *own = d->own;
     if (!own) return;
@@ -267,6 +275,7 @@ const dataset_kind dataset_table = {
     .close = table_close,
     .fetch = table_fetch,
     .row_class = table_row_class,
+    .add_to_checksum = table_add_to_checksum,
     .row_words = table_row_words,
     .examine = table_examine,
 };
