@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CONDITIONS = 1000000 };
+enum { MOST_CONDITIONS = 1000000, MOST_NUMBERS = 1 << 25 }; /* of all conditions */
 
 typedef struct reader {
     const call *c;
@@ -54,6 +54,10 @@ static int add(reader *in, const double *row) {
     conditions *y = in->out;
     if (y->count == MOST_CONDITIONS)
         return cli_misuse(in->c->command, "%s: more than %d conditions", in->request->shown, MOST_CONDITIONS);
+    if ((y->count + 1) * (size_t)y->dim > MOST_NUMBERS)
+        return cli_misuse(in->c->command,
+                          "%s: more than %zu conditions of %d numbers each: ask for them in parts",
+                          in->request->shown, y->count, y->dim);
     if (y->count == y->room && !grow(y)) return cli_fail_memory();
     memcpy(y->values + y->count * (size_t)y->dim, row, (size_t)y->dim * sizeof *row);
     if (y->images) y->images[y->count] = (condition_image){0};

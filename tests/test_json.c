@@ -20,6 +20,7 @@ TEST(json__numbers_read_back_the_same_with_few_digits) {
     } cases[] = {{0.1, "0.1"},
                  {1, "1"},
                  {-0.5, "-0.5"},
+                 {-0.0, "-0.0"},
                  {1e300, "1e+300"},
                  {NAN, "null"},
                  {INFINITY, "null"},

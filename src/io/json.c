@@ -45,7 +45,8 @@ void json_add_number(text *out, double number) {
         number_print(digits, sizeof digits, "%.*g", precision, number);
         if (number_parse(digits, &again) && again == number) break;
     }
-    text_add(out, "%s", digits);
+    text_add(out, "%s",
+             number == 0 && signbit(number) ? "-0.0" : digits); /* -0 would be read as the integer */
 }
 
 /* ---- reading ---- */
