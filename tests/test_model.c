@@ -437,6 +437,32 @@ TEST(model_file__a_changed_weight_is_called_damage) {
     jf_context_free(ctx);
 }
 
+TEST(model_file__weights_that_are_not_finite_are_refused_by_tensor) {
+    static const struct {
+        const char *saved_on, *loaded_on;
+        double weight;
+        const char *message;
+    } cases[] = {{"cpu", "cpu", NAN, "number 1 is nan"},
+                 {"ref", "ref", -INFINITY, "number 1 is -inf"},
+                 {"ref", "cpu", 1e39, "number 1 is 1e+39, expected finite ones of at most 3.4e+38"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        jf_context *ctx = NULL;
+        CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+        model *saved = model_new(ctx, cases[i].saved_on, recipe_text), *loaded = NULL;
+        const param *p = &saved->parameters.items[2];
+        saved->d->kind->put(saved->d, real_at(saved->d, saved->params, p->offset), &cases[i].weight, 1);
+        CHECK_STATUS(model_save(saved, test_path("m.safetensors")), JF_OK);
+        CHECK_STATUS(
+            model_load(ctx, &loaded, test_path("m.safetensors"), cases[i].loaded_on, 1, model_declare),
+            JF_ERROR_FORMAT);
+        CHECK(loaded == NULL);
+        CHECK_HAS(jf_context_error(ctx), p->name);
+        CHECK_HAS(jf_context_error(ctx), cases[i].message);
+        model_free(saved);
+        jf_context_free(ctx);
+    }
+}
+
 TEST(model__objectives_refuse_shapes_they_cannot_train) {
     static const struct {
         const char *objective;

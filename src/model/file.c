@@ -332,7 +332,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
                 jf_context_error(ctx)); /* of masks and tables, which know no file */
     JF_TRY_DONE(status);
     JF_TRY_DONE(check_chain(r, file, path, format, m->flow->steps)); /* of images only the flow knows them */
-    JF_TRY_DONE(model_read_tensors(m, file, path, "", m->params));
+    JF_TRY_DONE(model_read_weights(m, file, path));
     JF_TRY_DONE(model_set_trained(m, trained));
     *out = m;
     m = NULL;

@@ -81,6 +81,8 @@ typedef struct model_tensor_source {
 jf_status model_check_param(const void *with, const param *p);
 jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
                              real *flat);
+/* The model's own, under their names; refuses numbers that are not finite on its device. */
+jf_status model_read_weights(const model *m, const tensor_file *file, const char *path);
 
 /* units */
 jf_status units_copy(jf_context *ctx, model_units *to, const model_units *from);

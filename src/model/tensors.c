@@ -1,4 +1,5 @@
 /* Flat buffers of parameters as tensors of a file, and back. */
+#include "base/finite.h"
 #include "base/memory.h"
 #include "model/model.h"
 #include <stdio.h>
@@ -93,21 +94,51 @@ jf_status model_check_param(const void *with, const param *p) {
     return has_shape(t, p) ? JF_OK : fail_shape(from->ctx, from->path, t, p);
 }
 
-jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
-                             real *flat) {
+/* What a device cannot hold, or nobody can: a model of such weights answers nothing. */
+static jf_status check_numbers(const model *m, const char *path, const tensor *t, const double *values,
+                               size_t count) {
+    double most = is_double(m) ? DBL_MAX : FLT_MAX;
+    size_t at = count_within(values, count, most);
+    if (at == count) return JF_OK;
+    return jf_fail(
+        m->ctx, JF_ERROR_FORMAT,
+        "%s: tensor \"%s\": number %zu is %g, expected finite ones of at most %.2g in size: train the model "
+        "again, or take another copy",
+        path, t->name, at + 1, values[at], most);
+}
+
+static jf_status read_numbers(const model *m, const tensor_file *file, const char *path, const char *prefix,
+                              int checked, double *values) {
     const param_list *list = &m->parameters;
-    const model_tensor_source from = {m->ctx, file, path, prefix};
-    double *values;
-    for (int i = 0; i < list->count; i++) JF_TRY(model_check_param(&from, &list->items[i]));
-    JF_TRY(MEM_NEW(m->ctx, &values, list->total));
     for (int i = 0; i < list->count; i++) {
         const param *p = &list->items[i];
         char name[TENSOR_MAX_NAME];
         snprintf(name, sizeof name, "%s%s", prefix, p->name);
         const tensor *t = tensors_find(file, name);
         for (size_t k = 0; k < p->count; k++) values[p->offset + k] = tensor_value(t, k);
+        if (checked) JF_TRY(check_numbers(m, path, t, values + p->offset, p->count));
     }
-    m->d->kind->put(m->d, flat, values, list->total);
-    free(values);
     return JF_OK;
+}
+
+static jf_status read_flat(const model *m, const tensor_file *file, const char *path, const char *prefix,
+                           int checked, real *flat) {
+    const param_list *list = &m->parameters;
+    const model_tensor_source from = {m->ctx, file, path, prefix};
+    double *values;
+    for (int i = 0; i < list->count; i++) JF_TRY(model_check_param(&from, &list->items[i]));
+    JF_TRY(MEM_NEW(m->ctx, &values, list->total));
+    jf_status status = read_numbers(m, file, path, prefix, checked, values);
+    if (status == JF_OK) m->d->kind->put(m->d, flat, values, list->total);
+    free(values);
+    return status;
+}
+
+jf_status model_read_tensors(const model *m, const tensor_file *file, const char *path, const char *prefix,
+                             real *flat) {
+    return read_flat(m, file, path, prefix, 0, flat);
+}
+
+jf_status model_read_weights(const model *m, const tensor_file *file, const char *path) {
+    return read_flat(m, file, path, "", 1, m->params);
 }

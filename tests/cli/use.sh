@@ -56,6 +56,20 @@ cp "$work/stdout" a
 run jointflow sample "$MODEL" -y 0 -n 50
 expect test "$(cmp a "$work/stdout" | wc -l)" -eq 1
 
+case_begin sample__conditions_far_off_are_answered_and_still_further_ones_or_refused_by_row
+for y in -100 -10 10 100; do
+    run jointflow sample "$MODEL" -y $y -n 200 --standardised
+    expect_status 0
+    expect_line_count 201
+    expect_no_line '.*(nan|inf).*'
+done
+for y in -1e300 -1e39 -1e30 1e6 1e30 3e38 1e39 1e300; do
+    run jointflow sample "$MODEL" -y $y -n 200 --standardised
+    if [ "$status" = 0 ]; then expect_line_count 201; else expect_error_line 'jointflow: row 1: .*'; fi
+    expect_no_line '.*(nan|inf).*'
+done
+expect_status 1
+
 case_begin decode__undoes_encode
 jointflow sample "$MODEL" -y 0,1 -n 50 -o points.csv
 run jointflow encode "$MODEL" points.csv -o latent.csv
