@@ -19,7 +19,7 @@ endif
 endif
 
 .PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test fuzz-build \
-        fuzz format check-format check-includes golden bench install clean packages develop-packages fuzz-packages \
+        fuzz abuse abuse-short format check-format check-includes golden bench install clean packages develop-packages fuzz-packages \
         measure-packages
 
 help: ## this list
@@ -61,6 +61,12 @@ thread-build: packages
 
 thread-test: thread-build ## run the unit tests of threads, passes and training under the thread sanitizer
 	BUILD=build-thread tests/run --unit --timeout $(DEBUG_TIME_LIMIT) $(THREAD_TESTS)
+
+abuse: build develop-packages ## kills, signals, failing allocations, full disks: all of them (an hour on two cores)
+	$(PYTHON) tests/abuse/run
+
+abuse-short: build develop-packages ## some of them, in less than two minutes
+	$(PYTHON) tests/abuse/run --short
 
 fuzz-build: packages fuzz-packages
 	cmake --preset fuzz -DJOINTFLOW_WERROR=$(WERROR)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define TITLE_STRIP 40
 #define LONGEST     32767 /* pixels of an edge that cairo can hold */
@@ -18,8 +19,10 @@ static jf_status open_canvas(figure *fig, int width, int height) {
     if (cairo_status(fig->cr) != CAIRO_STATUS_SUCCESS)
         return jf_fail(fig->ctx, JF_ERROR_MEMORY, "a canvas of %d x %d pixels: %s", width, height,
                        cairo_status_to_string(cairo_status(fig->cr)));
-    cairo_set_source_rgb(fig->cr, 1, 1, 1);
-    cairo_paint(fig->cr);
+    /* white, without cairo_paint(), which without memory leaves it black and says nothing */
+    memset(cairo_image_surface_get_data(fig->surface), 0xFF,
+           (size_t)cairo_image_surface_get_stride(fig->surface) * (size_t)height);
+    cairo_surface_mark_dirty(fig->surface);
     cairo_scale(fig->cr, DRAW_SCALE, DRAW_SCALE);
     /* no hinting: text is set the same whatever the machine's settings */
     cairo_font_options_t *options = cairo_font_options_create();
@@ -27,8 +30,10 @@ static jf_status open_canvas(figure *fig, int width, int height) {
     cairo_font_options_set_hint_style(options, CAIRO_HINT_STYLE_NONE);
     cairo_font_options_set_hint_metrics(options, CAIRO_HINT_METRICS_OFF);
     cairo_set_font_options(fig->cr, options);
+    /* without memory for them, options silently are others */
+    int failed = cairo_font_options_status(options) != CAIRO_STATUS_SUCCESS;
     cairo_font_options_destroy(options);
-    return JF_OK;
+    return failed ? jf_fail(fig->ctx, JF_ERROR_MEMORY, "not enough memory for the options of a font") : JF_OK;
 }
 
 jf_status figure_create(jf_context *ctx, figure **out, int rows, int columns, int panel_width,
@@ -98,6 +103,13 @@ static cairo_status_t add_bytes(void *closure, const unsigned char *bytes, unsig
     return png->failed ? CAIRO_STATUS_NO_MEMORY : CAIRO_STATUS_SUCCESS;
 }
 
+/* The file is not touched before the picture is whole in memory, so a failure of libpng is one of memory as well. */
+static jf_status fail_drawing(figure *fig, const char *path, cairo_status_t drawn) {
+    if (drawn == CAIRO_STATUS_PNG_ERROR) drawn = CAIRO_STATUS_NO_MEMORY;
+    return jf_fail(fig->ctx, drawn == CAIRO_STATUS_NO_MEMORY ? JF_ERROR_MEMORY : JF_ERROR_ARGUMENT,
+                   "%s: the picture could not be drawn: %s", path, cairo_status_to_string(drawn));
+}
+
 jf_status figure_save(figure *fig, const char *path) {
     for (int i = 0; i < fig->rows * fig->columns && !fig->finished; ++i) panel_decorate(&fig->panels[i]);
     fig->finished = 1;
@@ -108,8 +120,7 @@ jf_status figure_save(figure *fig, const char *path) {
         drawn = cairo_surface_write_to_png_stream(fig->surface, add_bytes, &png);
     jf_status status = JF_OK;
     if (drawn != CAIRO_STATUS_SUCCESS)
-        status = jf_fail(fig->ctx, drawn == CAIRO_STATUS_NO_MEMORY ? JF_ERROR_MEMORY : JF_ERROR_ARGUMENT,
-                         "%s: the picture could not be drawn: %s", path, cairo_status_to_string(drawn));
+        status = fail_drawing(fig, path, drawn);
     else
         status = file_write(fig->ctx, path, png.chars, png.length);
     text_free(&png);

@@ -49,7 +49,7 @@ void panel_histogram_lines(panel *p, int lines, int bins, double low, double hig
     if (lines <= 0 || bins <= 0) return;
     double *centres = calloc((size_t)bins, sizeof *centres);
     if (!centres) {
-        figure_mistake(p->fig, JF_ERROR_MEMORY, "histograms of %d bins", bins);
+        figure_mistake(p->fig, JF_ERROR_MEMORY, "not enough memory for histograms of %d bins", bins);
         return;
     }
     for (int b = 0; b < bins; ++b) centres[b] = low + (b + 0.5) * (high - low) / bins;

@@ -119,7 +119,8 @@ void panel_scatter(panel *p, long n, const double *x, const double *y, int strid
     sheet s = {.width = pixels.width, .height = pixels.height};
     s.pixel = calloc((size_t)s.width * (size_t)s.height, 4 * sizeof *s.pixel);
     if (!s.pixel) {
-        figure_mistake(p->fig, JF_ERROR_MEMORY, "a scatter of %ld points on %d x %d pixels", n, s.width,
+        figure_mistake(p->fig, JF_ERROR_MEMORY,
+                       "not enough memory for a scatter of %ld points on %d x %d pixels", n, s.width,
                        s.height);
         return;
     }
