@@ -83,8 +83,8 @@ static jf_status open_locked(jf_context *ctx, folder_lock *l, const char *folder
         status = fail_held(ctx, folder, fd);
     } else if (has_no_locks(error)) {
         (void)unlink(l->path);
-        jf_log(ctx, "%s: this file system has no locks: make sure that nothing else trains into this folder",
-               folder);
+        jf_warn(ctx, "%s: this file system has no locks: make sure that nothing else trains into this folder",
+                folder);
     } else if (error) {
         errno = error;
         status = fail_errno(ctx, l->path, "could not be locked");

@@ -228,7 +228,7 @@ jf_status run_folder_give_up(run_folder *f, jf_status failure) {
     if (put_back(f) == JF_OK)
         jf_log(f->ctx, "the run that was here before is back in its place");
     else
-        jf_log(f->ctx, "the run that was here before is in %s: %s", f->set_aside, jf_context_error(f->ctx));
+        jf_warn(f->ctx, "the run that was here before is in %s: %s", f->set_aside, jf_context_error(f->ctx));
     failure = jf_fail(f->ctx, failure, "%s", sentence); /* what failed first is what failed */
     free(sentence);
     return failure;
@@ -242,6 +242,6 @@ void run_folder_finish(run_folder *f) {
         if (status == JF_OK) status = remove_set_aside(f, half_done, path);
         free(path);
     }
-    if (status != JF_OK) jf_log(f->ctx, "the run from before is still there: %s", jf_context_error(f->ctx));
+    if (status != JF_OK) jf_warn(f->ctx, "the run from before is still there: %s", jf_context_error(f->ctx));
     free(half_done);
 }

@@ -47,8 +47,8 @@ static jf_status load_previous(generations *g, model *m, optimiser *o, real *bes
     int unusable;
     jf_status status = checkpoint_load(g->previous, m, o, best, start, s, &g->data, &unusable);
     if (status != JF_OK) return unusable ? fail_both(m->ctx, failure, newest) : status;
-    jf_log(m->ctx, "%s; going on from the one before it, %s, after %.0f epochs", newest, g->previous,
-           s->total_epoch);
+    jf_warn(m->ctx, "%s; going on from the one before it, %s, after %.0f epochs", newest, g->previous,
+            s->total_epoch);
     g->newest_unusable = 1;
     return JF_OK;
 }

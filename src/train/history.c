@@ -31,8 +31,8 @@ static jf_status cut_back(jf_context *ctx, const char *path, long *rows) {
     JF_TRY(file_read(ctx, &bytes, &size, path, (size_t)1 << 28));
     size_t end = whole_lines(bytes, *rows, &found);
     if (found < *rows)
-        jf_log(ctx, "%s: has %ld of the %ld epochs so far; the others are missing from now on", path,
-               found < 0 ? 0 : found, *rows);
+        jf_warn(ctx, "%s: has %ld of the %ld epochs so far; the others are missing from now on", path,
+                found < 0 ? 0 : found, *rows);
     jf_status status = found < 0 ? history_start(ctx, path) : file_write(ctx, path, bytes, end);
     *rows = found < 0 ? 0 : found;
     free(bytes);
@@ -41,7 +41,7 @@ static jf_status cut_back(jf_context *ctx, const char *path, long *rows) {
 
 jf_status history_begin(jf_context *ctx, const char *path, long *rows) {
     if (*rows > 0 && file_exists(path)) return cut_back(ctx, path, rows);
-    if (*rows > 0) jf_log(ctx, "%s: is missing and begun again, without the %ld epochs so far", path, *rows);
+    if (*rows > 0) jf_warn(ctx, "%s: is missing and begun again, without the %ld epochs so far", path, *rows);
     *rows = 0;
     return history_start(ctx, path);
 }

@@ -185,10 +185,10 @@ jointflow train "$TINY" -o whole --set train.checkpoint=0 --no-report --quiet
 cp -r whole run
 rm run/model.safetensors run/history.csv
 damage run/checkpoint.safetensors
-run jointflow train "$TINY" -o run --set train.checkpoint=0 --no-report --resume
+run jointflow train "$TINY" -o run --set train.checkpoint=0 --no-report --resume --quiet
 expect_status 0
-expect_line 'run/checkpoint.safetensors: damaged: .*; going on from the one before it, run/checkpoint-previous.safetensors, .*'
-expect_line 'run/history.csv: is missing and begun again, .*'
+expect_error_line 'jointflow: warning: run/checkpoint.safetensors: damaged: .*; going on from the one before it, run/checkpoint-previous.safetensors, .*'
+expect_error_line 'jointflow: warning: run/history.csv: is missing and begun again, .*'
 expect_same run/model.safetensors whole/model.safetensors
 for file in checkpoint checkpoint-previous; do damage run/$file.safetensors; done
 cp run/model.safetensors before
