@@ -104,7 +104,9 @@ typedef struct jf_train_options {
     const volatile int
         *stop; /* set to non-zero from anywhere (a signal handler): stops after the batch, saves */
 } jf_train_options;
-/* JF_STOPPED where `stop` was seen: *out is then the best model so far and the run can be resumed. */
+/* JF_STOPPED where `stop` was seen: *out is then the best model so far and the run can be resumed.
+ * One call at a time, of all threads and processes, writes into a folder: JF_ERROR_IO, naming the process, where another one
+ * does. A run that is in the folder and not resumed is set aside, whole, in old-run in it until the new one has finished. */
 jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf_train_options *options);
 
 /* ---- use ---- */
@@ -250,7 +252,8 @@ jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */
 const char *jf_judgement_text(const jf_judgement *j); /* a table for people */
 void jf_judgement_free(jf_judgement *j);
-/* Pictures, judgement and report.html of a model into a run folder (history.csv there is drawn too). */
+/* Pictures, judgement and report.html of a model into a run folder (history.csv there is drawn too). JF_ERROR_IO where a
+ * run is being written into it. */
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder);
 
 /* ---- figures of the paper ---- */

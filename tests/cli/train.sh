@@ -120,6 +120,37 @@ expect test "$(ls run | paste -sd' ')" = "checkpoint.safetensors history.csv mod
 run jointflow info run/old-run
 expect_status 0
 
+# is_run_of FOLDER LIKE: whether the folder holds the whole run that is in the other one.
+is_run_of() {
+    local file
+    for file in model.safetensors checkpoint.safetensors recipe.ini history.csv; do
+        cmp -s "$1/$file" "$2/$file" || return 1
+    done
+}
+
+case_begin train__force_interrupted_at_any_moment_leaves_one_run_whole
+SHORT="--set train.epochs=60 --set train.patience=0 --set train.checkpoint=0.05 --no-report --quiet"
+jointflow train "$TINY" -o old --seed 1 $SHORT
+jointflow train "$TINY" -o new --seed 2 $SHORT
+signals=(KILL TERM INT HUP)
+for ((n = 0; n < 10; n++)); do
+    rm -rf run && cp -r old run
+    env --default-signal=INT jointflow train "$TINY" -o run --seed 2 --force $SHORT > /dev/null 2>&1 < /dev/null &
+    pid=$!
+    sleep 0.$(printf %02d $((4 * n)))
+    kill -s ${signals[n % 4]} $pid 2> /dev/null
+    wait $pid 2> /dev/null
+    is_run_of run old || is_run_of run/old-run old || expect cmp run/model.safetensors new/model.safetensors
+    if [ -e run/checkpoint.safetensors ] && ! is_run_of run old; then
+        run jointflow train "$TINY" -o run --seed 2 --resume $SHORT
+    else
+        run jointflow train "$TINY" -o run --seed 2 --force $SHORT
+    fi
+    expect_status 0
+    expect_same run/model.safetensors new/model.safetensors
+    expect test "$(ls -A run | paste -sd' ')" = "$(ls -A new | paste -sd' ')"
+done
+
 case_begin train__same_seed_gives_the_same_bytes_for_any_number_of_threads
 for threads in 1 2 16; do jointflow train "$TINY" -o run$threads --threads $threads --seed 3 --no-report --quiet; done
 jointflow train "$TINY" -o other --seed 4 --no-report --quiet
