@@ -38,8 +38,9 @@ class Unbroken:
 
     def go_on(self, folder):
         """Continues as a user would: --resume, and where nothing was kept yet, from the beginning."""
-        kept = [path for path in (folder / "run").glob("checkpoint*.safetensors")]
-        return self.program.run([*self.words, "--resume" if kept else "--force"], folder)
+        kept = ("checkpoint.safetensors", "checkpoint-previous.safetensors")
+        found = any((folder / "run" / name).exists() for name in kept)
+        return self.program.run([*self.words, "--resume" if found else "--force"], folder)
 
     def compare(self, folder):
         result = self.go_on(folder)

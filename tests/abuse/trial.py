@@ -124,4 +124,5 @@ def one_sentence(result):
 
 def leftovers(folder):
     """Temporary files that nobody will ever use."""
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*.tmp"))
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*")
+                  if path.suffix == ".tmp" or path.stem.endswith("-next"))
