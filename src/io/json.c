@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MAX_SIZE = 1 << 24, MAX_VALUES = 1 << 20 };
@@ -58,8 +59,53 @@ static size_t most_values(const char *chars, size_t size) {
     return values;
 }
 
-/* jansson tells of memory that it did not get as of a mistake in the text; errno knows better, since it gives up at
- * once. */
+/* `["PADDING", TEXT]`, with a padding as long as the text; NULL: no memory. */
+static char *pad(const char *chars, size_t size, size_t *padded_size) {
+    char *padded = malloc(2 * size + 6), *at = padded;
+    if (!padded) return NULL;
+    *at++ = '[', *at++ = '"';
+    memset(at, '-', size);
+    at += size;
+    *at++ = '"', *at++ = ',';
+    if (size) memcpy(at, chars, size);
+    at += size;
+    *at++ = ']';
+    *padded_size = (size_t)(at - padded);
+    return padded;
+}
+
+/* jansson 2.14 drops characters that its buffer has no memory for, and goes on. So the buffer grows to the largest size
+ * that the text can need before the text is read, by a padding whose length tells whether it did. NULL: that failed, or
+ * the text is no JSON. */
+static json_t *read_padded(const char *chars, size_t size, json_error_t *error) {
+    size_t padded_size;
+    char *padded = pad(chars, size, &padded_size);
+    *error = (json_error_t){.text = ""};
+    if (!padded) return NULL;
+    json_t *both = json_loadb(padded, padded_size, JSON_REJECT_DUPLICATES, error), *read = NULL;
+    free(padded);
+    if (json_array_size(both) == 2 && json_string_length(json_array_get(both, 0)) == size)
+        read = json_incref(json_array_get(both, 1));
+    json_decref(both);
+    return read;
+}
+
+/* What is wrong with a text that could not be read: without the padding, so that places are those of the text. jansson
+ * tells of memory that it did not get as of a mistake in the text; errno knows better, since it gives up at once. */
+static jf_status fail_json(jf_context *ctx, const char *chars, size_t size, const char *name,
+                           const json_error_t *padded) {
+    json_error_t error;
+    errno = 0;
+    json_t *read = json_loadb(chars, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
+    int is_json = read != NULL, too_deep = json_error_code(padded) == json_error_stack_overflow;
+    if (!is_json && errno != ENOMEM)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: byte %d: %s; expected JSON", name, error.position,
+                       error.text);
+    json_decref(read);
+    if (is_json && too_deep) return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %s", name, padded->text);
+    return jf_fail(ctx, JF_ERROR_MEMORY, "%s: not enough memory for %zu bytes of JSON", name, size);
+}
+
 jf_status json_read(jf_context *ctx, json_t **out, const char *chars, size_t size, const char *name) {
     json_error_t error;
     *out = NULL;
@@ -70,12 +116,8 @@ jf_status json_read(jf_context *ctx, json_t **out, const char *chars, size_t siz
     if (values > MAX_VALUES)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: JSON with up to %zu values; expected at most %d", name,
                        values, MAX_VALUES);
-    errno = 0;
-    *out = json_loadb(chars, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &error);
-    if (*out) return JF_OK;
-    if (errno == ENOMEM)
-        return jf_fail(ctx, JF_ERROR_MEMORY, "%s: not enough memory for %zu values", name, values);
-    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: byte %d: %s; expected JSON", name, error.position, error.text);
+    *out = read_padded(chars, size, &error);
+    return *out ? JF_OK : fail_json(ctx, chars, size, name, &error);
 }
 
 const char *json_words(const json_t *value) {

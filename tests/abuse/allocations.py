@@ -100,8 +100,8 @@ class Command:
             self.compares_out = result.out == self.out
 
     def numbers(self, options):
-        if options.short:
-            return spread(self.allocations, SHORT)
+        if options.short or options.most:
+            return spread(self.allocations, options.most or SHORT)
         if not self.by_way or options.every:
             return list(range(1, self.allocations + 1))
         first = {}
