@@ -147,10 +147,14 @@ static void sums(norm_job *n, int first, int count, float *y) {
     vec both[2] = {{0}};
     for (int r = 0; r < all.count; r++, y += n->pad) {
         size_t pixel = (size_t)(first + r), at = pixel * n->pad, param = pixel * n->p_pixel;
-        back_run p = {n->x + at, n->g + param, n->b + param, n->dy + at, y, n->dg + param, n->db + param};
-        if (!n->dg)
+        back_run p = {n->x + at, n->g + param, n->b + param, n->dy + at, y, NULL, NULL};
+        if (!n->dg) { /* no gradients of parameters are wanted, and there is no place for them */
             sums_run(c, p, all.length, 0, 0, both);
-        else if (n->add || (n->p_pixel == 0 && pixel > 0)) /* parameters that pixels share are added to */
+            continue;
+        }
+        p.dg = n->dg + param;
+        p.db = n->db + param;
+        if (n->add || (n->p_pixel == 0 && pixel > 0)) /* parameters that pixels share are added to */
             sums_run(c, p, all.length, 1, 1, both);
         else
             sums_run(c, p, all.length, 1, 0, both);
