@@ -18,8 +18,9 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test fuzz-build \
-        fuzz abuse abuse-short format check-format check-includes golden bench install clean packages develop-packages fuzz-packages \
+.PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
+        fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
+        develop-packages fuzz-packages \
         measure-packages
 
 help: ## this list
@@ -54,6 +55,9 @@ debug-test: debug-build ## run the unit tests under the address and undefined-be
 # Suppressions that were used would be told on standard error, which the tests read.
 debug-cli-test: debug-build ## run the tests of the command line under the same sanitizers
 	LSAN_OPTIONS=print_suppressions=0 SCRIPT_TIME_LIMIT=1200 BUILD=build-debug tests/run --cli
+
+gpu-test: build ## compare the cuda device with the reference, where there is a GPU
+	tests/run --unit device_cuda golden flow__ image_flow transforms loss__ model__ old_models one_model__many_threads_get
 
 thread-build: packages
 	cmake --preset thread -DJOINTFLOW_WERROR=$(WERROR)

@@ -34,7 +34,8 @@ typedef struct option {
 #define OPTION_DEVICE                                                                                        \
     {                                                                                                        \
         "device", 0, OPTION_TEXT, "NAME", NULL, 0, 0,                                                        \
-            "what to compute on, by default the first that jointflow version lists"                          \
+            "what to compute on: auto, or one that jointflow version lists, of which the first is the "      \
+            "default"                                                                                        \
     }
 #define OPTION_POINTS                                                                                        \
     { "points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with" }

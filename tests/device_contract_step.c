@@ -57,7 +57,7 @@ void check_scalars(const bench *b) {
 /* A value that is no number is passed over by the largest difference, and makes the sum none. */
 TEST(device__scalars_tell_of_values_that_are_no_numbers) {
     static const double x[3] = {1, NAN, 2}, y[3] = {0.5, 0, 4};
-    for (int i = 0; device_kinds[i]; i++) {
+    FOR_EACH_DEVICE (i) {
         lab *l = lab_open(device_kinds[i]->name, 1);
         real *a = lab_put(l, x, 3), *b = lab_put(l, y, 3);
         double found = 0;
@@ -209,7 +209,7 @@ void check_optimiser(const bench *b) {
 
 /* Adam by hand, on one number, with the rate of every step. */
 TEST(device__a_step_of_adam_is_that_of_its_formula_and_its_schedule) {
-    for (int d = 0; device_kinds[d]; d++) {
+    FOR_EACH_DEVICE (d) {
         lab *l = lab_open(device_kinds[d]->name, 1);
         machine m = machine_open(l, 1, 0);
         double p = m.start[0], first = 0, second = 0;
@@ -232,7 +232,7 @@ TEST(device__a_step_of_adam_is_that_of_its_formula_and_its_schedule) {
 /* A fault in the gradient or in the loss: that step and all that follow change nothing but the gradient. */
 TEST(device__a_step_that_is_not_finite_and_those_after_it_change_nothing) {
     static const double bad[] = {NAN, INFINITY, -INFINITY};
-    for (int d = 0; device_kinds[d]; d++)
+    FOR_EACH_DEVICE (d)
         for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
             for (int kind = 0; kind < 6; kind++) {
                 size_t count = counts[c];

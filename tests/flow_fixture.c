@@ -62,6 +62,13 @@ double device_tolerance(const device *d) {
 
 /* ---- a device and what was put on it ---- */
 
+void skip_missing_device(const device_kind *kind) {
+    char why[256];
+    if (!device_is_missing(kind, why, sizeof why)) return;
+    fprintf(stderr, "device %s: %s\n", kind->name, why);
+    SKIP("this machine lacks the device");
+}
+
 lab *lab_open(const char *device_name, int threads) {
     lab *l = calloc(1, sizeof *l);
     CHECK(l);

@@ -30,6 +30,15 @@ double device_tolerance(const device *d);
                       check_error, check_limit);                                                             \
     } while (0)
 
+/* ---- devices ---- */
+
+/* Those that this machine has; the statement that follows may use device_kinds[i]. */
+#define FOR_EACH_DEVICE(i)                                                                                   \
+    for (int i = 0; device_kinds[i]; i++)                                                                    \
+        if (device_is_missing(device_kinds[i], NULL, 0)) {                                                   \
+        } else
+void skip_missing_device(const device_kind *kind); /* the test, with the reason */
+
 /* ---- a device and what was put on it ---- */
 
 typedef struct lab {

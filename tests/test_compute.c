@@ -253,6 +253,7 @@ static const struct entry {
     ENTRY(close, REQUIRED, memory),
     ENTRY(status, REQUIRED, memory),
     ENTRY(describe, REQUIRED, memory),
+    ENTRY(missing, OPTIONAL, memory),
     ENTRY(alloc, REQUIRED, memory),
     ENTRY(release, REQUIRED, memory),
     ENTRY(alloc_map, REQUIRED, index_map),
@@ -359,6 +360,7 @@ static void choose_instruction_set(const char *isa) {
 static void keep_contract(const void *row) {
     const contract *c = row;
     if (c->isa) choose_instruction_set(c->isa);
+    skip_missing_device(c->kind);
     lab *ref = lab_open("ref", 1), *tested = lab_open(c->kind->name, 3);
     c->entry->check(&(bench){ref, tested, device_tolerance(tested->d)});
     lab_close(tested);
@@ -368,6 +370,7 @@ static void keep_contract(const void *row) {
 static void keep_bits(const void *row) {
     static const int threads[] = {2, 3, 16};
     const contract *c = row;
+    skip_missing_device(c->kind);
     lab *one = lab_open(c->kind->name, 1);
     for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
         lab *tested = lab_open(c->kind->name, threads[i]);

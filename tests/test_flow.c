@@ -34,7 +34,7 @@ static void for_all_shapes(void (*check)(const char *device_name, const shape_ca
                            const char *only_device) {
     static const char *const conditions[] = {"joint", "fixed"};
     static const int dims[][2] = {{2, 0}, {2, 1}, {3, 2}, {4, 3}};
-    for (int d = 0; device_kinds[d]; d++) {
+    FOR_EACH_DEVICE (d) {
         if (only_device && strcmp(device_kinds[d]->name, only_device) != 0) continue;
         for (int i = 0; i < 8 * law_count; i++) {
             law_id law = (law_id)(i / 8);
@@ -323,7 +323,7 @@ static void check_agreement(int i, int kinks, const char *transforms) {
              "[model]\nlaw = %s\nblocks = 1\ndepth = %d\nwidth = %d\nslope = %s\ntransforms = %s\n",
              i % 2 ? "shear" : "affine", 1 + i % 3, 16 + i, kinks ? "0.3" : "1", transforms);
     results expected = run_all("ref", content, sizes[i], 0);
-    for (int d = 0; device_kinds[d]; d++) {
+    FOR_EACH_DEVICE (d) {
         results found = run_all(device_kinds[d]->name, content, sizes[i], kept_mib[i % 3]);
         double tolerance = kinks && device_kinds[d]->real_size == 4 ? 5e-3 : 1e-5;
         CHECK_CLOSE(found.forward, expected.forward, found.whole, 1e-5);

@@ -390,6 +390,6 @@ TEST(golden__the_reference_agrees_with_the_other_framework) {
 }
 
 TEST(golden__the_other_devices_agree_with_the_other_framework) {
-    for (int d = 0; device_kinds[d]; d++)
+    FOR_EACH_DEVICE (d)
         if (strcmp(device_kinds[d]->name, "ref") != 0) check_all_cases(device_kinds[d]->name);
 }

@@ -279,7 +279,7 @@ static flow_rig *open_flow(const char *device_name, int threads, int k, int n, u
 
 TEST(image_flow__inverse_undoes_forward_on_every_device) {
     flow_rig *r;
-    for (int i = 0; device_kinds[i]; i++)
+    FOR_EACH_DEVICE (i)
         for (int k = 0; (r = open_flow(device_kinds[i]->name, 2, k, N, 5)) != NULL; k++) {
             size_t whole = N * (size_t)r->flow->dim;
             double *points = draw_normal(whole, 1, 6), *state = draw_normal(whole, 1, 6), up[N], down[N];
@@ -307,12 +307,12 @@ TEST(image_flow__many_backward_passes_may_follow_one_pass_with_kept_activations)
     for (int k = 0; (ref = open_flow("ref", 1, k, N, 11)) != NULL; k++) {
         size_t dim = (size_t)ref->flow->dim, all = N * dim * dim;
         double *points = draw_normal(N * dim, 1, 12), *expected = jacobian_of(ref, points);
-        for (int i = 0; device_kinds[i]; i++)
+        FOR_EACH_DEVICE (i)
             for (int keep = 0; keep < 2; keep++) {
                 r = open_flow(device_kinds[i]->name, 2, k, N, 11);
                 if (keep) rig_keep(r, 100);
                 double *J = jacobian_of(r, points);
-                CHECK_CLOSE(J, expected, all, 10 * device_tolerance(r->l->d));
+                CHECK_CLOSE(J, expected, all, 20 * device_tolerance(r->l->d)); /* each inverts its way back */
                 free(J);
                 rig_close(r);
             }

@@ -291,7 +291,7 @@ static void check_terms(const loss_terms *found, const loss_terms *expected, dou
 
 TEST(objective__terms_are_those_of_the_formulas_on_every_device) {
     objective_case c;
-    for (int d = 0; device_kinds[d]; d++)
+    FOR_EACH_DEVICE (d)
         for (int i = 0; case_at(i, &c); i++) {
             trainer t, exact;
             int open = trainer_open(&t, device_kinds[d]->name, &c) + trainer_open(&exact, "ref", &c) == 2;
@@ -359,7 +359,7 @@ static void check_recovery(trainer *t) {
 
 TEST(objective__a_gradient_is_added_and_leaves_the_batch_recovered) {
     objective_case c;
-    for (int d = 0; device_kinds[d]; d++)
+    FOR_EACH_DEVICE (d)
         for (int i = 0; case_at(i, &c); i++) {
             trainer t;
             if (trainer_open(&t, device_kinds[d]->name, &c)) check_recovery(&t);
@@ -369,7 +369,7 @@ TEST(objective__a_gradient_is_added_and_leaves_the_batch_recovered) {
 
 TEST(objective__without_a_gradient_the_batch_becomes_what_the_flow_makes_of_it) {
     objective_case c;
-    for (int d = 0; device_kinds[d]; d++)
+    FOR_EACH_DEVICE (d)
         for (int i = 0; case_at(i, &c); i++) {
             trainer t;
             if (trainer_open(&t, device_kinds[d]->name, &c)) {

@@ -188,7 +188,7 @@ static void check_comes_back(const char *content, const char *device_name) {
 TEST(model__comes_back_from_its_file_with_the_same_bits) {
     char content[320];
     for (int k = 0; recipe_number(k, content); k++)
-        for (int d = 0; device_kinds[d]; d++) check_comes_back(content, device_kinds[d]->name);
+        FOR_EACH_DEVICE (d) check_comes_back(content, device_kinds[d]->name);
 }
 
 /* Weights are drawn, so that no transform is as it starts. */
@@ -219,8 +219,8 @@ static void check_agrees_on_another(const char *content, const char *from, const
 TEST(model__saved_on_one_device_agrees_on_another) {
     char content[320];
     for (int k = 0; recipe_number(k, content); k++)
-        for (int from = 0; device_kinds[from]; from++)
-            for (int to = 0; device_kinds[to]; to++)
+        FOR_EACH_DEVICE (from)
+            FOR_EACH_DEVICE (to)
                 check_agrees_on_another(content, device_kinds[from]->name, device_kinds[to]->name);
 }
 

@@ -58,7 +58,7 @@ TEST(old_models__sample_and_density_give_what_they_gave) {
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     for (int i = 0; i < FORMATS; i++)
-        for (int d = 0; jf_device_name(d); d++) check_use(ctx, formats[i], jf_device_name(d));
+        FOR_EACH_DEVICE (d) check_use(ctx, formats[i], jf_device_name(d));
     jf_context_free(ctx);
 }
 

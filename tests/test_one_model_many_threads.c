@@ -131,7 +131,7 @@ static void check_model(int which, const char *device_name, int threads_of_model
 
 TEST(one_model__many_threads_get_what_one_gets) {
     for (int which = 0; which < MODELS; which++)
-        for (int d = 0; jf_device_name(d); d++)
+        FOR_EACH_DEVICE (d)
             for (int threads = 1; threads <= 3; threads++)
                 check_model(which, jf_device_name(d), threads, THREADS, 0);
 }

@@ -32,7 +32,7 @@ void check_profile(const bench *b) {
 }
 
 TEST(profile__results_have_the_same_bits_as_without) {
-    for (int i = 0; device_kinds[i]; i++) {
+    FOR_EACH_DEVICE (i) {
         if (!device_kinds[i]->profile_start || !device_kinds[i]->plan_open) continue;
         bench b = {lab_open(device_kinds[i]->name, 2), lab_open(device_kinds[i]->name, 2), 0};
         CHECK_STATUS(b.tested->d->kind->profile_start(b.tested->d), JF_OK);

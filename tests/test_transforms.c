@@ -77,7 +77,7 @@ static void check_start(flow_rig *r, const char *what) {
 }
 
 TEST(actnorm__starts_with_x_of_mean_0_and_deviation_1_and_leaves_y) {
-    for (int d = 0; device_kinds[d]; d++) {
+    FOR_EACH_DEVICE (d) {
         const char *name = device_kinds[d]->name;
         for (int fixed = 0; fixed < 2; fixed++) {
             char content[200];

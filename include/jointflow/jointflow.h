@@ -53,12 +53,15 @@ jf_status jf_recipe_list(jf_context *ctx, char **out);
 /* ---- devices ---- */
 const char *jf_device_name(int index);    /* NULL past the last */
 const char *jf_device_summary(int index); /* one line */
+/* Whether this machine lacks it, and why, in so many bytes of text; why may be NULL. */
+int jf_device_is_missing(int index, char *why, size_t size);
 
 /* ---- models ---- */
 typedef struct jf_model jf_model;
 typedef struct jf_device_options {
-    const char *device; /* NULL: the default, jf_device_name(0) */
-    int threads;        /* 0: all processors */
+    const char *
+        device; /* NULL: the default, jf_device_name(0); "auto": a GPU, if there is one; "cuda:1": the second */
+    int threads; /* 0: all processors */
 } jf_device_options;
 /* A model file, or a run folder that has one. options may be NULL. */
 jf_status jf_model_load(jf_context *ctx, jf_model **out, const char *path, const jf_device_options *options);

@@ -19,6 +19,12 @@ const char *jf_device_summary(int index) {
     return NULL;
 }
 
+int jf_device_is_missing(int index, char *why, size_t size) {
+    for (int i = 0; device_kinds[i]; i++)
+        if (i == index) return device_is_missing(device_kinds[i], why, size);
+    return 1;
+}
+
 /* By path or shipped name. */
 static jf_status load_recipe(jf_context *ctx, recipe **out, const char *path) {
     char *shipped = NULL;

@@ -10,10 +10,26 @@
 #include "base/formula.h"
 #include "base/random.h"
 
+#ifdef __CUDACC__
+#include "base/philox.cuh"
+#else
 #include <Random123/philox.h>
+#endif
 #include <math.h>
 
 enum { STREAM_EPOCH_BITS = 26, STREAM_WORDS = 4 };
+
+/* One block of Philox 4x32-10; of CUDA's own, since Random123 needs the C++ library there. */
+FORMULA void stream_block(const uint32_t counter[4], const uint32_t key[2], uint32_t block[STREAM_WORDS]) {
+#ifdef __CUDACC__
+    cuda_philox(counter, key, block);
+#else
+    philox4x32_ctr_t c = {{counter[0], counter[1], counter[2], counter[3]}};
+    philox4x32_key_t k = {{key[0], key[1]}};
+    philox4x32_ctr_t found = philox4x32(c, k);
+    for (int i = 0; i < STREAM_WORDS; i++) block[i] = found.v[i];
+#endif
+}
 
 FORMULA rng stream_of(rng_key key, uint64_t sample) {
     rng r = {{(uint32_t)key.seed, (uint32_t)(key.seed >> 32)}, {0}, {0}, 0, 0, 0};
@@ -26,10 +42,7 @@ FORMULA rng stream_of(rng_key key, uint64_t sample) {
 
 FORMULA uint32_t stream_bits(rng *r) {
     if (r->used == STREAM_WORDS) {
-        philox4x32_ctr_t counter = {{r->counter[0], r->counter[1], r->counter[2], r->counter[3]}};
-        philox4x32_key_t key = {{r->key[0], r->key[1]}};
-        philox4x32_ctr_t block = philox4x32(counter, key);
-        for (int i = 0; i < STREAM_WORDS; i++) r->block[i] = block.v[i];
+        stream_block(r->counter, r->key, r->block);
         r->counter[0]++;
         r->used = 0;
     }

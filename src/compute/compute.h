@@ -93,6 +93,8 @@ struct device_kind {
     void (*close)(device *d);
     jf_status (*status)(device *d); /* JF_OK, or the first failure; waits for queued work */
     void (*describe)(const device *d, char *text, size_t size); /* "avx512, 2 threads" */
+    /* Optional: whether device number `index` of this kind cannot be used on this machine, and why. */
+    int (*missing)(int index, char *why, size_t size);
 
     /* memory */
     jf_status (*alloc)(device *d, real **out, size_t count); /* zeroed */
@@ -210,12 +212,15 @@ struct device_kind {
 struct device {
     const device_kind *kind;
     jf_context *ctx;
+    int index; /* of several of its kind: NAME:1 is the second */
     void *own;
 };
 
 extern const device_kind *const device_kinds[]; /* ends with NULL; the first is the default */
+int device_is_missing(const device_kind *kind, char *why, size_t size); /* on this machine; why may be NULL */
 
-/* name: NULL means the default, the first of device_kinds. threads: 0 means as many as there are processors. */
+/* name: NULL means the default, the first of device_kinds; "auto" the fastest that this machine has. threads: 0 means as
+ * many as there are processors. */
 jf_status device_open(jf_context *ctx, device **out, const char *name, int threads);
 jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kind,
                            int threads); /* of any table */

@@ -5,34 +5,74 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern const device_kind device_cpu, device_ref;
+extern const device_kind device_cpu, device_ref, device_cuda;
 
-const device_kind *const device_kinds[] = {&device_cpu, &device_ref, NULL};
+const device_kind *const device_kinds[] = {
+    &device_cpu,
+    &device_ref,
+#ifdef JF_HAVE_CUDA
+    &device_cuda,
+#endif
+    NULL,
+};
 
-jf_status device_open(jf_context *ctx, device **out, const char *name, int threads) {
-    *out = NULL;
-    const device_kind *kind = NULL;
-    if (!name) name = device_kinds[0]->name;
-    text known = {0};
-    for (int i = 0; device_kinds[i]; i++) {
-        if (strcmp(device_kinds[i]->name, name) == 0) kind = device_kinds[i];
-        text_add(&known, "%s%s", i ? ", " : "", device_kinds[i]->name);
-    }
-    jf_status status = JF_OK;
-    if (!kind)
-        status = jf_fail(ctx, JF_ERROR_DEVICE, "unknown device \"%s\"; this build has: %s", name,
-                         known.chars ? known.chars : "");
-    text_free(&known);
-    JF_TRY(status);
-    return device_open_kind(ctx, out, kind, threads);
+int device_is_missing(const device_kind *kind, char *why, size_t size) {
+    char unheard[256];
+    if (!why) why = unheard, size = sizeof unheard;
+    if (size > 0) *why = '\0';
+    return kind->missing && kind->missing(0, why, size);
 }
 
-jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kind, int threads) {
+/* ---- names ---- */
+
+static const device_kind *kind_named(const char *name, size_t length) {
+    for (int i = 0; device_kinds[i]; i++)
+        if (strlen(device_kinds[i]->name) == length && strncmp(device_kinds[i]->name, name, length) == 0)
+            return device_kinds[i];
+    return NULL;
+}
+
+/* A GPU where there is one: of all kinds the one that can be missing is the fastest. */
+static const device_kind *fastest_kind(void) {
+    for (int i = 0; device_kinds[i]; i++)
+        if (device_kinds[i]->missing && !device_is_missing(device_kinds[i], NULL, 0)) return device_kinds[i];
+    return device_kinds[0];
+}
+
+static jf_status fail_unknown(jf_context *ctx, const char *name) {
+    text known = {0};
+    for (int i = 0; device_kinds[i]; i++) text_add(&known, "%s%s", i ? ", " : "", device_kinds[i]->name);
+    jf_status status =
+        jf_fail(ctx, JF_ERROR_DEVICE, "unknown device \"%s\"; this build has: %s, auto%s", name,
+                known.chars ? known.chars : "", kind_named("cuda", 4) ? "" : "; it was made without CUDA");
+    text_free(&known);
+    return status;
+}
+
+/* "NAME" or "NAME:index", where the kind can have several. */
+static const device_kind *parse_name(const char *name, int *index) {
+    const char *colon = strchr(name, ':');
+    char *end = NULL;
+    *index = 0;
+    const device_kind *kind = kind_named(name, colon ? (size_t)(colon - name) : strlen(name));
+    if (!colon || !kind) return kind;
+    if (!kind->missing || colon[1] < '0' || colon[1] > '9') return NULL;
+    long number = strtol(colon + 1, &end, 10);
+    if (*end || number > 1023) return NULL;
+    *index = (int)number;
+    return kind;
+}
+
+/* ---- opening and closing ---- */
+
+static jf_status open_numbered(jf_context *ctx, device **out, const device_kind *kind, int index,
+                               int threads) {
     *out = NULL;
     device *d;
     JF_TRY(MEM_NEW(ctx, &d, 1));
     d->kind = kind;
     d->ctx = ctx;
+    d->index = index;
     jf_status status = kind->open(d, threads);
     if (status != JF_OK) {
         free(d);
@@ -40,6 +80,19 @@ jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kin
     }
     *out = d;
     return JF_OK;
+}
+
+jf_status device_open(jf_context *ctx, device **out, const char *name, int threads) {
+    int index = 0;
+    *out = NULL;
+    const device_kind *kind = !name                       ? device_kinds[0]
+                              : strcmp(name, "auto") == 0 ? fastest_kind()
+                                                          : parse_name(name, &index);
+    return kind ? open_numbered(ctx, out, kind, index, threads) : fail_unknown(ctx, name);
+}
+
+jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kind, int threads) {
+    return open_numbered(ctx, out, kind, 0, threads);
 }
 
 void device_describe(const device *d, char out[DEVICE_MAX_WORDS]) {

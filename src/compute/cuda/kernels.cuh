@@ -1,0 +1,119 @@
+/* What the .cu files share: the C headers, launching, and sums in a fixed order. */
+#ifndef JF_COMPUTE_CUDA_KERNELS_CUH
+#define JF_COMPUTE_CUDA_KERNELS_CUH
+
+/* Headers of the system before the project's own, which are C and declare C functions. */
+#include <cuda_runtime.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+extern "C" {
+#include "compute/cuda/cuda.h"
+}
+
+#define THREADS 256 /* of a block, unless said otherwise */
+
+static inline unsigned blocks_for(size_t count, int threads) {
+    size_t blocks = (count + (size_t)threads - 1) / (size_t)threads;
+    return (unsigned)(blocks < 1 ? 1 : blocks > 0x7fffffff ? 0x7fffffff : blocks);
+}
+
+static inline unsigned at_most(unsigned limit, unsigned count) {
+    return count < limit ? count : limit;
+}
+
+/* Notes what went wrong with the launch before. */
+static inline void launched(cuda_device *own, const char *kernel) {
+    cuda_note(own, cudaGetLastError(), kernel);
+}
+
+/* for each index below count; blocks may be fewer than it takes */
+#define FOR_EACH_INDEX(i, count)                                                                             \
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < (count);                              \
+         i += (size_t)gridDim.x * blockDim.x)
+
+static inline float *floats(real *p) {
+    return (float *)p;
+}
+static inline const float *floats(const real *p) {
+    return (const float *)p;
+}
+
+/* The sum over a block of THREADS threads, for its first thread, in an order that is always the same. */
+template <class T> static __device__ T block_sum(T value) {
+    __shared__ T of_warps[32];
+    for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(0xffffffff, value, step);
+    __syncthreads(); /* of_warps may still be read by a sum before */
+    if (threadIdx.x % 32 == 0) of_warps[threadIdx.x / 32] = value;
+    __syncthreads();
+    value = 0;
+    if (threadIdx.x == 0)
+        for (unsigned w = 0; w < blockDim.x / 32; w++) value += of_warps[w];
+    return value;
+}
+
+/* The same for all threads of the block. */
+template <class T> static __device__ T block_sum_for_all(T value) {
+    __shared__ T total;
+    T sum = block_sum(value);
+    if (threadIdx.x == 0) total = sum;
+    __syncthreads();
+    sum = total;
+    __syncthreads();
+    return sum;
+}
+
+/* Of each sample the sum of `units` terms: f.term(sample, unit), then f.take(sample, sum). Samples of many units have a
+ * block each, those of few a thread each. */
+template <class F> static __global__ void sum_by_block(F f, int units) {
+    auto sum = f.nothing();
+    size_t sample = blockIdx.x;
+    for (int unit = (int)threadIdx.x; unit < units; unit += (int)blockDim.x) sum += f.term(sample, unit);
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) f.take(sample, sum);
+}
+template <class F> static __global__ void sum_by_thread(F f, size_t samples, int units) {
+    FOR_EACH_INDEX (sample, samples) {
+        auto sum = f.nothing();
+        for (int unit = 0; unit < units; unit++) sum += f.term(sample, unit);
+        f.take(sample, sum);
+    }
+}
+#define MANY_UNITS 48
+template <class F>
+static void sum_of_samples(cuda_device *own, F f, int samples, int units, const char *name) {
+    if (samples < 1) return;
+    if (units >= MANY_UNITS)
+        sum_by_block<<<(unsigned)samples, THREADS, 0, own->stream>>>(f, units);
+    else
+        sum_by_thread<<<blocks_for((size_t)samples, THREADS), THREADS, 0, own->stream>>>(f, (size_t)samples,
+                                                                                         units);
+    launched(own, name);
+}
+
+/* to (count) += parts (pieces, stride), in their order */
+static __global__ void add_pieces(float *to, const float *parts, size_t stride, int pieces, size_t count) {
+    FOR_EACH_INDEX (i, count) {
+        float sum = 0;
+        for (int p = 0; p < pieces; p++) sum += parts[(size_t)p * stride + i];
+        to[i] += sum;
+    }
+}
+
+/* Pieces that `rows` rows of work are cut into, where each has `stride` partial sums: enough for all of a GPU, none of fewer
+ * rows than `least`, and no more than there is memory for. They follow from the sizes alone. */
+static inline int pieces_for(size_t rows, size_t stride, size_t least, size_t room) {
+    size_t pieces = rows / (least < 1 ? 1 : least), fit = room / (stride < 1 ? 1 : stride);
+    if (pieces > 512) pieces = 512;
+    if (pieces > fit) pieces = fit;
+    return pieces < 1 ? 1 : (int)pieces;
+}
+/* Where piece p of `rows` rows begins. */
+static inline __host__ __device__ size_t piece_begin(size_t rows, int pieces, int p) {
+    return rows * (size_t)p / (size_t)pieces;
+}
+
+#endif
