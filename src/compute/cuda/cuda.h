@@ -90,6 +90,12 @@ void cuda_rule_term(device *d, real *term, real *dstate, const real *state, int 
 /* step.cu */
 void cuda_adam(device *d, const adam_step *a);
 void cuda_clamp(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count);
+/* dense_coupling.cu */
+jf_status cuda_plan_open(device *d, layer_plan **out, const coupling_layer *layer);
+void cuda_plan_close(device *d, layer_plan *p);
+size_t cuda_plan_kept(const device *d, const layer_plan *p, int n);
+size_t cuda_plan_scratch(const device *d, const layer_plan *p, int n, layer_use use);
+void cuda_plan_run(device *d, const layer_plan *p, const layer_call *call);
 /* data.c and batch.cu */
 jf_status cuda_data_open(device *d, device_data **out, const resident_data *from);
 void cuda_data_close(device *d, device_data *data);
