@@ -178,3 +178,47 @@ void check_background(const bench *b) {
     free(x);
     lab_clear(b->tested);
 }
+
+/* ---- recordings ---- */
+
+typedef struct recorded_work {
+    device *d;
+    real *sum, *term;
+    scalar *total;
+} recorded_work;
+
+/* sum += term, total += the sum of all, with a product in between */
+static void work_to_record(void *arg) {
+    const recorded_work *w = arg;
+    const device_kind *k = w->d->kind;
+    k->add(w->d, w->sum, w->term, 100);
+    k->sum_into(w->d, w->total, w->sum, 100, 0.5);
+}
+
+/* Recording does nothing; every replay does all of it, with what the buffers hold then. */
+void check_recording(const bench *b) {
+    device *d = b->tested->d;
+    const device_kind *k = d->kind;
+    device_recording *r = NULL;
+    if (!k->record) return;
+    recorded_work w = {d, lab_fill(b->tested, 1, 100), lab_fill(b->tested, 2, 100), NULL};
+    CHECK_STATUS(k->alloc_scalars(d, &w.total, 1), JF_OK);
+    CHECK_STATUS(k->record(d, &r, work_to_record, &w), JF_OK);
+    CHECK(r != NULL);
+    double total = -1, expected = 0, sum = 1;
+    k->get_scalars(d, &total, w.total, 1);
+    CHECK(total == 0);
+    for (int i = 0; i < 3; i++) {
+        k->replay(d, r);
+        expected += 50 * (sum += 2);
+    }
+    k->fill(d, w.sum, -7, 100); /* after them, and before the next */
+    k->replay(d, r);
+    expected += 50 * (-7 + 2);
+    k->get_scalars(d, &total, w.total, 1);
+    CHECK_NEAR(total, expected, 1e-9);
+    k->recording_free(d, r);
+    k->release_scalars(d, w.total);
+    CHECK_STATUS(k->status(d), JF_OK);
+    lab_clear(b->tested);
+}

@@ -29,7 +29,8 @@
 #include <stdint.h>
 
 typedef struct scalar scalar;
-typedef struct device_data device_data; /* a device's own */
+typedef struct device_data device_data;           /* a device's own */
+typedef struct device_recording device_recording; /* likewise */
 typedef struct device device;
 typedef struct device_kind device_kind;
 
@@ -201,6 +202,14 @@ struct device_kind {
      * in place, when they are wanted. */
     void (*background)(device *d, int tasks, task_fn fn, void *arg);
     void (*background_wait)(device *d);
+
+    /* Optional, together: work that is asked for again and again. record() notes what work(arg) asks the device for, without
+     * doing it, and replay() does it, as often as one likes: with the same buffers and numbers, whatever the buffers hold
+     * then. The work waits for nothing, returns and transfers nothing and allocates nothing, as a step of training. *out is
+     * NULL where the device could not record it. Default: it is asked for every time. */
+    jf_status (*record)(device *d, device_recording **out, void (*work)(void *arg), void *arg);
+    void (*replay)(device *d, const device_recording *r);
+    void (*recording_free)(device *d, device_recording *r);
 
     /* Optional, together: where the time goes. From profile_start() on, which also starts anew, the device measures
      * itself, a little slower and with the same results. Parts are 0, 1, ...; reading one that is not there gives 0. The last

@@ -45,7 +45,7 @@ static jf_status read_profile(device *d, bench_profile *out, int steps) {
 typedef struct measurement {
     model *m;
     flow_run *run;
-    optimiser *opt;
+    training_step *step;
     int n, training;
     double seconds;
     bench_profile *profile; /* NULL: not wanted */
@@ -56,8 +56,7 @@ static void take_step(const measurement *k, int i) {
     d->kind->normal(d, k->run->state, k->n, k->m->flow->dim, (rng_key){k->m->seed, RNG_TEST, 0},
                     (uint64_t)i * (uint64_t)k->n);
     if (k->training) {
-        k->m->objective.kind->evaluate(&k->m->objective, k->run, k->n, 1.0 / k->n, optimiser_terms(k->opt));
-        optimiser_step(k->opt, k->m);
+        training_step_run(k->step);
     } else {
         pass sampling = k->run->pass;
         sampling.kept_by_layer = NULL;
@@ -96,6 +95,7 @@ void bench_result_free(bench_result *r) {
 
 jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
     optimiser opt = {0};
+    training_step step = {0};
     flow_run *run = NULL;
     jf_status status;
     int steps;
@@ -105,7 +105,8 @@ jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
     JF_TRY_DONE(optimiser_create(&opt, m, 0));
     optimiser_set(&opt, m, &(train_readings){.step.schedule = {.base = 1e-6, .factor = 1}});
     JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch, train_run_use(m)));
-    measurement k = {m, run, &opt, options->batch, 1, options->seconds, NULL};
+    JF_TRY_DONE(training_step_create(&step, m, run, &opt, options->batch));
+    measurement k = {m, run, &step, options->batch, 1, options->seconds, NULL};
     if (options->profile) k.profile = &out->train;
     JF_TRY_DONE(measure(&k, &out->steps, &out->train_samples_per_s));
     k.training = 0;
@@ -115,6 +116,7 @@ jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
     out->peak_memory_mib = peak_memory_mib();
 done:
     if (status != JF_OK) bench_result_free(out);
+    if (step.m) training_step_free(&step);
     flow_run_free(run);
     optimiser_free(&opt, m);
     return status;

@@ -29,6 +29,7 @@ typedef struct trainer {
     const dataset *data;
     const train_options *options;
     optimiser opt;
+    training_step step;
     flow_run *run;
     int batch; /* samples */
     feed *feed;
@@ -300,11 +301,10 @@ static void run_batch(trainer *t, int batches) {
         q = request_of(t, (int)t->s.batch + 1);
         feed_begin(t->feed, &q);
     }
-    m->objective.kind->evaluate(&m->objective, t->run, t->batch, 1.0 / t->batch, optimiser_terms(&t->opt));
+    training_step_run(&t->step);
     if (t->s.batch == 0)
         d->kind->largest_difference_into(d, optimiser_drift(&t->opt), t->run->state, t->run->copy,
                                          (size_t)t->batch * (size_t)m->flow->dim);
-    optimiser_step(&t->opt, m);
     t->s.batch++;
 }
 
@@ -472,6 +472,7 @@ static jf_status prepare(trainer *t) {
     JF_TRY(optimiser_create(&t->opt, m, recipe_real(m->recipe, "train.clip")));
     JF_TRY(m->d->kind->alloc_scalars(m->d, &t->scratch_terms, TERM_COUNT));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch, train_run_use(m)));
+    JF_TRY(training_step_create(&t->step, m, t->run, &t->opt, t->batch));
     JF_TRY(feed_create(&t->feed, m, t->data, t->run));
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));
     real **start[] = {&t->start.params, &t->start.first, &t->start.second};
@@ -488,6 +489,7 @@ static jf_status prepare(trainer *t) {
 static void release(trainer *t) {
     model *m = t->m;
     feed_free(t->feed);
+    if (t->step.m) training_step_free(&t->step);
     flow_run_free(t->run);
     optimiser_free(&t->opt, m);
     real *buffers[] = {t->best, t->start.params, t->start.first, t->start.second};

@@ -91,6 +91,18 @@ void optimiser_set(optimiser *o, const model *m, const train_readings *r);
 jf_status optimiser_read(const optimiser *o, const model *m, train_readings *r);
 /* Steps, keeps the bounds, clears the gradient; changes nothing once there was a fault (see compute/step.h). */
 void optimiser_step(const optimiser *o, model *m);
+/* A step of training on the batch that lies in run->state: the objective, its gradient, the optimiser. Always the same calls
+ * of the device, which records them where it can. All of what it points to outlives it. */
+typedef struct training_step {
+    model *m;
+    flow_run *run;
+    const optimiser *opt;
+    int n;
+    device_recording *recording; /* NULL: none */
+} training_step;
+jf_status training_step_create(training_step *s, model *m, flow_run *run, const optimiser *opt, int n);
+void training_step_free(training_step *s);
+void training_step_run(training_step *s);
 void optimiser_keep_bounds(const optimiser *o, model *m); /* brings the parameters into their bounds */
 
 #endif

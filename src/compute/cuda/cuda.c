@@ -285,6 +285,45 @@ static void cuda_background_wait(device *d) {
     pool_background_finish(((cuda_device *)d->own)->pool);
 }
 
+/* ---- recordings: graphs ---- */
+
+struct device_recording {
+    cudaGraphExec_t graph;
+};
+
+static jf_status cuda_record(device *d, device_recording **out, void (*work)(void *arg), void *arg) {
+    cuda_device *own = cuda_use(d);
+    cudaGraph_t graph = NULL;
+    device_recording *r;
+    *out = NULL;
+    JF_TRY(MEM_NEW(d->ctx, &r, 1));
+    cudaError_t error = cudaStreamBeginCapture(own->stream, cudaStreamCaptureModeThreadLocal);
+    if (error == cudaSuccess) {
+        work(arg);
+        error = cudaStreamEndCapture(own->stream, &graph);
+    }
+    if (error == cudaSuccess) error = cudaGraphInstantiate(&r->graph, graph, 0);
+    if (graph) (void)cudaGraphDestroy(graph);
+    if (error != cudaSuccess) {
+        free(r);
+        return fail_cuda(d, error, "recording a step");
+    }
+    *out = r;
+    return JF_OK;
+}
+
+static void cuda_replay(device *d, const device_recording *r) {
+    cuda_device *own = cuda_use(d);
+    cuda_note(own, cudaGraphLaunch(r->graph, own->stream), "replaying a step");
+}
+
+static void cuda_recording_free(device *d, device_recording *r) {
+    cuda_device *own = cuda_use(d);
+    cuda_note(own, cudaStreamSynchronize(own->stream), "running what was queued");
+    cuda_note(own, cudaGraphExecDestroy(r->graph), "freeing a recording");
+    free(r);
+}
+
 const device_kind device_cuda = {
     .name = "cuda",
     .summary = "an NVIDIA GPU, in float; cuda:1 is the second one",
@@ -336,6 +375,9 @@ const device_kind device_cuda = {
     .data_open = cuda_data_open,
     .data_close = cuda_data_close,
     .data_batch = cuda_data_batch,
+    .record = cuda_record,
+    .replay = cuda_replay,
+    .recording_free = cuda_recording_free,
     .background = cuda_background,
     .background_wait = cuda_background_wait,
 };
