@@ -57,7 +57,7 @@ typedef struct slot {
 
 static struct {
     pthread_mutex_t lock;
-    int counting;
+    int counting, over;                         /* main has begun, has returned */
     long fail_allocation, fail_call, kill_call; /* 0: none */
     long allocations, calls;
     char report[512];
@@ -143,7 +143,7 @@ static int is_spared(const void *caller) {
 static int begin_allocation(const void *caller) {
     if (inside) return 0;
     pthread_mutex_lock(&faults.lock);
-    if (!faults.counting) return 0;
+    if (!faults.counting || faults.over) return 0;
     if (is_spared(caller)) return 0;
     if (faults.stacks >= 0) write_stack();
     if (++faults.allocations != faults.fail_allocation) return 0;
@@ -360,7 +360,26 @@ __attribute__((constructor)) static void begin(void) {
     backtrace(&first, 1); /* it loads what it needs when it is first called */
     dl_iterate_phdr(look_at_object, NULL);
     unsetenv("LD_PRELOAD"); /* of this process alone */
-    faults.counting = 1;
+}
+
+/* Counting lasts as long as main: what libraries that are part of the program do before and after it is their own matter
+ * (CUDA's runtime allocates in its constructors, and does not survive it if that fails). */
+typedef int (*main_fn)(int, char **, char **);
+static main_fn program_main;
+
+static int counted_main(int count, char **words, char **environment) {
+    faults.counting = getenv("FAULTS") != NULL;
+    int status = program_main(count, words, environment);
+    faults.over = 1;
+    return status;
+}
+
+EXPORT int __libc_start_main(main_fn start, int count, char **words, void (*init)(void), void (*fini)(void),
+                             void (*rtld_fini)(void), void *stack) {
+    int (*start_main)(main_fn, int, char **, void (*)(void), void (*)(void), void (*)(void), void *);
+    *(void **)&start_main = dlsym(RTLD_NEXT, "__libc_start_main");
+    program_main = start;
+    return start_main(counted_main, count, words, init, fini, rtld_fini, stack);
 }
 
 __attribute__((destructor)) static void end(void) {
