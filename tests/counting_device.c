@@ -247,19 +247,7 @@ static void counting_data_close(device *d, device_data *data) {
 static jf_status fill_in(device *d, device_data *data, const resident_data *from) {
     size_t dim = (size_t)(from->dim_x + from->dim_y), state = (size_t)(from->dim_x + from->model_y);
     resident_view *v = &data->view;
-    *v = (resident_view){.rows = from->rows,
-                         .held = from->held,
-                         .dim_x = from->dim_x,
-                         .model_y = from->model_y,
-                         .width = from->width,
-                         .task = from->task,
-                         .noise = from->noise,
-                         .h = from->h,
-                         .w = from->w,
-                         .channels = from->channels,
-                         .hole_h = from->hole_h,
-                         .hole_w = from->hole_w,
-                         .classes = from->classes};
+    *v = resident_view_of(from);
     JF_TRY(hold_values(d, data, from));
     JF_TRY(hold_classes(d, data, from));
     JF_TRY(hold(d, data, (const void **)&v->value, from->value, 256, sizeof(double)));

@@ -24,6 +24,23 @@ typedef struct resident_view {
     const int32_t *order;                 /* or NULL */
 } resident_view;
 
+/* Sizes and the task; the arrays are the device's to make. */
+FORMULA resident_view resident_view_of(const resident_data *from) {
+    return (resident_view){.rows = from->rows,
+                           .held = from->held,
+                           .dim_x = from->dim_x,
+                           .model_y = from->model_y,
+                           .width = from->width,
+                           .task = from->task,
+                           .noise = from->noise,
+                           .h = from->h,
+                           .w = from->w,
+                           .channels = from->channels,
+                           .hole_h = from->hole_h,
+                           .hole_w = from->hole_w,
+                           .classes = from->classes};
+}
+
 /* What the elements of one sample of a batch have in common. */
 typedef struct batch_sample {
     long row;

@@ -58,19 +58,7 @@ static jf_status fill_in(device *d, device_data *data, const resident_data *from
     size_t dim = (size_t)(from->dim_x + from->dim_y), state = (size_t)(from->dim_x + from->model_y);
     size_t values = (size_t)(from->rows + from->held) * (size_t)from->width;
     resident_view *v = &data->view;
-    *v = (resident_view){.rows = from->rows,
-                         .held = from->held,
-                         .dim_x = from->dim_x,
-                         .model_y = from->model_y,
-                         .width = from->width,
-                         .task = from->task,
-                         .noise = from->noise,
-                         .h = from->h,
-                         .w = from->w,
-                         .channels = from->channels,
-                         .hole_h = from->hole_h,
-                         .hole_w = from->hole_w,
-                         .classes = from->classes};
+    *v = resident_view_of(from);
     JF_TRY(from->bytes ? hold(d, data, (const void **)&v->bytes, from->bytes, values, 1)
                        : hold_reals(d, data, from));
     JF_TRY(hold_classes(d, data, from));
