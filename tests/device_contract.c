@@ -23,7 +23,7 @@ void take(trial *t, const char *name, effect e, const real *from, size_t count) 
 /* Of the whole array, relative to its size; a few numbers of order 1 may cancel. */
 static double distance(const output *found, const output *expected, double offset) {
     double sum = 0, scale = norm_of(expected->values, expected->count);
-    if (expected->count < 8) scale = fmax(scale, 0.3);
+    if (expected->count < 8) scale = fmax(scale, 0.1);
     if (scale == 0) scale = 1;
     for (size_t i = 0; i < expected->count; i++) {
         double e = found->values[i] - offset - expected->values[i];

@@ -19,7 +19,8 @@ double norm_of(const double *values, size_t count);
  * infinite */
 double relative_error(const double *found, const double *expected, size_t count);
 double log_determinant(const double *matrix, int dim); /* log|det| of (dim, dim) */
-/* What to allow for, norm-wise, after a short computation: 1e-12 in double, 1e-5 in float. */
+/* What to allow for, norm-wise, after a short computation: 1e-12 in double, 1e-5 in float, 2.5e-5 in
+ * that of a GPU. */
 double device_tolerance(const device *d);
 
 #define CHECK_CLOSE(found, expected, count, tolerance)                                                       \
