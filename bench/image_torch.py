@@ -22,6 +22,7 @@ import pathlib
 import resource
 import sys
 import time
+import typing
 
 import torch
 from torch import nn
@@ -29,7 +30,13 @@ from torch import nn
 EVEN, ODD = ((0, 0), (1, 1)), ((0, 1), (1, 0))  # pixels of a 2x2 cell
 CELL = ((0, 0), (0, 1), (1, 0), (1, 1))
 LAMBDA = 100
+EPSILON = 1e-3  # of norms
 FORMATS = {"contiguous": torch.contiguous_format, "channels_last": torch.channels_last}
+
+
+class Way(typing.NamedTuple):
+    norm: str  # parameters of norms: one an "element" or one a "channel"
+    channels_last: bool
 
 
 def stack(u, pixels):
@@ -45,14 +52,29 @@ def unstack(u, stacked, pixels):
     return u
 
 
-class ActivatedNorm(nn.Module):
-    """Leaky ReLU, then a layer norm over a whole sample with a scale and a bias for each element."""
+class NormOfLastChannels(nn.Module):
+    """A layer norm over a whole sample (h, w, c) with a scale and a bias for each channel. nn.GroupNorm is the same of
+    (c, h, w), and would copy images that have their channels last."""
 
-    def __init__(self, c, h, w, channels_last):
+    def __init__(self, c):
         super().__init__()
-        self.channels_last = channels_last
+        self.weight, self.bias = nn.Parameter(torch.ones(c)), nn.Parameter(torch.zeros(c))
+
+    def forward(self, t):
+        return torch.addcmul(self.bias, nn.functional.layer_norm(t, t.shape[1:], eps=EPSILON), self.weight)
+
+
+class ActivatedNorm(nn.Module):
+    """Leaky ReLU, then a layer norm over a whole sample with a scale and a bias for each element or channel."""
+
+    def __init__(self, c, h, w, way):
+        super().__init__()
+        self.channels_last = way.channels_last
         self.activation = nn.LeakyReLU(0.3)
-        self.norm = nn.LayerNorm((h, w, c) if channels_last else (c, h, w), eps=1e-3)
+        if way.norm == "element":
+            self.norm = nn.LayerNorm((h, w, c) if way.channels_last else (c, h, w), eps=EPSILON)
+        else:
+            self.norm = NormOfLastChannels(c) if way.channels_last else nn.GroupNorm(1, c, eps=EPSILON)
 
     def forward(self, t):
         t = self.activation(t)
@@ -62,14 +84,14 @@ class ActivatedNorm(nn.Module):
 
 
 class Residual(nn.Module):
-    def __init__(self, k, h, w, cardinality, dilations, channels_last):
+    def __init__(self, k, h, w, cardinality, dilations, way):
         super().__init__()
         wide = sum(k // d for d in dilations)
-        self.enter = nn.Sequential(ActivatedNorm(k, h, w, channels_last), nn.Conv2d(k, k, 1),
-                                   ActivatedNorm(k, h, w, channels_last))
+        self.enter = nn.Sequential(ActivatedNorm(k, h, w, way), nn.Conv2d(k, k, 1),
+                                   ActivatedNorm(k, h, w, way))
         self.branches = nn.ModuleList(
             nn.Conv2d(k, k // d, 3, padding=d, dilation=d, groups=cardinality // d) for d in dilations)
-        self.leave = nn.Sequential(ActivatedNorm(wide, h, w, channels_last), nn.Conv2d(wide, k, 1))
+        self.leave = nn.Sequential(ActivatedNorm(wide, h, w, way), nn.Conv2d(wide, k, 1))
 
     def forward(self, t):
         entered = self.enter(t)
@@ -77,28 +99,28 @@ class Residual(nn.Module):
 
 
 class ResNeXt(nn.Sequential):
-    def __init__(self, inputs, outputs, h, w, k, cardinality, residual, channels_last):
+    def __init__(self, inputs, outputs, h, w, k, cardinality, residual, way):
         dilations = [1] + [d for d in (2, 4, 8, 16) if 2 * d + 1 <= min(h, w) / 2 and cardinality % d == 0]
         super().__init__(
             nn.Conv2d(inputs, k, 3, padding=1),
-            *(Residual(k, h, w, cardinality, dilations, channels_last) for _ in range(residual)),
-            ActivatedNorm(k, h, w, channels_last), nn.Conv2d(k, outputs, 3, padding=1))
+            *(Residual(k, h, w, cardinality, dilations, way) for _ in range(residual)),
+            ActivatedNorm(k, h, w, way), nn.Conv2d(k, outputs, 3, padding=1))
 
 
 class Coupling(nn.Module):
     """kind 0, 1: checkerboards of an image of c channels, h x w;  2, 3: even and odd channels."""
 
-    def __init__(self, kind, c, h, w, k, cardinality, residual, channels_last):
+    def __init__(self, kind, c, h, w, k, cardinality, residual, way):
         super().__init__()
-        self.kind, self.format = kind, FORMATS["channels_last" if channels_last else "contiguous"]
+        self.kind, self.format = kind, FORMATS["channels_last" if way.channels_last else "contiguous"]
         if kind < 2:
             self.kept, self.moved = ((EVEN, ODD), (ODD, EVEN))[kind]
             shape = (2 * c, 2 * c, h // 2, w // 2, k // 2)
         else:
             shape = (c // 2, c // 2, h, w, k)
         self.s = nn.Parameter(torch.ones(1))
-        self.A = ResNeXt(*shape, cardinality, residual, channels_last)
-        self.B = ResNeXt(*shape, cardinality, residual, channels_last)
+        self.A = ResNeXt(*shape, cardinality, residual, way)
+        self.B = ResNeXt(*shape, cardinality, residual, way)
 
     def split(self, u):
         if self.kind < 2:
@@ -132,10 +154,10 @@ class Flow(nn.Module):
 
     def __init__(self, model, size, channels_last):
         super().__init__()
-        self.squeeze = model["squeeze"]
+        self.squeeze, way = model["squeeze"], Way(model["norm"], channels_last)
         self.layers, c = nn.ModuleList(), 2
         for k, cardinality, squeeze in zip(model["kernels"], model["cardinality"], self.squeeze):
-            self.layers.extend(Coupling(kind, c, size, size, k, cardinality, model["residual"], channels_last)
+            self.layers.extend(Coupling(kind, c, size, size, k, cardinality, model["residual"], way)
                                for kind in range(4))
             size, c = (size // 2, 2 * c) if squeeze else (size, c)
         if channels_last:
@@ -226,10 +248,11 @@ def read_model(path):
     parser = configparser.ConfigParser(inline_comment_prefixes="#")
     parser.read_string(sys.stdin.read() if path == "-" else pathlib.Path(path).read_text())
     section = parser["model"]
-    fixed = {"condition": "joint", "law": "affine", "net": "resnext", "norm": "element", "slope": "0.3"}
-    for key, value in fixed.items():
-        if section[key] != value:
-            sys.exit(f"{path}: model.{key} is {section[key]}; here it can only be {value}")
+    known = {"condition": ["joint"], "law": ["affine"], "net": ["resnext"], "norm": ["element", "channel"],
+             "slope": ["0.3"]}
+    for key, values in known.items():
+        if section[key] not in values:
+            sys.exit(f"{path}: model.{key} is {section[key]}; here it can only be {' or '.join(values)}")
     blocks = int(section["blocks"])
 
     def numbers(text):
@@ -241,7 +264,8 @@ def read_model(path):
 
     squeezed = numbers(section["squeeze"])  # after these blocks, counted from 1
     return {"kernels": each_block("kernels"), "cardinality": each_block("cardinality"),
-            "squeeze": [int(block + 1 in squeezed) for block in range(blocks)], "residual": int(section["residual"])}
+            "squeeze": [int(block + 1 in squeezed) for block in range(blocks)],
+            "residual": int(section["residual"]), "norm": section["norm"]}
 
 
 def forward_operations(flow, size):
@@ -263,7 +287,7 @@ def check(model, size):
     import torch_image_flow as golden
 
     shape = golden.ImageFlow(size, size, 1, 1, "joint", tuple(model["kernels"]), tuple(model["cardinality"]),
-                             tuple(model["squeeze"]), model["residual"], "element")
+                             tuple(model["squeeze"]), model["residual"], model["norm"])
     parameters = golden.formula_parameters(shape, 1)
     points = golden.formula_points(2, shape.dim, 2)
     with torch.no_grad():
