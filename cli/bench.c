@@ -40,8 +40,9 @@ static void print_json(const jf_bench_result *r) {
     print_json_number("train_samples_per_s", r->train_samples_per_s);
     print_json_number("sample_samples_per_s", r->sample_samples_per_s);
     print_json_number("peak_memory_mib", r->peak_memory_mib);
-    printf("\"parameters\": %zu, \"batch\": %d, \"steps\": %d, \"device\": ", r->parameters, r->batch,
-           r->steps);
+    printf("\"parameters\": %zu, \"batch\": %d, \"steps\": %d, ", r->parameters, r->batch, r->steps);
+    printf("\"train_precision\": \"%s\", \"sample_precision\": \"%s\", \"device\": ", r->train_precision,
+           r->sample_precision);
     print_json_text(r->device);
     if (r->train_profile.count > 0) {
         printf(", \"profile\": ");
@@ -76,6 +77,7 @@ static void print_table(const jf_bench_result *r) {
     printf("parameters   %zu\n", r->parameters);
     printf("batch        %d\n", r->batch);
     printf("device       %s\n", r->device);
+    printf("precision    %s in training, %s in sampling\n", r->train_precision, r->sample_precision);
     print_profile("a training step", &r->train_profile);
     print_profile("a sampling step", &r->sample_profile);
 }
@@ -85,7 +87,8 @@ static int bench(const call *c) {
     jf_bench_options o = {.device = cli_device_options(c),
                           .batch = option_int(a, "batch"),
                           .seconds = option_real(a, "seconds"),
-                          .profile = option_given(a, "profile")};
+                          .profile = option_given(a, "profile"),
+                          .sample_as_trained = option_given(a, "precision")};
     jf_recipe *r = NULL;
     jf_bench_result result = {0};
     int code = cli_load_recipe(c, &r, option_text(a, "recipe"));
@@ -100,6 +103,7 @@ static const option options[] = {
     {"recipe", 0, OPTION_TEXT, "RECIPE", "crescents", 0, 0, "whose model to measure"},
     OPTION_SET,
     OPTION_DEVICE,
+    OPTION_PRECISION(", and here in sampling, too, which is in fp32 otherwise"),
     OPTION_THREADS,
     {"batch", 0, OPTION_WHOLE, "N", "0", 0, 1000000, "samples per batch; 0: as in the recipe"},
     {"seconds", 0, OPTION_REAL, "S", "3", 0, 3600, "how long each of the two measurements lasts"},

@@ -72,6 +72,13 @@ static int set_value(const call *c, jf_recipe *r, const char *item) {
     return status == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
+/* --precision NAME, of the commands that have it */
+static int set_precision(const call *c, jf_recipe *r) {
+    if (!option_given(c->arguments, "precision")) return CLI_OK;
+    const char *name = option_text(c->arguments, "precision");
+    return jf_recipe_set(r, "train.precision", name) == JF_OK ? CLI_OK : cli_fail_library(c);
+}
+
 int cli_load_recipe(const call *c, jf_recipe **out, const char *path) {
     jf_recipe *r;
     if (jf_recipe_load(c->ctx, &r, path) != JF_OK) return cli_fail_library(c);
@@ -79,6 +86,7 @@ int cli_load_recipe(const call *c, jf_recipe **out, const char *path) {
     int code = CLI_OK;
     for (int i = 0; code == CLI_OK && (item = option_item(c->arguments, "set", i)) != NULL; i++)
         code = set_value(c, r, item);
+    if (code == CLI_OK) code = set_precision(c, r);
     if (code == CLI_OK)
         *out = r;
     else

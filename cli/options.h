@@ -37,6 +37,12 @@ typedef struct option {
             "what to compute on: auto, or one that jointflow version lists, of which the first is the "      \
             "default"                                                                                        \
     }
+#define OPTION_PRECISION(further)                                                                            \
+    {                                                                                                        \
+        "precision", 0, OPTION_TEXT, "NAME", NULL, 0, 0,                                                     \
+            "what products are computed in while training, train.precision of the recipe: auto, fp32, tf32 " \
+            "or bf16" further                                                                                \
+    }
 #define OPTION_POINTS                                                                                        \
     { "points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with" }
 #define OPTION_STANDARDISED                                                                                  \

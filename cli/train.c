@@ -165,6 +165,7 @@ static const option options[] = {
     OPTION_SEED,
     OPTION_THREADS,
     OPTION_DEVICE,
+    OPTION_PRECISION(""),
     {"resume", 0, OPTION_FLAG, NULL, NULL, 0, 0, "continue the run in the folder exactly where it stopped"},
     {"changed-data", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "with --resume: go on although the data have changed since; the epoch begins again with the new ones"},
@@ -188,16 +189,20 @@ const command command_train = {
     .name = "train",
     .summary = "learn a model from a recipe",
     .arguments = "RECIPE",
-    .about = "Trains the model that RECIPE describes, a file or the name of a recipe that came with the "
-             "program, and keeps it in a run folder together with its recipe, its history and a report.\n"
-             "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
-             "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
-             "same model, whatever the number of threads.\n"
-             "Resuming compares the data with those that the run had, by a checksum of all their values, and "
-             "refuses others; --changed-data goes on with them.\n"
-             "A run folder is locked while it is written to: a second training into it is refused and told "
-             "which process holds it. The lock ends with its process, however that ends. On file systems "
-             "that have no locks training goes on and says so.",
+    .about =
+        "Trains the model that RECIPE describes, a file or the name of a recipe that came with the "
+        "program, and keeps it in a run folder together with its recipe, its history and a report.\n"
+        "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
+        "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
+        "same model, whatever the number of threads.\n"
+        "On devices that have a choice, --precision says what the products of the networks are computed in "
+        "while training; sums, weights and all that is measured are in fp32 whatever it is, and so is "
+        "every later use of the model.\n"
+        "Resuming compares the data with those that the run had, by a checksum of all their values, and "
+        "refuses others; --changed-data goes on with them.\n"
+        "A run folder is locked while it is written to: a second training into it is refused and told "
+        "which process holds it. The lock ends with its process, however that ends. On file systems "
+        "that have no locks training goes on and says so.",
     .options = options,
     .examples = examples,
     .run = train,

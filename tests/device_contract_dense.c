@@ -273,7 +273,8 @@ static void run_coupling(trial *t, const void *sizes) {
             run_oracle(t, c, (pass_kind)kind);
         return;
     }
-    size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim, kept_count = d->kind->plan_kept(d, plan, c->n);
+    size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim,
+           kept_count = d->kind->plan_kept(d, plan, c->n, PRECISION_FP32);
     layer_call call = {.n = c->n, .params = lab_put(t->l, c->params, c->total)};
     real *kept[2] = {NULL, NULL};
     for (int kind = PASS_FORWARD; kind <= PASS_INVERSE; kind++) {
@@ -323,7 +324,7 @@ static void check_room_grows(lab *l) {
     coupling_case *c = coupling_new(law_affine, 1, 2, 1, 2, 2, 7);
     layer_plan *plan = plan_of(&(trial){.l = l}, c);
     for (int n = 1; plan && n < 9000; n += n < 1200 ? 1 : 97) {
-        CHECK(k->plan_kept(l->d, plan, n) <= k->plan_kept(l->d, plan, n + 1));
+        CHECK(k->plan_kept(l->d, plan, n, PRECISION_FP32) <= k->plan_kept(l->d, plan, n + 1, PRECISION_FP32));
         for (int i = 0; i < 5; i++) {
             layer_use use = {.backward = i > 0, .gradients = i > 2, .kept = i % 2};
             CHECK(k->plan_scratch(l->d, plan, n, use) <= k->plan_scratch(l->d, plan, n + 1, use));

@@ -154,11 +154,12 @@ static void layer_open(layer *y, trial *t, const layer_case *z) {
     y->state = draw_normal(y->whole, 1, 73);
     y->dstate = draw_normal(y->whole, 1, 74);
     y->dlogdet = draw_normal(y->n, 1, 75);
-    y->pass =
-        (pass){.d = t->l->d,
-               .params = lab_put(t->l, y->params, y->list.total),
-               .work = lab_fill(t->l, NAN, /* scratch may hold anything */
-                                transform_workspace(&y->transform, t->l->d, z->n, (layer_use){1, 1, 0}) + 1)};
+    y->pass = (pass){.d = t->l->d,
+                     .params = lab_put(t->l, y->params, y->list.total),
+                     .work = lab_fill(t->l, NAN, /* scratch may hold anything */
+                                      transform_workspace(&y->transform, t->l->d, z->n,
+                                                          (layer_use){.backward = 1, .gradients = 1}) +
+                                          1)};
 }
 
 static void layer_close(layer *y) {
@@ -195,7 +196,7 @@ static void run_image_coupling(trial *t, const void *sizes) {
     layer y;
     layer_open(&y, t, sizes);
     const transform_kind *kind = y.transform.kind;
-    size_t total = y.list.total, kept_count = kind->kept(&y.transform, t->l->d, y.z->n);
+    size_t total = y.list.total, kept_count = kind->kept(&y.transform, t->l->d, y.z->n, PRECISION_FP32);
     for (int inverse = 0; inverse < 2; inverse++) {
         real *state = lab_put(t->l, y.state, y.whole), *logdet = begun(t, y.n), *grad = begun(t, total);
         real *kept = kept_count ? poison(t, kept_count) : NULL;

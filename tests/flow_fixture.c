@@ -251,7 +251,9 @@ flow_rig *rig_open_image(const char *device_name, int threads, const char *recip
 void rig_keep(flow_rig *r, double mib) {
     int n_max = r->run->n_max;
     flow_run_free(r->run);
-    CHECK_STATUS(flow_run_create(&r->run, r->flow, r->params, r->grad, n_max, (run_use){1, mib}), JF_OK);
+    CHECK_STATUS(flow_run_create(&r->run, r->flow, r->params, r->grad, n_max,
+                                 (run_use){.backward = 1, .keep_mib = mib}),
+                 JF_OK);
 }
 
 void rig_close(flow_rig *r) {

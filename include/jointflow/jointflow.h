@@ -274,9 +274,10 @@ jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *
 /* ---- measuring speed ---- */
 typedef struct jf_bench_options {
     jf_device_options device;
-    int batch;      /* 0: the recipe's */
-    double seconds; /* how long each of the two measurements lasts; 0: 3 */
-    int profile;    /* also measure the parts, which makes the whole a little slower */
+    int batch;             /* 0: the recipe's */
+    double seconds;        /* how long each of the two measurements lasts; 0: 3 */
+    int profile;           /* also measure the parts, which makes the whole a little slower */
+    int sample_as_trained; /* sampling has the precision of training (train.precision), not fp32 */
 } jf_bench_options;
 
 /* Where the time of a step goes: the parts that took any, the longest first, and last what they leave of it. */
@@ -296,7 +297,8 @@ typedef struct jf_bench_result {
     double train_samples_per_s, sample_samples_per_s, peak_memory_mib;
     int batch, steps;
     size_t parameters;
-    char device[96]; /* "cpu (float, avx512, 2 threads)" */
+    char device[96];                                /* "cpu (float, avx512, 2 threads)" */
+    const char *train_precision, *sample_precision; /* of the products: "fp32", "tf32", "bf16" */
     jf_profile train_profile, sample_profile;
 } jf_bench_result;
 /* options may be NULL. JF_ERROR_DEVICE where a profile was asked for of a device that has none. */

@@ -104,14 +104,18 @@ jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_bench_options *
     jf_status status;
     *out = (jf_bench_result){.batch = o.batch > 0 ? o.batch : recipe_int(r, "train.batch")};
     JF_TRY_DONE(train_open(ctx, &data, &m, r, origin_of(&o.device, 1)));
-    JF_TRY_DONE(bench_run(
-        m,
-        &(bench_options){.batch = out->batch, .seconds = o.seconds > 0 ? o.seconds : 3, .profile = o.profile},
-        &result));
+    JF_TRY_DONE(bench_run(m,
+                          &(bench_options){.batch = out->batch,
+                                           .seconds = o.seconds > 0 ? o.seconds : 3,
+                                           .profile = o.profile,
+                                           .sample_as_trained = o.sample_as_trained},
+                          &result));
     _Static_assert(sizeof out->device >= DEVICE_MAX_WORDS, "the device's description fits its field");
     device_describe(m->d, out->device);
     out->parameters = m->parameters.total;
     out->steps = result.steps;
+    out->train_precision = precision_names[result.train_precision];
+    out->sample_precision = precision_names[result.sample_precision];
     out->train_samples_per_s = result.train_samples_per_s;
     out->sample_samples_per_s = result.sample_samples_per_s;
     out->peak_memory_mib = result.peak_memory_mib;

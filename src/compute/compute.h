@@ -89,6 +89,9 @@ typedef struct profile_part {
 struct device_kind {
     const char *name, *summary;
     size_t real_size;
+    unsigned
+        precisions; /* bits 1 << PRECISION_...: what products can be computed in; 0: PRECISION_FP32 alone */
+    enum precision training; /* the one of these that serves training best */
 
     jf_status (*open)(device *d, int threads);
     void (*close)(device *d);
@@ -184,7 +187,7 @@ struct device_kind {
     void (*plan_close)(device *d, layer_plan *p);
     /* Numbers that carry the activations of a batch of n from a pass to its backward passes, which then need not be
      * computed again. */
-    size_t (*plan_kept)(const device *d, const layer_plan *p, int n);
+    size_t (*plan_kept)(const device *d, const layer_plan *p, int n, precision in);
     /* Numbers of scratch of a call with up to n samples. */
     size_t (*plan_scratch)(const device *d, const layer_plan *p, int n, layer_use use);
     void (*plan_run)(device *d, const layer_plan *p, const layer_call *call);
@@ -236,6 +239,12 @@ jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kin
 void device_close(device *d);
 #define DEVICE_MAX_WORDS 96
 void device_describe(const device *d, char out[DEVICE_MAX_WORDS]); /* "cpu (float, avx512, 2 threads)" */
+/* The same with what products are computed in, where the device has a choice: "cuda (float, NVIDIA H200; products in bf16)" */
+void device_describe_at(const device *d, precision in, char out[DEVICE_MAX_WORDS]);
+
+extern const char *const precision_names[PRECISION_COUNT]; /* "fp32", ... */
+int precision_find(const char *name);                      /* -1: none */
+int device_has_precision(const device_kind *kind, precision in);
 
 static inline real *real_at(const device *d, const real *p, size_t i) {
     return (real *)((char *)p + i * d->kind->real_size);

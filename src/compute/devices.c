@@ -95,11 +95,41 @@ jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kin
     return open_numbered(ctx, out, kind, 0, threads);
 }
 
-void device_describe(const device *d, char out[DEVICE_MAX_WORDS]) {
+/* ---- precisions ---- */
+
+const char *const precision_names[PRECISION_COUNT] = {
+    [PRECISION_FP32] = "fp32", [PRECISION_TF32] = "tf32", [PRECISION_BF16] = "bf16"};
+
+int precision_find(const char *name) {
+    for (int i = 0; i < PRECISION_COUNT; i++)
+        if (strcmp(precision_names[i], name) == 0) return i;
+    return -1;
+}
+
+int device_has_precision(const device_kind *kind, precision in) {
+    return in == PRECISION_FP32 || (kind->precisions >> in & 1);
+}
+
+/* ---- in words ---- */
+
+/* "NAME (WORDS)", of which further words are the last. */
+static void describe_with(const device *d, const char *further, char out[DEVICE_MAX_WORDS]) {
     char words[DEVICE_MAX_WORDS / 2];
     d->kind->describe(d, words, sizeof words);
-    snprintf(out, DEVICE_MAX_WORDS, "%s (%s)", d->kind->name, words);
+    snprintf(out, DEVICE_MAX_WORDS, "%s (%s%s)", d->kind->name, words, further);
 }
+
+void device_describe(const device *d, char out[DEVICE_MAX_WORDS]) {
+    describe_with(d, "", out);
+}
+
+void device_describe_at(const device *d, precision in, char out[DEVICE_MAX_WORDS]) {
+    char further[32];
+    snprintf(further, sizeof further, "; products in %s", precision_names[in]);
+    describe_with(d, d->kind->precisions ? further : "", out);
+}
+
+/* ---- the end ---- */
 
 void device_close(device *d) {
     if (!d) return;

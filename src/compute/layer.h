@@ -22,6 +22,11 @@ typedef struct coupling_layer {
 
 typedef struct layer_plan layer_plan; /* a device's own */
 
+/* What the products of the networks, dense or of convolutions, are computed in: their factors are rounded to it. Sums are
+ * float in all of them, and so are parameters, gradients, moments, statistics, laws and log-determinants. A device that has
+ * but one precision computes in that, whatever it is asked for. */
+typedef enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISION_COUNT } precision;
+
 typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD, PASS_INVERSE_BACKWARD } pass_kind;
 
 static inline int pass_is_backward(pass_kind kind) {
@@ -33,12 +38,14 @@ typedef struct layer_use {
     int backward;  /* backward passes, too */
     int gradients; /* of the parameters */
     int kept;      /* with kept activations */
+    enum precision precision;
 } layer_use;
 
 /* One layer in one direction, in place on state (n, dim) and dstate.
  * PASS_FORWARD, PASS_INVERSE: logdet (n) +=; dstate, dlogdet and grad unused.
  * PASS_BACKWARD, PASS_INVERSE_BACKWARD: from dlogdet (n); grad (flat, like params) +=, NULL: not wanted.
- * kept: NULL, or plan_kept() numbers, the same in a pass and in its backward passes, of which there may be several. */
+ * kept: NULL, or plan_kept() numbers, the same in a pass and in its backward passes, of which there may be several; these
+ * have the precision of the pass. */
 typedef struct layer_call {
     pass_kind kind;
     int n;
@@ -46,6 +53,7 @@ typedef struct layer_call {
     real *grad, *state, *dstate, *logdet;
     const real *dlogdet;
     real *kept, *scratch;
+    enum precision precision;
 } layer_call;
 
 #endif

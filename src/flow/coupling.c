@@ -54,9 +54,9 @@ static size_t coupling_workspace(const transform *t, const device *d, int n, lay
            c->net->kind->workspace(c->net, n);
 }
 
-static size_t coupling_kept(const transform *t, const device *d, int n) {
+static size_t coupling_kept(const transform *t, const device *d, int n, precision in) {
     const coupling *c = t->own;
-    return c->plan ? d->kind->plan_kept(d, c->plan, n) : 0;
+    return c->plan ? d->kind->plan_kept(d, c->plan, n, in) : 0;
 }
 
 /* The scale, or its gradient, in a flat buffer; NULL where there is none. */
@@ -78,7 +78,8 @@ static law_batch prepare(const coupling *c, const pass *p, int n, const real *st
 static int run_plan(const coupling *c, pass_kind kind, const pass *p, int n, real *state, real *dstate,
                     real *logdet, const real *dlogdet) {
     if (!c->plan) return 0;
-    layer_call call = {kind, n, p->params, p->grad, state, dstate, logdet, dlogdet, p->kept, p->work};
+    layer_call call = {kind,   n,       p->params, p->grad, state,       dstate,
+                       logdet, dlogdet, p->kept,   p->work, p->precision};
     p->d->kind->plan_run(p->d, c->plan, &call);
     return 1;
 }

@@ -66,6 +66,7 @@ typedef struct flow_run {
 typedef struct run_use {
     int backward; /* backward passes, with gradients of parameters where a gradient buffer is given */
     double keep_mib;
+    enum precision precision; /* of its passes, but for those of flow_measuring_pass() */
 } run_use;
 /* grad: NULL, or where gradients of parameters are added. */
 jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max,
@@ -77,6 +78,9 @@ typedef struct run_size {
 } run_size;
 run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *kept_counts);
 void flow_run_free(flow_run *run);
+/* The pass of a run for what is measured, not learned: in PRECISION_FP32, without gradients of parameters, nothing kept. To be
+ * used instead of run->pass, or in its place for a while. */
+pass flow_measuring_pass(const flow_run *run);
 /* run->state -> host values, and back */
 void flow_run_put(flow_run *run, int n, const double *state);
 void flow_run_get(flow_run *run, int n, double *state);

@@ -4,18 +4,29 @@
 #include "flow/flow.h"
 #include <stdlib.h>
 
+/* Beside what the run is for, its scratch is that of passes in one direction, as they are run to measure and to sample. */
+static size_t scratch_of(const transform *t, const device *d, int n, layer_use use) {
+    const layer_use all[] = {use, {.precision = use.precision}, {.precision = PRECISION_FP32}};
+    size_t most = 0;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        size_t scratch = transform_workspace(t, d, n, all[i]);
+        if (scratch > most) most = scratch;
+    }
+    return most;
+}
+
 run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *kept_counts) {
     double left = use.backward ? use.keep_mib * 1048576 / (double)f->d->kind->real_size : 0;
     run_size size = {0, 0};
     for (int i = f->layers - 1; i >= 0; i--) {
         const transform *t = &f->chain[i];
-        size_t kept = transform_kept(t, f->d, n);
+        size_t kept = transform_kept(t, f->d, n, use.precision);
         if ((double)kept > left) kept = 0;
         left -= (double)kept;
         size.kept += kept;
         if (kept_counts) kept_counts[i] = kept;
-        layer_use layer = {.backward = use.backward, .gradients = gradients, .kept = kept > 0};
-        size_t scratch = transform_workspace(t, f->d, n, layer);
+        layer_use layer = {use.backward, gradients, kept > 0, use.precision};
+        size_t scratch = scratch_of(t, f->d, n, layer);
         if (scratch > size.scratch) size.scratch = scratch;
     }
     return size;
@@ -60,7 +71,8 @@ jf_status flow_run_create(flow_run **out, const flow *f, const real *params, rea
     jf_status status;
     device *d = f->d;
     JF_TRY(MEM_NEW(f->ctx, &run, 1));
-    *run = (flow_run){.f = f, .n_max = n_max, .pass = {.d = d, .params = params, .grad = grad}};
+    *run = (flow_run){
+        .f = f, .n_max = n_max, .pass = {.d = d, .params = params, .grad = grad, .precision = use.precision}};
     size_t n = (size_t)n_max, whole = n * (size_t)f->dim, scratch = 0;
     JF_TRY_DONE(keep(run, use, &scratch));
     struct {
@@ -92,6 +104,15 @@ void flow_run_free(flow_run *run) {
     if (run->order) d->kind->release_map(d, run->order);
     free(run->host);
     free(run);
+}
+
+pass flow_measuring_pass(const flow_run *run) {
+    pass p = run->pass;
+    p.grad = NULL;
+    p.kept = NULL;
+    p.kept_by_layer = NULL;
+    p.precision = PRECISION_FP32;
+    return p;
 }
 
 void flow_run_put(flow_run *run, int n, const double *state) {
@@ -142,10 +163,7 @@ int flow_has_start(const flow *f) {
 
 jf_status flow_start(flow_run *run, int n, real *params) {
     const flow *f = run->f;
-    pass p = run->pass;
-    p.grad = NULL;
-    p.kept_by_layer = NULL;
-    p.kept = NULL;
+    pass p = flow_measuring_pass(run);
     for (int i = 0; i < f->layers; i++) {
         const transform *t = &f->chain[i];
         if (t->kind->start) JF_TRY(t->kind->start(t, &p, n, run->state, params));

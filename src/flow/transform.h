@@ -27,6 +27,7 @@ typedef struct pass {
     real *work;         /* at least the largest `workspace` of all transforms */
     real *kept; /* NULL, or `kept` numbers of this transform, the same in a pass and in its backward pass */
     real *const *kept_by_layer; /* NULL, or the above for each transform of a chain */
+    enum precision precision;   /* of the products; the same in a pass and in its backward pass */
 } pass;
 
 /* What a transform is made from. All transforms of a step of the flow get the same, except for the last group.
@@ -65,7 +66,8 @@ typedef struct transform_kind {
     void (*free)(transform *t, device *d); /* optional: there is nothing to free */
     /* Optional: numbers of pass.work for passes of up to n samples; it needs none. */
     size_t (*workspace)(const transform *t, const device *d, int n, layer_use use);
-    size_t (*kept)(const transform *t, const device *d, int n); /* optional: numbers it can make use of */
+    /* Optional: numbers it can make use of. */
+    size_t (*kept)(const transform *t, const device *d, int n, precision in);
     /* Optional: before the first step of training, sets its parameters by what reaches it, in a batch of the data. */
     jf_status (*start)(const transform *t, const pass *p, int n, const real *state, real *params);
     void (*forward)(const transform *t, const pass *p, int n, real *u_to_v, real *logdet); /* logdet += */
@@ -95,7 +97,7 @@ jf_status transform_create(jf_context *ctx, transform *out, const transform_kind
                            const transform_spec *spec, const recipe *r, param_list *params);
 void transform_free(transform *t, device *d); /* of one that was not created, too */
 size_t transform_workspace(const transform *t, const device *d, int n, layer_use use);
-size_t transform_kept(const transform *t, const device *d, int n);
+size_t transform_kept(const transform *t, const device *d, int n, precision in);
 
 /* Steps: what the transforms of each step are made from. */
 typedef struct flow_steps {

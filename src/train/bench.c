@@ -47,6 +47,7 @@ typedef struct measurement {
     flow_run *run;
     training_step *step;
     int n, training;
+    pass sampling; /* what samples are drawn by */
     double seconds;
     bench_profile *profile; /* NULL: not wanted */
 } measurement;
@@ -55,13 +56,10 @@ static void take_step(const measurement *k, int i) {
     device *d = k->m->d;
     d->kind->normal(d, k->run->state, k->n, k->m->flow->dim, (rng_key){k->m->seed, RNG_TEST, 0},
                     (uint64_t)i * (uint64_t)k->n);
-    if (k->training) {
+    if (k->training)
         training_step_run(k->step);
-    } else {
-        pass sampling = k->run->pass;
-        sampling.kept_by_layer = NULL;
-        flow_inverse(k->m->flow, &sampling, k->n, k->run->state, k->run->logdet);
-    }
+    else
+        flow_inverse(k->m->flow, &k->sampling, k->n, k->run->state, k->run->logdet);
     d->kind->status(d);
 }
 
@@ -106,7 +104,10 @@ jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
     optimiser_set(&opt, m, &(train_readings){.step.schedule = {.base = 1e-6, .factor = 1}});
     JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch, train_run_use(m)));
     JF_TRY_DONE(training_step_create(&step, m, run, &opt, options->batch));
-    measurement k = {m, run, &step, options->batch, 1, options->seconds, NULL};
+    measurement k = {m, run, &step, options->batch, 1, flow_measuring_pass(run), options->seconds, NULL};
+    out->train_precision = run->pass.precision;
+    if (options->sample_as_trained) k.sampling.precision = run->pass.precision;
+    out->sample_precision = k.sampling.precision;
     if (options->profile) k.profile = &out->train;
     JF_TRY_DONE(measure(&k, &out->steps, &out->train_samples_per_s));
     k.training = 0;

@@ -19,14 +19,16 @@ typedef struct bench_profile {
 } bench_profile;
 
 typedef struct bench_options {
-    int batch;      /* samples */
-    double seconds; /* of each of the two measurements */
-    int profile;    /* also measure the parts */
+    int batch;             /* samples */
+    double seconds;        /* of each of the two measurements */
+    int profile;           /* also measure the parts */
+    int sample_as_trained; /* sampling has the precision of training, not PRECISION_FP32 */
 } bench_options;
 
 typedef struct bench_result {
     double train_samples_per_s, sample_samples_per_s, peak_memory_mib;
     int steps; /* of training */
+    precision train_precision, sample_precision;
     bench_profile train, sample;
 } bench_result;
 

@@ -212,9 +212,7 @@ static jf_status measure_ks(trainer *t) {
     int dim_x = m->units.dim_x, dim = m->flow->dim;
     double *latent = NULL, *distances = NULL, *rows = NULL;
     size_t points = 0;
-    pass no_grad = t->run->pass;
-    no_grad.grad = NULL;
-    no_grad.kept_by_layer = NULL;
+    pass measuring = flow_measuring_pass(t->run);
     jf_status status;
     JF_TRY_DONE(MEM_NEW(m->ctx, &latent, (size_t)dim_x * TRAIN_KS_POINTS));
     JF_TRY_DONE(MEM_NEW(m->ctx, &distances, (size_t)dim_x));
@@ -223,7 +221,7 @@ static jf_status measure_ks(trainer *t) {
         batch_request q = ks_batch(t, b);
         if (q.n == 0) break;
         feed_take(t->feed, &q);
-        flow_forward(m->flow, &no_grad, q.n, t->run->state, t->run->logdet);
+        flow_forward(m->flow, &measuring, q.n, t->run->state, t->run->logdet);
         flow_run_get_rows(t->run, q.n, rows);
         for (int s = 0; s < q.n && points < TRAIN_KS_POINTS; s++, points++)
             for (int i = 0; i < dim_x; i++)
@@ -240,6 +238,13 @@ done:
     return status;
 }
 
+/* Until the pass that it returns is put back, objectives are evaluated as models are used. */
+static pass begin_measuring(trainer *t) {
+    pass training = t->run->pass;
+    t->run->pass = flow_measuring_pass(t->run);
+    return training;
+}
+
 static int has_held_out(const trainer *t) {
     return t->data && t->data->held > 0 && t->m->objective.kind->from_data;
 }
@@ -252,8 +257,7 @@ static double validate(trainer *t, const phase *p) {
     device *d = m->d;
     long done = 0, most = recipe_int(m->recipe, "train.validation"),
          rows = t->data->held < most ? t->data->held : most;
-    real *grad = t->run->pass.grad;
-    t->run->pass.grad = NULL;
+    pass training = begin_measuring(t);
     loss_terms mean = {0};
     d->kind->put_scalars(d, t->scratch_terms, mean.value, TERM_COUNT);
     for (int n; done < rows; done += n) {
@@ -263,7 +267,7 @@ static double validate(trainer *t, const phase *p) {
         feed_take(t->feed, &q);
         m->objective.kind->evaluate(&m->objective, t->run, n, 1.0 / (double)rows, t->scratch_terms);
     }
-    t->run->pass.grad = grad;
+    t->run->pass = training;
     d->kind->get_scalars(d, mean.value, t->scratch_terms, TERM_COUNT);
     loss_terms_total(&mean);
     return mean.value[TERM_TOTAL];
@@ -280,7 +284,10 @@ static jf_status tell_validation(trainer *t, const phase *p, double validation) 
         batch_key key = {p, (int)t->s.epoch, 0, 0};
         batch_request q =
             batch_held_out(t->m, &key, done, rows - done < t->batch ? (int)(rows - done) : t->batch);
-        JF_TRY(fault_find(t->m, t->data, t->feed, t->run, &q, &f));
+        pass training = begin_measuring(t);
+        jf_status status = fault_find(t->m, t->data, t->feed, t->run, &q, &f);
+        t->run->pass = training;
+        JF_TRY(status);
     }
     if (fault_is_of_row(&f)) fault_why(&f, t->m, t->data, why);
     jf_warn(t->m->ctx,
@@ -507,10 +514,9 @@ static double final_loss(trainer *t) {
     const model *m = t->m;
     device *d = m->d;
     if (has_held_out(t)) return validate(t, &phases[phase_count - 1]);
-    real *grad = t->run->pass.grad;
     loss_terms sums = {0};
     double points = 0;
-    t->run->pass.grad = NULL;
+    pass training = begin_measuring(t);
     d->kind->put_scalars(d, t->scratch_terms, sums.value, TERM_COUNT);
     for (int b = 0; points < TRAIN_KS_POINTS; b++) {
         batch_request q = ks_batch(t, b);
@@ -519,7 +525,7 @@ static double final_loss(trainer *t) {
         m->objective.kind->evaluate(&m->objective, t->run, q.n, 1, t->scratch_terms);
         points += q.n;
     }
-    t->run->pass.grad = grad;
+    t->run->pass = training;
     d->kind->get_scalars(d, sums.value, t->scratch_terms, TERM_COUNT);
     loss_terms_total(&sums);
     return points > 0 ? sums.value[TERM_TOTAL] / points : NAN;
@@ -554,6 +560,11 @@ static jf_status close_run(trainer *t) {
     char sentence[320];
     number_print(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
                  t->s.finished ? "finished" : "stopped", t->s.total_epoch, (long)t->s.step, t->batch);
+    precision in = train_precision(t->m);
+    if (in != PRECISION_FP32) {
+        size_t used = strlen(sentence);
+        number_print(sentence + used, sizeof sentence - used, ", products in %s", precision_names[in]);
+    }
     if (t->s.finished) JF_TRY(tell_loss(t, sentence, sizeof sentence));
     JF_TRY(model_set_trained(t->m, sentence));
     return t->m->d->kind->status(t->m->d);

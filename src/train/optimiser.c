@@ -51,10 +51,6 @@ done:
     return status;
 }
 
-run_use train_run_use(const model *m) {
-    return (run_use){.backward = 1, .keep_mib = recipe_real(m->recipe, "train.keep")};
-}
-
 jf_status optimiser_create(optimiser *o, const model *m, double clip) {
     device *d = m->d;
     *o = (optimiser){.clip = clip};

@@ -62,8 +62,18 @@ static const recipe_key keys[] = {
     {0},
 };
 
+/* Not in files from before there was a choice. */
+static const recipe_key later_keys[] = {
+    {"train", "precision", KEY_CHOICE, "auto", 0, 0, "auto fp32 tf32 bf16",
+     "What the products of the networks are computed in while training; auto: what serves best on the "
+     "device. All "
+     "else, and all use of the model, is fp32."},
+    {0},
+};
+
 jf_status train_declare(recipe *r) {
-    return recipe_declare(r, keys, NULL);
+    JF_TRY(recipe_declare(r, keys, NULL));
+    return recipe_declare_later(r, later_keys, NULL);
 }
 
 /* Data belong to the objectives that learn from them. Which it is may still change (recipe_set), so this is a condition

@@ -57,11 +57,14 @@ jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r
     JF_TRY_DONE(train_units(ctx, &units, *data, r));
     JF_TRY_DONE(model_create(ctx, m, r, &units, origin.device_name, origin.threads,
                              &(model_origin){.seed = origin.seed}));
+    JF_TRY_DONE(train_check_precision(*m));
 done:
     units_free(&units);
     if (status != JF_OK) {
         dataset_free(*data);
+        model_free(*m);
         *data = NULL;
+        *m = NULL;
     }
     return status;
 }
@@ -71,7 +74,7 @@ static void tell(const model *m, const dataset *data) {
     const double mib = 1048576;
     char device_words[DEVICE_MAX_WORDS];
     text layers = {0};
-    device_describe(m->d, device_words);
+    device_describe_at(m->d, train_precision(m), device_words);
     flow_describe(m->flow, &layers);
     jf_log(m->ctx, "%s, %zu parameters on %s", layers.chars ? layers.chars : "", m->parameters.total,
            device_words);

@@ -49,7 +49,7 @@ typedef struct train_origin {
     int threads;             /* 0: as many as there are processors */
     uint64_t seed;
 } train_origin;
-/* Data and a fresh model of a recipe; the data set is NULL where the objective does without. */
+/* Data and a fresh model of a recipe, for a device that can train it; the data set is NULL where the objective does without. */
 jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin);
 /* Opens both, writes recipe.ini into the folder, trains, and writes model.safetensors. JF_STOPPED as below: *out is then
  * the best model so far. */
@@ -62,8 +62,15 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
  * checkpoint is then written and m holds the best weights so far. */
 jf_status train_run(model *m, const dataset *data, const train_options *options);
 
+/* ---- precision.c ---- */
+
+/* What the products of a training step are computed in. Whatever is measured meanwhile is in PRECISION_FP32. */
+precision train_precision(const model *m);
+jf_status train_check_precision(const model *m); /* refuses one that the device does not have */
 /* What a run of training passes is for. */
 run_use train_run_use(const model *m);
+
+/* ---- optimiser.c and step.c ---- */
 
 /* What a device knows of a run that the host does not, until it reads it. All doubles: scalars of the device. */
 typedef struct train_readings {

@@ -27,10 +27,29 @@ expect_line '  layer norms, backward +[1-9][0-9]* +[0-9.]+ +[0-9.]+%'
 case_begin bench__without_profile_says_nothing_of_parts
 run jointflow bench --recipe "$TINY" --seconds 0.05
 expect_status 0
-expect_line_count 6
+expect_line_count 7
 run jointflow bench --recipe "$TINY" --seconds 0.05 --json
 expect_status 0
 expect_no_line '.*"profile".*'
+
+case_begin bench__tells_the_precision_of_both_measurements
+run jointflow bench --recipe "$TINY" --seconds 0.05 --precision fp32
+expect_status 0
+expect_line 'precision +fp32 in training, fp32 in sampling'
+run jointflow bench --recipe "$TINY" --seconds 0.05 --json
+expect_line '.*"train_precision": "fp32", "sample_precision": "fp32", .*'
+
+case_begin precision__that_the_device_lacks_is_refused_and_leaves_no_run
+for command in "bench --recipe $TINY" "train $TINY -o run"; do
+    run jointflow $command --device cpu --precision bf16
+    expect_status 1
+    expect_error_line '.*train.precision: found bf16, expected what device cpu has: auto, fp32'
+    expect_error_line_count 1
+done
+run jointflow train "$TINY" -o run --precision half
+expect_status 1
+expect_error_line '.*train.precision: found "half", expected one of auto, fp32, tf32, bf16'
+expect test ! -e run
 
 case_begin bench__profile_as_json_is_valid_and_adds_up
 run jointflow bench --recipe "$TINY" --seconds 0.05 --threads 1 --profile --json

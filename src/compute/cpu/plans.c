@@ -18,8 +18,8 @@ void cpu_plan_close(device *d, layer_plan *p) {
     p->kind->close(p);
 }
 
-size_t cpu_plan_kept(const device *d, const layer_plan *p, int n) {
-    (void)d;
+size_t cpu_plan_kept(const device *d, const layer_plan *p, int n, precision in) {
+    (void)d, (void)in;
     return p->kind->kept(p, n);
 }
 

@@ -431,8 +431,8 @@ static size_t partial_stride(const layer_plan *p) {
     return gradient_place(c, 1, MAX_LAYERS);
 }
 
-size_t cuda_plan_kept(const device *d, const layer_plan *p, int n) {
-    (void)d;
+size_t cuda_plan_kept(const device *d, const layer_plan *p, int n, precision in) {
+    (void)d, (void)in;
     return acts_size(p, n);
 }
 
@@ -523,7 +523,8 @@ void cuda_plan_run(device *d, const layer_plan *p, const layer_call *call) {
     int backward = pass_is_backward(call->kind);
     if (call->n < 1) return;
     room r = {floats(call->scratch), 0};
-    places at = lay_out(p, &r, call->n, layer_use{backward, call->grad != NULL, call->kept != NULL});
+    places at =
+        lay_out(p, &r, call->n, layer_use{backward, call->grad != NULL, call->kept != NULL, call->precision});
     net_call c = {};
     c.nets[0] = p->nets[0], c.nets[1] = p->nets[1];
     c.n = call->n, c.dim = p->dim, c.k = p->k, c.layers = p->layers, c.pieces = pieces_of(call->n);
