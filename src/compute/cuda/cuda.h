@@ -38,6 +38,21 @@ typedef struct cuda_device {
 
 #define CUDA_NUMBERS 512
 
+/* A kind of whole layers: that of the networks that `form` names (layer.h). Its plans begin with a layer_plan. */
+typedef struct cuda_plan_kind cuda_plan_kind;
+struct layer_plan {
+    const cuda_plan_kind *kind;
+};
+struct cuda_plan_kind {
+    const char *form;
+    jf_status (*open)(device *d, layer_plan **out,
+                      const coupling_layer *layer); /* *out NULL: not for such a layer */
+    void (*close)(device *d, layer_plan *p);
+    size_t (*kept)(const layer_plan *p, int n, precision in);
+    size_t (*scratch)(const layer_plan *p, int n, layer_use use);
+    void (*run)(device *d, const layer_plan *p, const layer_call *call);
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -90,7 +105,7 @@ void cuda_rule_term(device *d, real *term, real *dstate, const real *state, int 
 /* step.cu */
 void cuda_adam(device *d, const adam_step *a);
 void cuda_clamp(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count);
-/* dense_coupling.cu */
+/* plans.c */
 jf_status cuda_plan_open(device *d, layer_plan **out, const coupling_layer *layer);
 void cuda_plan_close(device *d, layer_plan *p);
 size_t cuda_plan_kept(const device *d, const layer_plan *p, int n, precision in);

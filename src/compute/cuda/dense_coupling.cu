@@ -33,7 +33,8 @@ static inline __host__ __device__ int layer_out(const net_view *v, int i) {
     return i == v->depth ? v->out : v->width;
 }
 
-struct layer_plan {
+typedef struct dense_plan {
+    layer_plan plan;
     net_view nets[2];
     law_config law;
     int dim, k, m;
@@ -41,7 +42,7 @@ struct layer_plan {
     int layers; /* of the deeper network */
     size_t s;
     int32_t *source, *target; /* on the device */
-};
+} dense_plan;
 
 /* What the networks of a batch work on. Activations and gradients are [network][layer][row][units]. */
 typedef struct net_call {
@@ -382,13 +383,21 @@ static void view_of(net_view *v, const dense_net *net) {
     for (int i = 0; i <= net->depth; i++) v->w[i] = net->w[i], v->b[i] = net->b[i];
 }
 
-jf_status cuda_plan_open(device *d, layer_plan **out, const coupling_layer *l) {
-    *out = NULL;
-    if (strcmp(l->form, "dense") != 0) return JF_OK;
+static void dense_close(device *d, layer_plan *plan) {
+    dense_plan *p = (dense_plan *)plan;
+    if (p->source) d->kind->release_map(d, p->source);
+    if (p->target) d->kind->release_map(d, p->target);
+    free(p);
+}
+
+extern "C" const cuda_plan_kind cuda_plan_dense;
+
+static jf_status dense_open(device *d, layer_plan **out, const coupling_layer *l) {
     const dense_net *nets = (const dense_net *)l->nets;
     if (!can_plan(l, nets)) return JF_OK;
-    layer_plan *p = (layer_plan *)calloc(1, sizeof *p);
+    dense_plan *p = (dense_plan *)calloc(1, sizeof *p);
     if (!p) return jf_fail(d->ctx, JF_ERROR_MEMORY, "not enough memory for the plan of a layer");
+    p->plan.kind = &cuda_plan_dense;
     int most = 0;
     for (int i = 0; i < 2; i++) {
         view_of(&p->nets[i], &nets[i]);
@@ -406,34 +415,27 @@ jf_status cuda_plan_open(device *d, layer_plan **out, const coupling_layer *l) {
     jf_status status = d->kind->alloc_map(d, &p->source, l->source, (size_t)l->k);
     if (status == JF_OK) status = d->kind->alloc_map(d, &p->target, l->target, (size_t)l->m);
     if (status == JF_OK)
-        *out = p;
+        *out = &p->plan;
     else
-        cuda_plan_close(d, p);
+        dense_close(d, &p->plan);
     return status;
 }
 
-void cuda_plan_close(device *d, layer_plan *p) {
-    if (!p) return;
-    if (p->source) d->kind->release_map(d, p->source);
-    if (p->target) d->kind->release_map(d, p->target);
-    free(p);
-}
-
-static size_t acts_size(const layer_plan *p, int n) {
+static size_t acts_size(const dense_plan *p, int n) {
     return 2 * (size_t)p->layers * (size_t)n * (size_t)p->units;
 }
 static int pieces_of(int n) {
     return n < 128 ? 1 : n / 64 < 16 ? n / 64 : 16;
 }
-static size_t partial_stride(const layer_plan *p) {
+static size_t partial_stride(const dense_plan *p) {
     net_call c = {};
     c.nets[0] = p->nets[0], c.nets[1] = p->nets[1];
     return gradient_place(c, 1, MAX_LAYERS);
 }
 
-size_t cuda_plan_kept(const device *d, const layer_plan *p, int n, precision in) {
-    (void)d, (void)in;
-    return acts_size(p, n);
+static size_t dense_kept(const layer_plan *p, int n, precision in) {
+    (void)in; /* dense networks are always in float */
+    return acts_size((const dense_plan *)p, n);
 }
 
 /* Scratch of a call, laid out piece by piece; without memory its size is counted. */
@@ -449,7 +451,7 @@ static float *take(room *r, size_t count) {
 typedef struct places {
     float *out, *acts, *grads, *du1, *partial, *ds;
 } places;
-static places lay_out(const layer_plan *p, room *r, int n, layer_use use) {
+static places lay_out(const dense_plan *p, room *r, int n, layer_use use) {
     places at = {};
     size_t rows = (size_t)n;
     if (!use.kept) at.out = take(r, 2 * rows * (size_t)p->units);
@@ -462,10 +464,9 @@ static places lay_out(const layer_plan *p, room *r, int n, layer_use use) {
     return at;
 }
 
-size_t cuda_plan_scratch(const device *d, const layer_plan *p, int n, layer_use use) {
-    (void)d;
+static size_t dense_scratch(const layer_plan *p, int n, layer_use use) {
     room r = {NULL, 0};
-    lay_out(p, &r, n, use);
+    lay_out((const dense_plan *)p, &r, n, use);
     return r.used;
 }
 
@@ -489,7 +490,7 @@ template <int UNITS> static void run_networks_back(cuda_device *own, const net_c
     launched(own, "networks, gradients");
 }
 
-static couple_call couple_of(const layer_plan *p, const layer_call *call, const net_call &c) {
+static couple_call couple_of(const dense_plan *p, const layer_call *call, const net_call &c) {
     couple_call k = {};
     size_t of_net =
         c.acts ? (size_t)c.layers * (size_t)c.n * (size_t)p->units : (size_t)c.n * (size_t)p->units;
@@ -518,7 +519,8 @@ static couple_call couple_of(const layer_plan *p, const layer_call *call, const 
     return k;
 }
 
-void cuda_plan_run(device *d, const layer_plan *p, const layer_call *call) {
+static void dense_run(device *d, const layer_plan *plan, const layer_call *call) {
+    const dense_plan *p = (const dense_plan *)plan;
     cuda_device *own = cuda_use(d);
     int backward = pass_is_backward(call->kind);
     if (call->n < 1) return;
@@ -555,3 +557,6 @@ void cuda_plan_run(device *d, const layer_plan *p, const layer_call *call) {
         launched(own, "gradient of the scale");
     }
 }
+
+extern "C" const cuda_plan_kind cuda_plan_dense = {"dense",    dense_open,    dense_close,
+                                                   dense_kept, dense_scratch, dense_run};
