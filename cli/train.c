@@ -199,7 +199,8 @@ const command command_train = {
         "while training; sums, weights and all that is measured are in fp32 whatever it is, and so is "
         "every later use of the model.\n"
         "Resuming compares the data with those that the run had, by a checksum of all their values, and "
-        "refuses others; --changed-data goes on with them.\n"
+        "refuses others; --changed-data goes on with them. On another device a run goes on, too, with other "
+        "roundings, which a warning says.\n"
         "A run folder is locked while it is written to: a second training into it is refused and told "
         "which process holds it. The lock ends with its process, however that ends. On file systems "
         "that have no locks training goes on and says so.",

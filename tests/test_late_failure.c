@@ -64,7 +64,7 @@ TEST(train__ends_with_the_status_of_a_device_that_failed_late) {
 
 /* A run that failed left a checkpoint of before, from which another device goes on as if nothing had been. */
 TEST(train__a_late_failure_leaves_the_last_checkpoint_as_it_was) {
-    device_kind good = device_ref; /* checkpoints belong to a kind of device: */
+    device_kind good = device_ref; /* under this name its runs go on without a warning: */
     good.name = counting_device.name;
     run *whole = open_on(&good);
     CHECK_STATUS(run_train(whole, test_path("whole"), 0), JF_OK);

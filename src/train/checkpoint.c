@@ -1,6 +1,8 @@
 #include "train/checkpoint.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "train/match.h"
 #include "train/phases.h"
 #include <inttypes.h>
 #include <math.h>
@@ -60,6 +62,7 @@ jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, 
                            {"recipe", recipe_text.chars},
                            {"seed", seed},
                            {"device", m->d->kind->name},
+                           {"precision", precision_names[train_precision(m)]},
                            {"data", data->identity}};
     JF_TRY_DONE(tensors_write_summed(m->ctx, path, all, total, notes, sizeof notes / sizeof *notes,
                                      TENSORS_FILE_SUM));
@@ -68,20 +71,6 @@ done:
     free(all);
     text_free(&recipe_text);
     return status;
-}
-
-/* The first line in which two recipes differ, for the message. */
-static void first_difference(const char *a, const char *b, char *out, size_t size) {
-    while (*a && *b) {
-        size_t la = strcspn(a, "\n"), lb = strcspn(b, "\n");
-        if (la != lb || memcmp(a, b, la) != 0) {
-            snprintf(out, size, "\"%.*s\" there, \"%.*s\" now", (int)la, a, (int)lb, b);
-            return;
-        }
-        a += la + (a[la] != 0);
-        b += lb + (b[lb] != 0);
-    }
-    snprintf(out, size, "one is longer than the other");
 }
 
 /* Nothing else of the file is believed before this: a version that damage has changed is not one. */
@@ -104,51 +93,6 @@ static jf_status check_version(const char *path, const tensor_file *file, jf_con
     return JF_OK;
 }
 
-static jf_status compare_recipe(const char *path, const char *there, const recipe *r) {
-    text now = {0};
-    recipe_write(r, &now, 0);
-    jf_status status = text_check(recipe_context(r), &now);
-    if (status == JF_OK && strcmp(now.chars, there) != 0) {
-        char difference[400];
-        first_difference(there, now.chars, difference, sizeof difference);
-        status = jf_fail(recipe_context(r), JF_ERROR_ARGUMENT, "%s: the run to resume has another recipe: %s",
-                         path, difference);
-    }
-    text_free(&now);
-    return status;
-}
-
-/* Versions from before have no note of their data. */
-static jf_status compare_data(const char *path, const char *there, jf_context *ctx, checkpoint_data *data) {
-    data->differ = there && *there && *data->identity && strcmp(there, data->identity) != 0;
-    if (!data->differ) return JF_OK;
-    if (!data->may_differ)
-        return jf_fail(
-            ctx, JF_ERROR_ARGUMENT,
-            "%s: the run to resume has other data: %s there, %s now; bring those back, begin a new "
-            "run, or go on with the changed data (--changed-data)",
-            path, there, data->identity);
-    jf_log(ctx, "%s: of other data: %s there, %s now; going on with these", path, there, data->identity);
-    return JF_OK;
-}
-
-static jf_status check_notes(const char *path, const tensor_file *file, const model *m,
-                             checkpoint_data *data) {
-    jf_context *ctx = m->ctx;
-    const char *recipe_note = tensors_note(file, "recipe"), *seed = tensors_note(file, "seed");
-    const char *device_note = tensors_note(file, "device");
-    if (!recipe_note || !seed || !device_note)
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint", path);
-    if (strtoull(seed, NULL, 10) != m->seed)
-        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume has seed %s, now it is %" PRIu64, path,
-                       seed, m->seed);
-    if (strcmp(device_note, m->d->kind->name) != 0)
-        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume was on device %s, now it is %s", path,
-                       device_note, m->d->kind->name);
-    JF_TRY(compare_recipe(path, recipe_note, m->recipe));
-    return compare_data(path, tensors_note(file, "data"), ctx, data);
-}
-
 jf_status checkpoint_check_recipe(const char *path, const recipe *r, int *unusable) {
     tensor_file *file = NULL;
     const char *note;
@@ -158,7 +102,7 @@ jf_status checkpoint_check_recipe(const char *path, const recipe *r, int *unusab
     if (tensors_note(file, TENSORS_FILE_SUM)) JF_TRY_DONE(tensors_check_file(recipe_context(r), file, path));
     *unusable = 0;
     note = tensors_note(file, "recipe");
-    if (note) JF_TRY_DONE(compare_recipe(path, note, r));
+    if (note) JF_TRY_DONE(match_recipe(path, note, r));
 done:
     tensors_free(file);
     return status;
@@ -185,8 +129,19 @@ static jf_status read_state(const char *path, const tensor_file *file, const cha
     return JF_OK;
 }
 
+/* One from a device of doubles may hold what this one cannot. */
+static jf_status check_fits(const char *path, const tensor *t, const model *m) {
+    if (t->type != TENSOR_F64 || m->d->kind->real_size == sizeof(double)) return JF_OK;
+    size_t count = tensor_elements(t), at = count_within(t->data, count, FLT_MAX);
+    if (at == count) return JF_OK;
+    return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
+                   "%s: tensor \"%s\": element %zu is %g, which device %s cannot hold: go on with the one "
+                   "that it is from",
+                   path, t->name, at, ((const double *)t->data)[at], m->d->kind->name);
+}
+
 /* A run never saves such weights: a step that would make them is not taken. */
-static jf_status check_finite(const char *path, const tensor_file *file, jf_context *ctx) {
+static jf_status check_finite(const char *path, const tensor_file *file, const model *m) {
     for (size_t i = 0; i < tensors_count(file); i++) {
         const tensor *t = tensors_at(file, i);
         size_t count = tensor_elements(t), bad = 0;
@@ -198,9 +153,10 @@ static jf_status check_finite(const char *path, const tensor_file *file, jf_cont
         else
             continue;
         if (bad < count)
-            return jf_fail(ctx, JF_ERROR_FORMAT,
+            return jf_fail(m->ctx, JF_ERROR_FORMAT,
                            "%s: tensor \"%s\": element %zu is not finite, expected finite numbers", path,
                            t->name, bad);
+        JF_TRY(check_fits(path, t, m));
     }
     return JF_OK;
 }
@@ -210,7 +166,7 @@ static jf_status read_sections(const char *path, const tensor_file *file, model 
     section sections[SECTIONS];
     JF_TRY(read_state(path, file, "state", m, s));
     if (s->batch > 0) JF_TRY(read_state(path, file, "epoch.state", m, &start->state));
-    JF_TRY(check_finite(path, file, m->ctx));
+    JF_TRY(check_finite(path, file, m));
     int section_count = list_sections(sections, m, o, best, start, s);
     for (int i = 0; i < section_count; i++)
         JF_TRY(model_read_tensors(m, file, path, sections[i].prefix, sections[i].flat));
@@ -224,7 +180,7 @@ jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, 
     *unusable = 1;
     JF_TRY_DONE(tensors_read(m->ctx, &file, path));
     JF_TRY_DONE(check_version(path, file, m->ctx, unusable));
-    JF_TRY_DONE(check_notes(path, file, m, data));
+    JF_TRY_DONE(match_run(path, file, m, data));
     JF_TRY_DONE(read_sections(path, file, m, o, best, start, s));
 done:
     if (status == JF_ERROR_ARGUMENT || status == JF_ERROR_MEMORY || status == JF_ERROR_DEVICE) *unusable = 0;

@@ -258,6 +258,13 @@ status=$?
 expect_status 143
 expect_no_file run/model.safetensors
 
+case_begin train__resumes_on_another_device_and_says_so
+jointflow train "$TINY" -o run --no-report --quiet --device cpu
+run jointflow train "$TINY" -o run --no-report --quiet --device ref --resume
+expect_status 0
+expect_error_line 'jointflow: warning: run/checkpoint.safetensors: goes on on ref what was trained on cpu until here: .*'
+expect_error_line_count 1
+
 case_begin train__resume_needs_the_same_recipe_and_seed
 jointflow train "$TINY" -o run --no-report --quiet
 cp run/model.safetensors before

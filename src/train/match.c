@@ -1,0 +1,111 @@
+#include "train/match.h"
+#include "base/memory.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- the recipe ---- */
+
+/* Keys whose words do not say what they do, since "auto" is another thing on another device: what they do is compared. */
+static const char *const by_effect[] = {"train.precision"};
+
+/* The first line in which two recipes differ, for the message. */
+static void first_difference(const char *a, const char *b, char *out, size_t size) {
+    while (*a && *b) {
+        size_t la = strcspn(a, "\n"), lb = strcspn(b, "\n");
+        if (la != lb || memcmp(a, b, la) != 0) {
+            snprintf(out, size, "\"%.*s\" there, \"%.*s\" now", (int)la, a, (int)lb, b);
+            return;
+        }
+        a += la + (a[la] != 0);
+        b += lb + (b[lb] != 0);
+    }
+    snprintf(out, size, "one is longer than the other");
+}
+
+/* The recipe of a checkpoint, written with this run's values of the keys that are compared otherwise. */
+static jf_status rewrite(const char *there, const recipe *r, text *out) {
+    recipe *other = NULL;
+    jf_status status;
+    JF_TRY_DONE(recipe_parse(recipe_context(r), &other, there, recipe_name(r)));
+    JF_TRY_DONE(recipe_declare_all(other));
+    for (size_t i = 0; i < sizeof by_effect / sizeof *by_effect; i++)
+        JF_TRY_DONE(recipe_set(other, by_effect[i], recipe_get(r, by_effect[i])));
+    JF_TRY_DONE(recipe_check(other));
+    recipe_write(other, out, 0);
+    status = text_check(recipe_context(r), out);
+done:
+    recipe_free(other);
+    return status;
+}
+
+jf_status match_recipe(const char *path, const char *there, const recipe *r) {
+    jf_context *ctx = recipe_context(r);
+    text now = {0}, then = {0};
+    char difference[400];
+    recipe_write(r, &now, 0);
+    jf_status status = text_check(ctx, &now);
+    if (status == JF_OK) status = rewrite(there, r, &then);
+    const char *other = status == JF_OK ? then.chars : there;
+    if (status != JF_ERROR_MEMORY) status = JF_OK; /* no recipe of this version: it differs as it stands */
+    if (status == JF_OK && strcmp(now.chars, other) != 0) {
+        first_difference(other, now.chars, difference, sizeof difference);
+        status =
+            jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume has another recipe: %s", path, difference);
+    }
+    text_free(&now);
+    text_free(&then);
+    return status;
+}
+
+/* ---- the data ---- */
+
+/* Versions from before have no note of their data. */
+static jf_status match_data(const char *path, const char *there, jf_context *ctx, checkpoint_data *data) {
+    data->differ = there && *there && *data->identity && strcmp(there, data->identity) != 0;
+    if (!data->differ) return JF_OK;
+    if (!data->may_differ)
+        return jf_fail(
+            ctx, JF_ERROR_ARGUMENT,
+            "%s: the run to resume has other data: %s there, %s now; bring those back, begin a new "
+            "run, or go on with the changed data (--changed-data)",
+            path, there, data->identity);
+    jf_log(ctx, "%s: of other data: %s there, %s now; going on with these", path, there, data->identity);
+    return JF_OK;
+}
+
+/* ---- the device ---- */
+
+/* Versions from before there was a choice computed in fp32, and have no note of it. */
+static jf_status match_device(const char *path, const tensor_file *file, const model *m) {
+    const char *device_there = tensors_note(file, "device"), *there = tensors_note(file, "precision"),
+               *device_now = m->d->kind->name, *now = precision_names[train_precision(m)];
+    if (!there) there = precision_names[PRECISION_FP32];
+    int same = strcmp(there, now) == 0;
+    if (strcmp(device_there, device_now) != 0)
+        jf_warn(m->ctx, "%s: goes on on %s what was trained on %s until here%s%s%s%s: not bit for bit", path,
+                device_now, device_there, same ? "" : ", with products in ", same ? "" : now,
+                same ? "" : " instead of ", same ? "" : there);
+    else if (!same)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
+                       "%s: the run to resume computes its products in %s, now it is %s: set train.precision "
+                       "(--precision %s)",
+                       path, there, now, there);
+    return JF_OK;
+}
+
+/* ---- all of it ---- */
+
+jf_status match_run(const char *path, const tensor_file *file, const model *m, checkpoint_data *data) {
+    jf_context *ctx = m->ctx;
+    const char *recipe_note = tensors_note(file, "recipe"), *seed = tensors_note(file, "seed");
+    if (!recipe_note || !seed || !tensors_note(file, "device"))
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint", path);
+    if (strtoull(seed, NULL, 10) != m->seed)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume has seed %s, now it is %" PRIu64, path,
+                       seed, m->seed);
+    JF_TRY(match_recipe(path, recipe_note, m->recipe));
+    JF_TRY(match_data(path, tensors_note(file, "data"), ctx, data));
+    return match_device(path, file, m);
+}

@@ -1,0 +1,13 @@
+/* Whether a run may go on from a checkpoint: what both have to have in common. */
+#ifndef JF_TRAIN_MATCH_H
+#define JF_TRAIN_MATCH_H
+
+#include "train/checkpoint.h"
+
+/* The text of the recipe that a checkpoint is of; train.precision may be another. */
+jf_status match_recipe(const char *path, const char *there, const recipe *r);
+/* By the notes of the file: recipe, seed, precision, and data unless they may differ. Another device is not refused but
+ * told, and may have another precision. */
+jf_status match_run(const char *path, const tensor_file *file, const model *m, checkpoint_data *data);
+
+#endif
