@@ -124,11 +124,13 @@ const command command_bench = {
     .name = "bench",
     .summary = "measure the speed of training and sampling",
     .arguments = "",
-    .about = "Trains and samples the model of a recipe for a few seconds each, without writing anything, "
-             "and prints samples per second and the peak memory of the program.\n"
-             "With --profile it also tells, for a step of either, how often each part ran, its time (of all "
-             "threads together), its share of the step, and the speed of its arithmetic on one thread where "
-             "that is counted. Reading the clock makes small models a little slower.",
+    .about =
+        "Trains and samples the model of a recipe for a few seconds each, without writing anything, "
+        "and prints samples per second and the peak memory of the program.\n"
+        "With --profile it also tells, for a step of either, how often each part ran, its time (of all "
+        "threads together; of a GPU its own), its share of the step, and the speed of its arithmetic on one "
+        "thread, or on the GPU, where that is counted. Reading the clock makes small models a little "
+        "slower; on a GPU kernels are launched one by one, not as a recorded step.",
     .options = options,
     .examples = examples,
     .run = bench,

@@ -29,6 +29,11 @@ void check_profile(const bench *b) {
         CHECK(kind->profile_read(d, i, &part));
         CHECK(part.seconds == 0 && part.calls == 0 && part.flops == 0);
     }
+    if (!kind->record) return;
+    check_recording(b); /* what is recorded is measured part by part all the same */
+    calls = 0;
+    for (int i = 0; kind->profile_read(d, i, &part); i++) calls += part.calls;
+    CHECK(calls >= 4 * 2); /* replays, and operations of each */
 }
 
 TEST(profile__results_have_the_same_bits_as_without) {
@@ -51,17 +56,22 @@ static const char of_images[] = "[data]\nset = images\nimages = glyphs\nclasses 
                                 "[model]\nnet = resnext\nblocks = 1\nkernels = 4\ncardinality = 2\n"
                                 "residual = 1\nnorm = channel\n[train]\nbatch = 5\n";
 
-static jf_bench_result bench_of(const char *content, int threads, int profile) {
+static jf_bench_result bench_on(const char *device_name, const char *content, int threads, int profile) {
     jf_context *ctx = NULL;
     jf_recipe *r = NULL;
     jf_bench_result result;
-    jf_bench_options options = {.device.threads = threads, .seconds = 0.02, .profile = profile};
+    jf_bench_options options = {
+        .device = {.device = device_name, .threads = threads}, .seconds = 0.02, .profile = profile};
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     CHECK_STATUS(jf_recipe_parse(ctx, &r, content, "test.recipe"), JF_OK);
     CHECK_STATUS(jf_bench(ctx, r, &options, &result), JF_OK);
     jf_recipe_free(r);
     jf_context_free(ctx);
     return result;
+}
+
+static jf_bench_result bench_of(const char *content, int threads, int profile) {
+    return bench_on(NULL, content, threads, profile);
 }
 
 static const jf_profile_part *part_of(const jf_profile *p, const char *name) {
@@ -133,6 +143,25 @@ TEST(profile__of_images_adds_up_and_counts_its_layers) {
         CHECK(!part_of(&r.train_profile, "dense layers, forward"));
         jf_bench_result_free(&r);
     }
+}
+
+TEST(profile__of_a_gpu_adds_up_and_counts_its_layers) {
+    const device_kind *gpu = NULL;
+    for (int i = 0; device_kinds[i]; i++)
+        if (strcmp(device_kinds[i]->name, "cuda") == 0) gpu = device_kinds[i];
+    if (!gpu) SKIP("this build has no cuda device");
+    skip_missing_device(gpu);
+    jf_bench_result r = bench_on("cuda", of_vectors, 1, 1);
+    check_shares(&r.train_profile);
+    check_shares(&r.sample_profile);
+    const double couplings = 6 /* of one block */;
+    check_part(&r, "networks, forward", couplings, couplings);
+    check_part(&r, "networks, backward", couplings, 0);
+    check_part(&r, "networks, gradients of weights", couplings, 0);
+    check_part(&r, "optimiser", 1, 0);
+    CHECK(part_of(&r.train_profile, "networks, backward")->gflops > 0);
+    CHECK(part_of(&r.train_profile, "networks, backward")->ms > 0);
+    jf_bench_result_free(&r);
 }
 
 TEST(profile__is_there_only_where_asked_for) {

@@ -283,9 +283,9 @@ typedef struct jf_bench_options {
 /* Where the time of a step goes: the parts that took any, the longest first, and last what they leave of it. */
 typedef struct jf_profile_part {
     const char *name; /* "1x1 products, forward" */
-    double calls, ms; /* of one step; ms of thread time: all threads together */
+    double calls, ms; /* of one step; ms of thread time: all threads together; of a GPU its own time */
     double share;     /* of the whole step, 0 .. 1 */
-    double gflops;    /* 10^9 operations per second of one thread; 0: they are not counted */
+    double gflops;    /* 10^9 operations per second of one thread, or of the GPU; 0: they are not counted */
 } jf_profile_part;
 typedef struct jf_profile {
     jf_profile_part *parts;

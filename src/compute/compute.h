@@ -209,7 +209,8 @@ struct device_kind {
     /* Optional, together: work that is asked for again and again. record() notes what work(arg) asks the device for, without
      * doing it, and replay() does it, as often as one likes: with the same buffers and numbers, whatever the buffers hold
      * then. The work waits for nothing, returns and transfers nothing and allocates nothing, as a step of training. *out is
-     * NULL where the device could not record it. Default: it is asked for every time. */
+     * NULL where the device could not record it. work and arg are there as long as the recording: a device that takes a
+     * profile may ask for the work itself again. Default: it is asked for every time. */
     jf_status (*record)(device *d, device_recording **out, void (*work)(void *arg), void *arg);
     void (*replay)(device *d, const device_recording *r);
     void (*recording_free)(device *d, device_recording *r);

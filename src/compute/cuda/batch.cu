@@ -20,5 +20,5 @@ void cuda_data_batch(device *d, const device_data *data, const batch_request *q,
     cuda_device *own = cuda_use(d);
     if (q->n < 1) return;
     batch_kernel<<<(unsigned)q->n, 128, 0, own->stream>>>(data->view, *q, floats(state));
-    launched(own, "data_batch");
+    launched(own, "batches of data");
 }

@@ -1,6 +1,7 @@
 /* What the host does for the cuda device: finding the GPU, its memory, transfers, and failures that come late. */
 #include "compute/cuda/cuda.h"
 #include "base/memory.h"
+#include "compute/cuda/profile.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 cuda_device *cuda_use(const device *d) {
     cuda_device *own = d->own;
     cuda_note(own, cudaSetDevice(own->index), "choosing the GPU");
+    if (own->profile) cuda_profile_begin(own);
     return own;
 }
 
@@ -54,6 +56,7 @@ static void cuda_close(device *d) {
     cuda_device *own = d->own;
     (void)cudaSetDevice(own->index);
     if (own->stream) (void)cudaStreamSynchronize(own->stream);
+    cuda_profile_close(own);
     for (int i = 0; i < 2; i++) {
         if (own->slots[i].empty) (void)cudaEventDestroy(own->slots[i].empty);
         (void)cudaFreeHost(own->slots[i].memory);
@@ -123,6 +126,7 @@ static jf_status cuda_status(device *d) {
     cuda_device *own = cuda_use(d);
     const char *what = NULL;
     cuda_note(own, cudaStreamSynchronize(own->stream), "running what was queued");
+    if (own->profile) cuda_profile_waited(own);
     cudaError_t error = first_failure(own, &what);
     return error == cudaSuccess ? JF_OK : fail_cuda(d, error, what);
 }
@@ -201,6 +205,7 @@ static void send_slot(cuda_device *own, cuda_slot *s, void *to, size_t bytes) {
     cuda_note(own, cudaMemcpyAsync(to, s->memory, bytes, cudaMemcpyHostToDevice, own->stream),
               "sending numbers");
     cuda_note(own, cudaEventRecord(s->empty, own->stream), "recording an event");
+    if (own->profile) cuda_profile_mark(own, "numbers from the host", 0);
 }
 
 static size_t piece_of(size_t count, size_t at) {
@@ -237,6 +242,7 @@ static int receive(cuda_device *own, cuda_slot *s, const void *from, size_t byte
     cudaError_t error = cudaMemcpyAsync(s->memory, from, bytes, cudaMemcpyDeviceToHost, own->stream);
     if (error == cudaSuccess) error = cudaStreamSynchronize(own->stream);
     cuda_note(own, error, "fetching numbers");
+    if (own->profile) cuda_profile_waited(own);
     return error == cudaSuccess;
 }
 
@@ -274,6 +280,7 @@ static void cuda_copy(device *d, real *to, const real *from, size_t count) {
     cuda_device *own = cuda_use(d);
     cuda_note(own, cudaMemcpyAsync(to, from, count * sizeof(float), cudaMemcpyDeviceToDevice, own->stream),
               "copying");
+    if (own->profile) cuda_profile_mark(own, "copies", 0);
 }
 
 /* ---- beside the GPU ---- */
@@ -289,6 +296,10 @@ static void cuda_background_wait(device *d) {
 
 struct device_recording {
     cudaGraphExec_t graph;
+    void (*work)(
+        void *
+            arg); /* which is asked for again while a profile is taken: events inside of a graph tell no time */
+    void *arg;
 };
 
 static jf_status cuda_record(device *d, device_recording **out, void (*work)(void *arg), void *arg) {
@@ -297,9 +308,13 @@ static jf_status cuda_record(device *d, device_recording **out, void (*work)(voi
     device_recording *r;
     *out = NULL;
     JF_TRY(MEM_NEW(d->ctx, &r, 1));
+    r->work = work;
+    r->arg = arg;
     cudaError_t error = cudaStreamBeginCapture(own->stream, cudaStreamCaptureModeThreadLocal);
     if (error == cudaSuccess) {
+        own->capturing = 1;
         work(arg);
+        own->capturing = 0;
         error = cudaStreamEndCapture(own->stream, &graph);
     }
     if (error == cudaSuccess) error = cudaGraphInstantiate(&r->graph, graph, 0);
@@ -314,7 +329,10 @@ static jf_status cuda_record(device *d, device_recording **out, void (*work)(voi
 
 static void cuda_replay(device *d, const device_recording *r) {
     cuda_device *own = cuda_use(d);
-    cuda_note(own, cudaGraphLaunch(r->graph, own->stream), "replaying a step");
+    if (own->profile)
+        r->work(r->arg);
+    else
+        cuda_note(own, cudaGraphLaunch(r->graph, own->stream), "replaying a step");
 }
 
 static void cuda_recording_free(device *d, device_recording *r) {
@@ -382,4 +400,6 @@ const device_kind device_cuda = {
     .recording_free = cuda_recording_free,
     .background = cuda_background,
     .background_wait = cuda_background_wait,
+    .profile_start = cuda_profile_start,
+    .profile_read = cuda_profile_read,
 };

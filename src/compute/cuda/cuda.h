@@ -20,6 +20,8 @@ typedef struct cuda_slot {
     cudaEvent_t empty;
 } cuda_slot;
 
+typedef struct cuda_profile cuda_profile; /* profile.h */
+
 typedef struct cuda_device {
     int index; /* of the GPU */
     cudaStream_t stream;
@@ -34,6 +36,8 @@ typedef struct cuda_device {
     pthread_mutex_t failure_lock;
     cudaError_t failed; /* the first failure of the device, and where it was noticed */
     const char *failed_in;
+    cuda_profile *profile; /* NULL: none is wanted */
+    int capturing;         /* what is asked for is recorded, not run */
 } cuda_device;
 
 #define CUDA_NUMBERS 512

@@ -472,22 +472,32 @@ static size_t dense_scratch(const layer_plan *p, int n, layer_use use) {
 
 /* ---- running ---- */
 
+/* Of both networks in one direction. */
+static double net_flops(const net_call &c) {
+    double weights = 0;
+    for (int net = 0; net < 2; net++)
+        for (int i = 0; c.nets[net].out > 0 && i <= c.nets[net].depth; i++)
+            weights += (double)layer_in(&c.nets[net], i) * layer_out(&c.nets[net], i);
+    return 2 * weights * c.n;
+}
+
 template <int UNITS> static void run_networks(cuda_device *own, const net_call &c) {
     dim3 grid(blocks_for((size_t)c.n, ROWS), 2);
     network_kernel<UNITS><<<grid, 4 * UNITS, shared_bytes(UNITS, 0), own->stream>>>(c);
-    launched(own, "networks, forward");
+    launched_product(own, "networks, forward", net_flops(c));
 }
 
 template <int UNITS> static void run_networks_back(cuda_device *own, const net_call &c) {
     const unsigned squares = (UNITS / SQUARE) * (UNITS / SQUARE);
     dim3 grid(blocks_for((size_t)c.n, ROWS), 2);
     network_back_kernel<UNITS><<<grid, 4 * UNITS, shared_bytes(UNITS, 1), own->stream>>>(c);
-    launched(own, "networks, backward");
+    launched_product(own, "networks, backward", net_flops(c));
     if (!c.grad) return;
     dim3 pieces(2 * (unsigned)c.layers, (unsigned)c.pieces, squares);
     weights_kernel<UNITS><<<pieces, 256, 0, own->stream>>>(c);
+    launched_product(own, "networks, gradients of weights", net_flops(c));
     gradient_kernel<<<dim3(8, 2 * (unsigned)c.layers), THREADS, 0, own->stream>>>(c);
-    launched(own, "networks, gradients");
+    launched(own, "networks, sums of gradients");
 }
 
 static couple_call couple_of(const dense_plan *p, const layer_call *call, const net_call &c) {

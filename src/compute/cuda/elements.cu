@@ -36,7 +36,7 @@ static __global__ void sum_kernel(double *to, const float *values, size_t count,
 void cuda_sum_into(device *d, scalar *to, const real *values, size_t count, double weight) {
     cuda_device *own = cuda_use(d);
     sum_kernel<<<1, 1024, 0, own->stream>>>((double *)to, floats(values), count, weight);
-    launched(own, "sum_into");
+    launched(own, "sums into scalars");
 }
 
 /* Bits of doubles that are not negative are in the order of the doubles; the largest does not depend on any order. */
@@ -54,7 +54,7 @@ void cuda_largest_difference_into(device *d, scalar *to, const real *a, const re
     unsigned blocks = at_most(1024, blocks_for(count, THREADS));
     largest_kernel<<<blocks, THREADS, 0, own->stream>>>((unsigned long long *)to, floats(a), floats(b),
                                                         count);
-    launched(own, "largest_difference_into");
+    launched(own, "largest differences");
 }
 
 /* ---- random numbers: pairs, as Box and Muller make them ---- */
@@ -77,7 +77,7 @@ void cuda_normal(device *d, real *to, int n, int dim, rng_key key, uint64_t firs
     size_t count = (size_t)n * (size_t)((dim + 1) / 2);
     normal_kernel<<<blocks_for(count, THREADS), THREADS, 0, own->stream>>>(floats(to), (size_t)n, dim, key,
                                                                            first);
-    launched(own, "normal");
+    launched(own, "normal numbers");
 }
 
 /* ---- index maps ---- */
@@ -106,7 +106,7 @@ static void map_run(device *d, const real *part, const real *whole, const int32_
     if (all == 0) return;
     map_kernel<USE><<<blocks_for(all, THREADS), THREADS, 0, own->stream>>>((float *)part, (float *)whole, map,
                                                                            (size_t)n, count, dim);
-    launched(own, "index map");
+    launched(own, "index maps");
 }
 void cuda_gather(device *d, real *part, const real *whole, const int32_t *map, int n, int count, int dim) {
     map_run<GATHER>(d, part, whole, map, n, count, dim);

@@ -8,6 +8,11 @@ static int is_product(const conv_shape *c) {
     return c->kernel == 1 && c->groups == 1;
 }
 
+/* Of one direction; pixels of all samples. */
+static double conv_flops(const conv_shape *c, size_t pixels) {
+    return 2.0 * (double)pixels * c->out * c->kernel * c->kernel * (c->in / c->groups);
+}
+
 /* Output (pixel, o): over the taps and the inputs of its group. */
 static __global__ void conv_kernel(conv_shape c, size_t count, float *y, const float *x, const float *w,
                                    const float *b) {
@@ -52,12 +57,12 @@ void cuda_conv_forward(device *d, const conv_shape *c, int n, real *y, const rea
                      1,
                      0,
                      1};
-        product_run(own, p, "conv_forward");
+        product_run(own, p, "1x1 products, forward");
         return;
     }
     conv_kernel<<<blocks_for(pixels * out, THREADS), THREADS, 0, own->stream>>>(
         *c, pixels * out, floats(y), floats(x), floats(w), floats(b));
-    launched(own, "conv_forward");
+    launched_product(own, "3x3 convolutions, forward", conv_flops(c, pixels));
 }
 
 /* dx (pixel, i) +=: over the taps that read it and the outputs of its group. */
@@ -115,14 +120,14 @@ static void conv_dw(cuda_device *own, const conv_shape *c, size_t pixels, float 
         size_t in = (size_t)c->in, out = (size_t)c->out;
         product p = {in, out, pixels, x, dy + c->y_offset, NULL, 1, in, (size_t)c->y_channels, 1, dw, out,
                      0,  1,   0,      1};
-        product_of_columns(own, p, "conv_backward");
+        product_of_columns(own, p, "1x1 products, dw");
         return;
     }
     conv_dw_kernel<<<dim3((unsigned)rows, (unsigned)pieces), 64, 0, own->stream>>>(*c, pixels, pieces,
                                                                                    own->partial, dy, x);
     add_pieces<<<blocks_for(weights, THREADS), THREADS, 0, own->stream>>>(dw, own->partial, weights, pieces,
                                                                           weights);
-    launched(own, "conv_backward");
+    launched_product(own, "3x3 convolutions, dw", conv_flops(c, pixels));
 }
 
 void cuda_conv_backward(device *d, const conv_shape *c, int n, real *dx, real *dw, real *db, const real *dy,
@@ -147,11 +152,11 @@ void cuda_conv_backward(device *d, const conv_shape *c, int n, real *dx, real *d
                      1,
                      1,
                      1};
-        product_run(own, p, "conv_backward");
+        product_run(own, p, "1x1 products, dx");
     } else {
         conv_dx_kernel<<<blocks_for(pixels * in, THREADS), THREADS, 0, own->stream>>>(
             *c, pixels * in, floats(dx), floats(dy), floats(w));
-        launched(own, "conv_backward");
+        launched_product(own, "3x3 convolutions, dx", conv_flops(c, pixels));
     }
     if (!dw) return;
     pthread_mutex_lock(&own->lock);
@@ -198,7 +203,7 @@ void cuda_norm_forward(device *d, const norm_shape *s, int n, real *y, const rea
     cuda_device *own = cuda_use(d);
     if (n < 1) return;
     norm_kernel<<<(unsigned)n, THREADS, 0, own->stream>>>(*s, floats(y), floats(x), floats(g), floats(b));
-    launched(own, "norm_forward");
+    launched(own, "layer norms, forward");
 }
 
 /* dx, and the moments of each sample for the gradients of g. */
@@ -255,13 +260,13 @@ static void norm_backward_part(cuda_device *own, const norm_shape *s, size_t n, 
     float *moments = own->partial, *partial = own->partial + CUDA_PARTIAL / 2;
     int pieces = pieces_for(rows, 2 * width, s->per_element ? 8 : 64, CUDA_PARTIAL / 2);
     norm_dx_kernel<<<(unsigned)n, THREADS, 0, own->stream>>>(*s, dx, moments, dy, x, g);
-    launched(own, "norm_backward");
+    launched(own, "layer norms, dx");
     if (!dg) return;
     dim3 grid(blocks_for(width, 64), (unsigned)pieces);
     norm_dg_kernel<<<grid, 64, 0, own->stream>>>(*s, rows, pieces, partial, moments, dy, x);
     add_pieces<<<blocks_for(width, 64), 64, 0, own->stream>>>(dg, partial, 2 * width, pieces, width);
     add_pieces<<<blocks_for(width, 64), 64, 0, own->stream>>>(db, partial + width, 2 * width, pieces, width);
-    launched(own, "norm_backward");
+    launched(own, "layer norms, dg and db");
 }
 
 void cuda_norm_backward(device *d, const norm_shape *s, int n, real *dx, real *dg, real *db, const real *dy,

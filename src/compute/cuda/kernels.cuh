@@ -12,6 +12,7 @@
 
 extern "C" {
 #include "compute/cuda/cuda.h"
+#include "compute/cuda/profile.h"
 }
 
 #define THREADS 256 /* of a block, unless said otherwise */
@@ -25,9 +26,13 @@ static inline unsigned at_most(unsigned limit, unsigned count) {
     return count < limit ? count : limit;
 }
 
-/* Notes what went wrong with the launch before. */
-static inline void launched(cuda_device *own, const char *kernel) {
+/* Notes what went wrong with the launches before; in a profile their time has this name. flops: of products. */
+static inline void launched_product(cuda_device *own, const char *kernel, double flops) {
     cuda_note(own, cudaGetLastError(), kernel);
+    if (own->profile) cuda_profile_mark(own, kernel, flops);
+}
+static inline void launched(cuda_device *own, const char *kernel) {
+    launched_product(own, kernel, 0);
 }
 
 /* for each index below count; blocks may be fewer than it takes */

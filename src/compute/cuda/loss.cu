@@ -26,7 +26,7 @@ struct prior_sum {
 };
 void cuda_prior_term(device *d, real *term, real *dstate, const real *state, int n, layout l, double weight) {
     prior_sum f = {floats(term), floats(dstate), floats(state), l, (float)weight};
-    sum_of_samples(cuda_use(d), f, n, l.pixels * l.x_channels, "prior_term");
+    sum_of_samples(cuda_use(d), f, n, l.pixels * l.x_channels, "terms of the loss");
 }
 
 struct distance_sum {
@@ -48,7 +48,7 @@ void cuda_distance_term(device *d, real *term, real *dstate, const real *state, 
                         layout l, distance_kind kind, double lambda, double weight) {
     distance_sum f = {floats(term),        floats(dstate), floats(state), floats(target), l,
                       kind != DISTANCE_L1, lambda,         weight};
-    sum_of_samples(cuda_use(d), f, n, l.pixels * (l.channels - l.x_channels), "distance_term");
+    sum_of_samples(cuda_use(d), f, n, l.pixels * (l.channels - l.x_channels), "terms of the loss");
 }
 
 static __global__ void rule_kernel(float *term, float *dstate, const float *state, size_t n, rule_energy e,
@@ -65,5 +65,5 @@ void cuda_rule_term(device *d, real *term, real *dstate, const real *state, int 
     if (n < 1) return;
     rule_kernel<<<blocks_for((size_t)n, 64), 64, 0, own->stream>>>(floats(term), floats(dstate),
                                                                    floats(state), (size_t)n, *e, weight);
-    launched(own, "rule_term");
+    launched(own, "terms of the loss");
 }

@@ -68,7 +68,7 @@ static void product_run(cuda_device *own, product p, const char *name) {
         part.c += at * p.c_row;
         dim3 grid(blocks_for(p.n, TILE), blocks_for(part.m, TILE), (unsigned)p.pieces);
         product_kernel<<<grid, THREADS, 0, own->stream>>>(part);
-        launched(own, name);
+        launched_product(own, name, 2.0 * (double)part.m * (double)p.n * (double)p.k);
     }
 }
 

@@ -58,7 +58,7 @@ void cuda_adam(device *d, const adam_step *a) {
     begin_kernel<<<1, SUMS, 0, own->stream>>>(s, *a);
     adam_kernel<<<blocks, THREADS, 0, own->stream>>>(s, floats(a->params), floats(a->grad), floats(a->first),
                                                      floats(a->second), a->count);
-    launched(own, "adam");
+    launched(own, "optimiser");
     pthread_mutex_unlock(&own->lock);
 }
 
