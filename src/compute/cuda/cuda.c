@@ -93,6 +93,9 @@ static jf_status open_parts(device *d, int threads) {
     CUDA_TRY_DONE(cudaSetDevice(own->index), "choosing the GPU");
     CUDA_TRY_DONE(cudaGetDeviceProperties(&properties, own->index), "asking for its properties");
     snprintf(own->name, sizeof own->name, "%.*s", (int)sizeof own->name - 1, properties.name);
+    own->processors = properties.multiProcessorCount;
+    own->shared_block = properties.sharedMemPerBlockOptin;
+    own->shared_processor = properties.sharedMemPerMultiprocessor;
     CUDA_TRY_DONE(cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking), "making a stream");
     for (int i = 0; i < 2; i++) {
         CUDA_TRY_DONE(cudaMallocHost(&own->slots[i].memory, CUDA_TRANSFER * sizeof(double)),

@@ -26,7 +26,10 @@ typedef struct cuda_device {
     int index; /* of the GPU */
     cudaStream_t stream;
     char name[64];
-    thread_pool *pool; /* of the host, for tasks in the background */
+    int processors; /* multiprocessors */
+    size_t shared_block,
+        shared_processor; /* bytes of shared memory of a block, at most, and of a multiprocessor */
+    thread_pool *pool;    /* of the host, for tasks in the background */
     pthread_mutex_t
         lock; /* several threads may use the device: transfers, and partial sums until they are taken up */
     cuda_slot slots[2];

@@ -2,9 +2,9 @@
 #include "compute/cuda/cuda.h"
 #include <string.h>
 
-extern const cuda_plan_kind cuda_plan_dense;
+extern const cuda_plan_kind cuda_plan_dense, cuda_plan_image;
 
-static const cuda_plan_kind *const kinds[] = {&cuda_plan_dense};
+static const cuda_plan_kind *const kinds[] = {&cuda_plan_dense, &cuda_plan_image};
 
 jf_status cuda_plan_open(device *d, layer_plan **out, const coupling_layer *layer) {
     *out = NULL;

@@ -1,0 +1,329 @@
+/* Whole coupling layers of image networks.
+ *
+ * A batch goes through its networks in waves, operator by operator, A and B together (image_network.cuh); then the law is applied
+ * to the elements of the state, a block for each sample. Backwards the law comes first. Partial gradients of the weights and
+ * of the norms are added at the end of a wave, in the order of their pieces. */
+#include "compute/cuda/law.cuh"
+extern "C" {
+#include "compute/cuda/image_passes.h"
+
+extern const image_passes image_passes_fp32, image_passes_tf32, image_passes_bf16;
+extern const cuda_plan_kind cuda_plan_image;
+}
+static const image_passes *const passes[PRECISION_COUNT] = {&image_passes_fp32, &image_passes_tf32,
+                                                            &image_passes_bf16};
+
+enum {
+    WAVE = 512,         /* samples that go through a layer together */
+    FORWARD_WAVE = 256, /* where nothing is kept of them */
+    MAX_PIECES = 128    /* of the samples of a wave, for partial gradients of weights */
+};
+
+/* ---- how a call is laid out ---- */
+
+static int wave_of(int n, int backward, int kept) {
+    int most = backward || kept ? WAVE : FORWARD_WAVE;
+    return n < most ? n : most;
+}
+static int pieces_of(int rows) {
+    return rows < MAX_PIECES ? rows : MAX_PIECES;
+}
+/* Samples of a piece of the partial gradients of norms: at most as many as a kernel has room for (NORM_SAMPLES). */
+static int norm_samples_of(int rows) {
+    return rows >= 256 ? 32 : 8;
+}
+
+/* Scratch, or what is kept, piece by piece; without memory its size is counted. */
+typedef struct room {
+    char *base;
+    size_t used; /* bytes */
+} room;
+static void *take(room *r, size_t bytes) {
+    void *p = r->base ? r->base + r->used : NULL;
+    r->used += (bytes + 255) / 256 * 256;
+    return p;
+}
+static size_t as_reals(const room *r) {
+    return r->used / sizeof(float);
+}
+
+static size_t pixels_of(const image_plan *p) {
+    return (size_t)p->h * (size_t)p->w;
+}
+
+/* Activations of `capacity` samples: what a pass leaves for its way back. */
+static void lay_out_kept(const image_plan *p, const image_passes *m, image_batch *b, room *r, int capacity,
+                         int all) {
+    size_t K = (size_t)p->K, block = 2 * K + (size_t)p->concat;
+    size_t channels = all ? (size_t)p->depth * block + K : block;
+    b->capacity = capacity, b->all = all;
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
+        size_t n = (size_t)capacity, out = (size_t)p->outs[net];
+        b->acts[net] = take(r, n * pixels_of(p) * channels * (size_t)m->number_bytes);
+        b->sums[net] = (float *)take(r, (size_t)p->norms * n * IMAGE_MAX_BANDS * 2 * sizeof(float));
+        b->out[net] = (float *)take(r, n * pixels_of(p) * out * sizeof(float));
+    }
+}
+
+static void lay_out_back(const image_plan *p, const image_passes *m, image_batch *b, room *r, int rows,
+                         int gradients) {
+    int most = p->gradients[0] > p->gradients[1] ? p->gradients[0] : p->gradients[1];
+    size_t n = (size_t)rows, thin = n * pixels_of(p) * (size_t)p->K * (size_t)m->number_bytes;
+    b->pieces = pieces_of(rows), b->gradient_tiles = most, b->norm_samples = norm_samples_of(rows);
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
+        b->dout[net] = (float *)take(r, n * pixels_of(p) * (size_t)p->outs[net] * sizeof(float));
+        b->du1[net] = (float *)take(r, n * (size_t)p->layer.k * sizeof(float));
+        b->dh[net] = take(r, thin);
+        b->thin[net] = take(r, thin);
+        b->wide[net] = take(r, n * pixels_of(p) * (size_t)p->concat * (size_t)m->number_bytes);
+        b->back_sums[net] = (float *)take(r, n * IMAGE_MAX_BANDS * 2 * sizeof(float));
+        if (!gradients) continue;
+        b->partial[net] =
+            (float *)take(r, (size_t)b->pieces * (size_t)most * OP_TILE_WEIGHTS * sizeof(float));
+        b->norm_partial[net] =
+            (float *)take(r, (size_t)blocks_for(n, b->norm_samples) * p->norm_gradients * sizeof(float));
+    }
+}
+
+static void lay_out_packed(const image_plan *p, const image_passes *m, image_batch *b, room *r,
+                           int direction) {
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
+        int tiles = p->tiles[net][0] > p->tiles[net][1] ? p->tiles[net][0] : p->tiles[net][1];
+        (void)direction;
+        b->weights[net] = take(r, (size_t)tiles * 32 * (size_t)m->lane_bytes);
+        b->biases[net] = (float *)take(r, (size_t)p->biases[net] * sizeof(float));
+        b->norms[net] = take(r, p->norm_numbers * (size_t)m->number_bytes);
+    }
+}
+
+/* All of a call's scratch. ds: (n). */
+static float *lay_out(const image_plan *p, image_batch *b, room *r, int n, layer_use use) {
+    const image_passes *m = passes[use.precision];
+    int rows = wave_of(n, use.backward, use.kept);
+    lay_out_packed(p, m, b, r, 0);
+    if (!use.kept) lay_out_kept(p, m, b, r, rows, use.backward);
+    if (!use.backward) return NULL;
+    lay_out_back(p, m, b, r, rows, use.gradients);
+    return (float *)take(r, (size_t)rows * sizeof(float));
+}
+
+/* ---- the law: a block for each sample ---- */
+
+typedef struct couple_call {
+    law_config law;
+    int dim, m, inverse;
+    const int32_t *target;
+    const float *A, *b, *s; /* (n, m outputs), (n, m); b NULL: no shift */
+    float *state, *logdet, *dstate;
+    const float *dlogdet;
+    float *dA, *db, *ds;
+} couple_call;
+
+template <class LAW> static __global__ void couple_kernel(const __grid_constant__ couple_call c) {
+    const size_t sample = blockIdx.x, outputs = (size_t)LAW::outputs(&c.law, c.m);
+    float *state = c.state + sample * (size_t)c.dim, s = c.s ? *c.s : 0, sum = 0;
+    for (int i = (int)threadIdx.x; i < c.m; i += (int)blockDim.x) {
+        size_t at = sample * (size_t)c.m + (size_t)i;
+        const float *A = c.A + at * outputs, *b = c.b ? c.b + at : NULL;
+        float u = state[c.target[i]];
+        sum += c.inverse ? LAW::inverse(&c.law, c.m, A, b, s, &u) : LAW::forward(&c.law, c.m, A, b, s, &u);
+        state[c.target[i]] = u;
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) c.logdet[sample] += sum;
+}
+
+template <class LAW> static __global__ void couple_back_kernel(const __grid_constant__ couple_call c) {
+    const size_t sample = blockIdx.x, outputs = (size_t)LAW::outputs(&c.law, c.m);
+    float *state = c.state + sample * (size_t)c.dim, *dstate = c.dstate + sample * (size_t)c.dim;
+    float s = c.s ? *c.s : 0, sum = 0, dl = c.dlogdet[sample];
+    for (int i = (int)threadIdx.x; i < c.m; i += (int)blockDim.x) {
+        size_t at = sample * (size_t)c.m + (size_t)i;
+        const float *A = c.A + at * outputs, *b = c.b ? c.b + at : NULL;
+        float *dA = c.dA + at * outputs, *db = c.db + at;
+        float u = state[c.target[i]], du = dstate[c.target[i]], ds = 0;
+        if (c.inverse)
+            LAW::inverse_backward(&c.law, c.m, A, b, s, &u, &du, dl, dA, db, &ds);
+        else
+            LAW::backward(&c.law, c.m, A, b, s, &u, &du, dl, dA, db, &ds);
+        state[c.target[i]] = u, dstate[c.target[i]] = du;
+        sum += ds;
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0) c.ds[sample] = sum;
+}
+
+template <class LAW> static void couple(cuda_device *own, const couple_call &c, int rows) {
+    if constexpr (LAW::each) { /* image networks serve no other laws */
+        if (c.dstate)
+            couple_back_kernel<LAW><<<(unsigned)rows, THREADS, 0, own->stream>>>(c);
+        else
+            couple_kernel<LAW><<<(unsigned)rows, THREADS, 0, own->stream>>>(c);
+        launched(own, "image: law");
+    }
+}
+static void couple_by_law(cuda_device *own, const couple_call &c, int rows) {
+    static void (*const laws[])(cuda_device *, const couple_call &, int) = {
+#define X(name, form) couple<law_of_##name>,
+        LAW_LIST(X)
+#undef X
+    };
+    laws[c.law.id](own, c, rows);
+}
+
+/* ---- sums of partial gradients ---- */
+
+static __global__ void weight_sums_kernel(const __grid_constant__ image_batch b, int first_net, int tiles_a,
+                                          int tiles_b, const int32_t *map_a, const int32_t *map_b,
+                                          float *grad) {
+    const int net = first_net + (int)blockIdx.y;
+    const int32_t *map = net ? map_b : map_a;
+    const size_t stride = (size_t)b.gradient_tiles * OP_TILE_WEIGHTS;
+    FOR_EACH_INDEX (i, (size_t)(net ? tiles_b : tiles_a) * OP_TILE_WEIGHTS) {
+        if (map[i] < 0) continue;
+        float sum = 0;
+        for (int piece = 0; piece < b.pieces; piece++) sum += b.partial[net][(size_t)piece * stride + i];
+        grad[map[i]] += sum;
+    }
+}
+
+/* Of a norm (blockIdx.y) of a network (blockIdx.z). */
+static __global__ void norm_sums_kernel(const __grid_constant__ image_batch b, int first_net, int norms,
+                                        size_t numbers, int pieces, const int32_t *table, float *grad) {
+    const int net = first_net + (int)blockIdx.z;
+    const int32_t *of = table + ((size_t)net * (size_t)norms + blockIdx.y) * NORM_NUMBERS;
+    const size_t width = (size_t)of[2], blocks = (size_t)of[4];
+    const float *from = b.norm_partial[net] + of[3];
+    FOR_EACH_INDEX (i, 2 * width) {
+        float sum = 0;
+        for (int piece = 0; piece < pieces; piece++)
+            for (size_t block = 0; block < blocks; block++)
+                sum += from[(size_t)piece * numbers + block * 2 * width + i];
+        grad[i < width ? (size_t)of[0] + i : (size_t)of[1] + i - width] += sum;
+    }
+}
+
+static void add_gradients(cuda_device *own, const image_plan *p, const image_batch *b, float *grad) {
+    weight_sums_kernel<<<dim3(blocks_for((size_t)b->gradient_tiles * OP_TILE_WEIGHTS, THREADS),
+                              (unsigned)p->net_count),
+                         THREADS, 0, own->stream>>>(*b, p->first_net, p->gradients[0], p->gradients[1],
+                                                    p->gradient_map[0], p->gradient_map[1], grad);
+    launched(own, "image: sums of weights");
+    norm_sums_kernel<<<dim3(at_most(64, blocks_for(2 * pixels_of(p) * (size_t)p->concat, THREADS)),
+                            (unsigned)p->norms, (unsigned)p->net_count),
+                       THREADS, 0, own->stream>>>(*b, p->first_net, p->norms, p->norm_gradients,
+                                                  (int)blocks_for((size_t)b->rows, b->norm_samples),
+                                                  p->norm_table, grad);
+    launched(own, "image: sums of norms");
+}
+
+/* dstate += du1 of both networks */
+static __global__ void source_kernel(const __grid_constant__ image_batch b, int first_net, int nets, int k,
+                                     int dim, const int32_t *source, float *dstate) {
+    FOR_EACH_INDEX (i, (size_t)b.rows * (size_t)k) {
+        size_t row = i / (size_t)k;
+        float sum = 0;
+        for (int net = first_net; net < first_net + nets; net++) sum += b.du1[net][i];
+        dstate[row * (size_t)dim + (size_t)source[i % (size_t)k]] += sum;
+    }
+}
+
+/* ---- running ---- */
+
+static couple_call couple_of(const image_plan *p, const layer_call *call, const image_batch *b, int first,
+                             float *ds) {
+    couple_call c = {};
+    size_t at = (size_t)first;
+    c.law = p->layer.law;
+    c.dim = p->layer.dim, c.m = p->layer.m;
+    c.inverse = call->kind == PASS_INVERSE || call->kind == PASS_INVERSE_BACKWARD;
+    c.target = p->target;
+    c.A = b->out[0], c.b = p->outs[1] > 0 ? b->out[1] : NULL;
+    c.s = law_shape_of(p->layer.law.id)->has_scale ? floats(call->params) + p->layer.s : NULL;
+    c.state = floats(call->state) + at * (size_t)c.dim;
+    if (!pass_is_backward(call->kind)) {
+        c.logdet = floats(call->logdet) + at;
+        return c;
+    }
+    c.dstate = floats(call->dstate) + at * (size_t)c.dim;
+    c.dlogdet = floats(call->dlogdet) + at;
+    c.dA = (float *)b->dout[0], c.db = (float *)b->dout[1], c.ds = ds;
+    return c;
+}
+
+/* Samples `first` to `first + b.rows` of the batch; in `kept` lie those of all of it. */
+static void run_wave(cuda_device *own, const image_plan *p, const layer_call *call, image_batch b, int first,
+                     float *ds) {
+    const image_passes *m = passes[call->precision];
+    int backward = pass_is_backward(call->kind);
+    float *grad = floats(call->grad);
+    b.first = call->kept ? first : 0;
+    b.state = floats(call->state) + (size_t)first * (size_t)p->layer.dim;
+    for (int net = 0; net < 2; net++)
+        if (b.out[net]) b.out[net] += (size_t)b.first * pixels_of(p) * (size_t)p->outs[net];
+    if (!backward || !call->kept) {
+        m->pack(own, p, &b, floats(call->params), FORWARD);
+        m->forward(own, p, &b);
+    }
+    couple_by_law(own, couple_of(p, call, &b, first, ds), b.rows);
+    if (!backward) return;
+    m->pack(own, p, &b, floats(call->params), BACKWARD);
+    m->backward(own, p, &b);
+    if (grad) add_gradients(own, p, &b, grad);
+    source_kernel<<<blocks_for((size_t)b.rows * (size_t)p->layer.k, THREADS), THREADS, 0, own->stream>>>(
+        b, p->first_net, p->net_count, p->layer.k, p->layer.dim, p->source,
+        floats(call->dstate) + (size_t)first * (size_t)p->layer.dim);
+    launched(own, "image: gradient of the source");
+    if (!grad || !law_shape_of(p->layer.law.id)->has_scale) return;
+    add_sum_kernel<<<1, 1024, 0, own->stream>>>(grad + p->layer.s, ds, (size_t)b.rows);
+    launched(own, "image: gradient of the scale");
+}
+
+static void image_run(device *d, const layer_plan *plan, const layer_call *call) {
+    cuda_device *own = cuda_use(d);
+    const image_plan *p = (const image_plan *)plan;
+    layer_use use = {pass_is_backward(call->kind), call->grad != NULL, call->kept != NULL, call->precision};
+    int wave = wave_of(call->n, use.backward, use.kept);
+    image_batch b = {};
+    room scratch = {(char *)call->scratch, 0}, kept = {(char *)call->kept, 0};
+    float *ds = lay_out(p, &b, &scratch, call->n, use);
+    if (use.kept) lay_out_kept(p, passes[call->precision], &b, &kept, call->n, 1);
+    for (int first = 0; first < call->n; first += wave) {
+        b.rows = call->n - first < wave ? call->n - first : wave;
+        b.pieces = pieces_of(b.rows), b.norm_samples = norm_samples_of(b.rows);
+        run_wave(own, p, call, b, first, ds);
+    }
+}
+
+/* ---- plans ---- */
+
+static jf_status image_open(device *d, layer_plan **out, const coupling_layer *layer) {
+    image_plan *p;
+    JF_TRY(image_plan_create(d, &p, layer));
+    if (!p) return JF_OK;
+    p->plan.kind = &cuda_plan_image;
+    *out = &p->plan;
+    return JF_OK;
+}
+
+static void image_close(device *d, layer_plan *p) {
+    image_plan_free(d, (image_plan *)p);
+}
+
+static size_t image_kept(const layer_plan *plan, int n, precision in) {
+    const image_plan *p = (const image_plan *)plan;
+    image_batch b = {};
+    room r = {NULL, 0};
+    lay_out_kept(p, passes[in], &b, &r, n, 1);
+    return as_reals(&r);
+}
+
+static size_t image_scratch(const layer_plan *plan, int n, layer_use use) {
+    image_batch b = {};
+    room r = {NULL, 0};
+    lay_out((const image_plan *)plan, &b, &r, n, use);
+    return as_reals(&r);
+}
+
+extern "C" const cuda_plan_kind cuda_plan_image = {"resnext",  image_open,    image_close,
+                                                   image_kept, image_scratch, image_run};

@@ -1,0 +1,226 @@
+/* Products on tensor cores in three precisions, with sums in float.
+ *
+ * A precision says in which form numbers lie in memory (`number`), how eight of them are read and become operands in shared
+ * memory, and how a warp multiplies: C (16 rows, 8 columns) += A (16, 16) B (16, 8). The 16 terms of such a step are two
+ * slots of eight channels, each of which may lie anywhere in shared memory.
+ *
+ * - bf16: operands of 8 bits in memory, too.
+ * - tf32: operands rounded to 11 bits.
+ * - fp32: each operand as the sum of two tf32 numbers, and three products of four: about as exact as products in float.
+ *
+ * Registers of a warp's tile, with g = lane / 4 and t = lane % 4: a thread has C of rows g and g + 8, columns 2t and 2t + 1. */
+#ifndef JF_COMPUTE_CUDA_IMAGE_MATH_CUH
+#define JF_COMPUTE_CUDA_IMAGE_MATH_CUH
+
+#include "compute/cuda/kernels.cuh"
+#include <cuda_bf16.h>
+
+enum { SLOT = 8, STEP_DEPTH = 2 * SLOT, TILE_ROWS = 16, TILE_COLUMNS = 8 };
+
+static __device__ inline unsigned shared_address(const void *p) {
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
+/* Four 8x8 matrices of 16 bits, or 8x4 of 32: lane l gives the address of a row of matrix l / 8, and gets of each matrix the
+ * 32 bits at row lane / 4, place lane % 4. */
+static __device__ inline void load_matrices(unsigned r[4], unsigned address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address));
+}
+/* The same of matrices of 16 bits, each transposed. */
+static __device__ inline void load_transposed(unsigned r[4], unsigned address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
+                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+                 : "r"(address));
+}
+static __device__ inline void load_two_transposed(unsigned r[2], unsigned address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
+                 : "=r"(r[0]), "=r"(r[1])
+                 : "r"(address));
+}
+static __device__ inline unsigned load_word(unsigned address) {
+    unsigned v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
+    return v;
+}
+
+static __device__ inline void multiply_bf16(float c[4], const unsigned a[4], const unsigned b[2]) {
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+/* A (16, 8) B (8, 8) */
+static __device__ inline void multiply_tf32(float c[4], const unsigned a[4], const unsigned b[2]) {
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+                 "{%0,%1,%2,%3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
+static __device__ inline unsigned pair_bf16(float low, float high) {
+    __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
+    return *(unsigned *)&pair;
+}
+static __device__ inline float low_bf16(unsigned pair) {
+    return __uint_as_float(pair << 16);
+}
+static __device__ inline float high_bf16(unsigned pair) {
+    return __uint_as_float(pair & 0xffff0000u);
+}
+
+struct bf16_math {
+    typedef __nv_bfloat16 number;
+    typedef uint2 weights; /* of one lane, of one tile of B */
+    typedef unsigned operand[4];
+    enum { bytes = 2 };
+
+    typedef uint4 eight; /* numbers as they lie in memory */
+    static __device__ number stored(float v) { return __float2bfloat16_rn(v); }
+    static __device__ eight fetch(const number *p) { return *(const uint4 *)p; }
+    static __device__ void floats_of(float v[8], const eight &w) {
+        const unsigned words[4] = {w.x, w.y, w.z, w.w};
+        for (int i = 0; i < 4; i++) v[2 * i] = low_bf16(words[i]), v[2 * i + 1] = high_bf16(words[i]);
+    }
+    static __device__ void put8(number *p, const float v[8]) {
+        *(uint4 *)p = make_uint4(pair_bf16(v[0], v[1]), pair_bf16(v[2], v[3]), pair_bf16(v[4], v[5]),
+                                 pair_bf16(v[6], v[7]));
+    }
+    static __device__ void put_operands(void *shared, const float v[8]) { put8((number *)shared, v); }
+    static __device__ float2 get2(const number *p) {
+        unsigned w = *(const unsigned *)p;
+        return make_float2(low_bf16(w), high_bf16(w));
+    }
+    static __device__ void put2(number *p, float a, float b) { *(unsigned *)p = pair_bf16(a, b); }
+
+    /* A of 16 rows: `row` is the address of row lane % 16, the slots lie so many bytes behind. */
+    static __device__ void load(operand a, unsigned row, int slot0, int slot1, int lane) {
+        load_matrices(a, row + (unsigned)(lane < 16 ? slot0 : slot1));
+    }
+    /* B from its packed form: terms 2t, 2t + 1, 2t + 8, 2t + 9 of column g */
+    static __device__ int term(int lane, int i) { return i % 2 + 2 * (lane % 4) + i / 2 * 8; }
+    static __device__ void multiply(float c[4], const operand a, const weights &b) {
+        const unsigned words[2] = {b.x, b.y};
+        multiply_bf16(c, a, words);
+    }
+
+    /* Transposed: rows of A are channels, its 16 terms are pixels, whose addresses pixel() gives for each lane. */
+    typedef unsigned column[2];
+    static __device__ int pixel(int lane, int) { return lane % 8 + lane / 16 * 8; }
+    static __device__ void load_channels(operand a, const unsigned pixels[4], int slot0, int slot1,
+                                         int lane) {
+        load_transposed(a, pixels[0] + (unsigned)(lane / 8 % 2 ? slot1 : slot0));
+    }
+    static __device__ int column_pixel(int lane, int) { return lane % 16; }
+    static __device__ void load_columns(column b, const unsigned pixels[4], int at, int) {
+        load_two_transposed(b, pixels[0] + (unsigned)at);
+    }
+    static __device__ void ones(operand a) { a[0] = a[1] = a[2] = a[3] = 0x3f803f80u; }
+    static __device__ void multiply_columns(float c[4], const operand a, const column b) {
+        multiply_bf16(c, a, b);
+    }
+};
+
+/* What tf32 and fp32 share: numbers are floats, and a step is two products of eight terms. */
+struct float_math {
+    typedef float number;
+    typedef uint4 weights;
+    typedef unsigned operand[8];
+    typedef unsigned column[4];
+    enum { bytes = 4 };
+
+    typedef struct eight {
+        float4 a, b;
+    } eight;
+    static __device__ float stored(float v) { return v; }
+    static __device__ eight fetch(const float *p) {
+        return eight{((const float4 *)p)[0], ((const float4 *)p)[1]};
+    }
+    static __device__ void floats_of(float v[8], const eight &e) {
+        const float4 &a = e.a, &b = e.b;
+        v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
+    }
+    static __device__ void put8(float *p, const float v[8]) {
+        ((float4 *)p)[0] = make_float4(v[0], v[1], v[2], v[3]);
+        ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
+    }
+    static __device__ float2 get2(const float *p) { return *(const float2 *)p; }
+    static __device__ void put2(float *p, float a, float b) { *(float2 *)p = make_float2(a, b); }
+    static __device__ void load(operand a, unsigned row, int slot0, int slot1, int lane) {
+        unsigned half = lane < 16 ? 0 : 16;
+        load_matrices(a, row + (unsigned)slot0 + half);
+        load_matrices(a + 4, row + (unsigned)slot1 + half);
+    }
+    static __device__ int term(int lane, int i) { return lane % 4 + i * 4; }
+
+    static __device__ int pixel(int lane, int i) { return lane % 4 + i * 4; }
+    static __device__ void load_channels(operand a, const unsigned pixels[4], int slot0, int slot1,
+                                         int lane) {
+        unsigned row = (unsigned)(lane / 4) * 4;
+        for (int half = 0; half < 2; half++)
+            for (int i = 0; i < 2; i++) {
+                a[4 * half + 2 * i] = load_word(pixels[2 * half + i] + (unsigned)slot0 + row);
+                a[4 * half + 2 * i + 1] = load_word(pixels[2 * half + i] + (unsigned)slot1 + row);
+            }
+    }
+    static __device__ int column_pixel(int lane, int i) { return lane % 4 + i * 4; }
+    static __device__ void load_columns(column b, const unsigned pixels[4], int at, int lane) {
+        for (int i = 0; i < 4; i++) b[i] = load_word(pixels[i] + (unsigned)at + (unsigned)(lane / 4) * 4);
+    }
+    static __device__ void ones(operand a) {
+        for (int i = 0; i < 8; i++) a[i] = 0x3f800000u;
+    }
+};
+
+struct tf32_math : float_math {
+    static __device__ float round(float v) {
+        unsigned r;
+        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
+        return __uint_as_float(r);
+    }
+    static __device__ void put_operands(void *shared, const float v[8]) {
+        float rounded[8];
+        for (int i = 0; i < 8; i++) rounded[i] = round(v[i]);
+        put8((float *)shared, rounded);
+    }
+    static __device__ void multiply(float c[4], const operand a, const weights &b) {
+        const unsigned words[4] = {b.x, b.y, b.z, b.w};
+        multiply_tf32(c, a, words);
+        multiply_tf32(c, a + 4, words + 2);
+    }
+    static __device__ void multiply_columns(float c[4], const operand a, const column b) {
+        multiply_tf32(c, a, b);
+        multiply_tf32(c, a + 4, b + 2);
+    }
+};
+
+struct fp32_math : float_math {
+    static __device__ float round(float v) { return v; }
+    static __device__ void put_operands(void *shared, const float v[8]) { put8((float *)shared, v); }
+
+    /* v as the sum of a number of tf32 and a rest. Tensor cores cut off what tf32 cannot hold of the rest. */
+    static __device__ void split(unsigned v, unsigned &high, unsigned &rest) {
+        high = v & 0xffffe000u;
+        rest = __float_as_uint(__uint_as_float(v) - __uint_as_float(high));
+    }
+    static __device__ void multiply_half(float c[4], const unsigned a[4], const unsigned b[2]) {
+        unsigned high_a[4], rest_a[4], high_b[2], rest_b[2];
+        for (int i = 0; i < 4; i++) split(a[i], high_a[i], rest_a[i]);
+        for (int i = 0; i < 2; i++) split(b[i], high_b[i], rest_b[i]);
+        multiply_tf32(c, rest_a, high_b);
+        multiply_tf32(c, high_a, rest_b);
+        multiply_tf32(c, high_a, high_b);
+    }
+    static __device__ void multiply(float c[4], const operand a, const weights &b) {
+        const unsigned words[4] = {b.x, b.y, b.z, b.w};
+        multiply_half(c, a, words);
+        multiply_half(c, a + 4, words + 2);
+    }
+    static __device__ void multiply_columns(float c[4], const operand a, const column b) {
+        multiply_half(c, a, b);
+        multiply_half(c, a + 4, b + 2);
+    }
+};
+
+#endif

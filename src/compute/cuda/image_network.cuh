@@ -1,0 +1,390 @@
+/* A coupling layer's image networks in one precision: the launches of a pass and of its way back (image_coupling.cu has the
+ * rest). Included by a .cu file for each precision, so that they are compiled beside each other. */
+#ifndef JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
+#define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
+
+#include "compute/cuda/image_norm.cuh"
+
+template <class M> struct network_pass {
+    typedef typename M::number number;
+    cuda_device *own;
+    const image_plan *p;
+    const image_batch *b;
+
+    int nets() const { return p->net_count; }
+    size_t pixels() const { return (size_t)p->h * (size_t)p->w; }
+
+    /* ---- where things are ---- */
+
+    /* Of a block of the residual stream: h, after the first 1x1 convolution, after the branches. */
+    number *acts(int net, int q) const {
+        if (!b->acts[net]) return NULL;
+        size_t K = (size_t)p->K, channels = (size_t)norm_channels(p, q), block = 2 * K + (size_t)p->concat;
+        size_t before = (b->all ? (size_t)(q / 3) * block : 0) + (size_t)(q % 3) * K;
+        return (number *)b->acts[net] +
+               pixels() * (before * (size_t)b->capacity + channels * (size_t)b->first);
+    }
+    band_sums sums(int q) const {
+        band_sums s = {};
+        for (int net = 0; net < 2; net++)
+            s.at[net] = (float2 *)b->sums[net] + (size_t)q * (size_t)b->capacity * MAX_BANDS +
+                        (size_t)b->first * MAX_BANDS;
+        s.bands = choose(part_kind(p, q), FORWARD).bands; /* of the part that sums them */
+        return s;
+    }
+    norm_view<M> norm(int q) const {
+        norm_view<M> v = {};
+        v.channels = norm_channels(p, q), v.per_element = p->per_element;
+        v.slope = p->slope, v.epsilon = p->epsilon;
+        v.count = (double)pixels() * v.channels;
+        v.sums = sums(q);
+        size_t width = (size_t)v.channels * (p->per_element ? pixels() : 1);
+        for (int net = 0; net < 2; net++) {
+            v.g[net] = (const number *)b->norms[net] + p->norm_at[q];
+            v.b[net] = v.g[net] + width;
+        }
+        return v;
+    }
+    const void *weights(int net, int part, int direction) const {
+        if (!p->place[net]) return NULL;
+        return (const char *)b->weights[net] +
+               (size_t)p->place[net][part].tile[direction] * 32 * sizeof(typename M::weights);
+    }
+    op_view view(int net, int kind, int direction) const {
+        const image_op *op = &p->ops[net][kind][direction];
+        op_view v = {op->h,     op->w,         op->halo, op->in, op->out, op->sets,
+                     op->steps, op->gradients, NULL,     NULL,   NULL};
+        v.set = (const int4 *)op->tables;
+        v.slot = (const int2 *)(op->tables + 4 * op->sets);
+        v.gradient = v.slot + 2 * op->steps;
+        return v;
+    }
+
+    /* ---- how samples are cut ---- */
+
+    /* Bands of so many rows that two blocks have room on a multiprocessor, where that does not mean too many rows read twice, and
+     * that all multiprocessors have work. other: channels of a second tile. */
+    cut choose(int kind, int direction, int other = 0) const {
+        const image_op *op = &p->ops[p->first_net][kind][direction];
+        int in = op->in, steps = op->steps;
+        for (int net = 0; net < 2; net++) {
+            const image_op *o = &p->ops[net][kind][direction];
+            if (o->in > in) in = o->in;
+            if (o->steps > steps) steps = o->steps;
+        }
+        const size_t most = own->shared_block - 4096, table = 2 * (size_t)steps * sizeof(int);
+        double least = 1e30;
+        cut best = {};
+        for (int bands = 1; bands <= op->h && bands <= MAX_BANDS; bands++) {
+            cut t = cut_of(op, in, other, bands);
+            size_t bytes = (size_t)t.bytes + (size_t)t.other_bytes * (size_t)t.other_pixels + table;
+            if (bytes > most || (bands > 1 && t.rows * (bands - 1) >= op->h)) continue;
+            int resident = 2 * (bytes + 2048) <= own->shared_processor ? 2 : 1;
+            double blocks = (double)b->rows * nets() * bands, room = 2.0 * own->processors;
+            double rounds = ceil(blocks / room) * room / blocks; /* work that waits for the last blocks */
+            double cost = (t.rows + 2.0 * op->halo + 1) / t.rows * rounds * (resident == 2 ? 1 : 1.5);
+            if (cost < least) least = cost, best = t;
+        }
+        if (best.bands == 1 && !other) {
+            int units = (int)((double)b->rows * nets() / (2.0 * own->processors));
+            size_t fit = most / 2 / (size_t)best.bytes;
+            best.units = units < 1 ? 1 : units > MAX_UNITS ? MAX_UNITS : units;
+            if ((size_t)best.units > fit) best.units = fit < 1 ? 1 : (int)fit;
+        }
+        return best;
+    }
+    static int odd_sixteens(int bytes) {
+        int sixteens = (bytes + 15) / 16;
+        return (sixteens | 1) * 16;
+    }
+    static cut cut_of(const image_op *op, int in, int other, int bands) {
+        cut t = {};
+        t.rows = (op->h + bands - 1) / bands;
+        t.bands = bands, t.units = 1;
+        t.width = op_row(op->w, op->halo);
+        t.pixels = op->halo + (t.rows + 2 * op->halo) * t.width;
+        t.pixel_bytes = odd_sixteens(in * M::bytes);
+        t.bytes = t.pixels * t.pixel_bytes;
+        t.other_bytes = other > 0 ? odd_sixteens(other * M::bytes) : 0;
+        t.other_pixels = other > 0 ? (t.rows * op->w + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS : 0;
+        t.by_width = divider_of(t.width);
+        t.by_row = divider_of(op->w);
+        return t;
+    }
+
+    /* ---- launches ---- */
+
+    template <class K> void allow(K kernel, size_t bytes) const {
+        cuda_note(own, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+                  "shared memory of an image network");
+    }
+
+    template <int TOGETHER, int GROUP, class LOAD, class STORE>
+    void product(int part, int direction, LOAD load, STORE store, const char *name) const {
+        int kind = part_kind(p, part);
+        product_call c = {};
+        c.t = choose(kind, direction);
+        c.n = b->rows, c.first_net = p->first_net;
+        size_t steps = 0;
+        for (int net = 0; net < 2; net++) {
+            c.op[net] = view(net, kind, direction);
+            c.weights[net] = weights(net, part, direction);
+            if ((size_t)c.op[net].steps > steps) steps = (size_t)c.op[net].steps;
+        }
+        load.by_slots = divider_of(c.op[p->first_net].in / SLOT);
+        size_t bytes = (size_t)c.t.units * (size_t)c.t.bytes + 2 * steps * sizeof(int);
+        auto kernel = product_kernel<M, TOGETHER, GROUP, LOAD, STORE>;
+        allow(kernel, bytes);
+        dim3 grid(blocks_for((size_t)b->rows * (size_t)c.t.bands, c.t.units), (unsigned)nets());
+        kernel<<<grid, WARPS * 32, bytes, own->stream>>>(c, load, store);
+        launched(own, name);
+    }
+
+    template <int EACH, class X, class Y>
+    void gradient_by(int part, X x, Y y, int outputs, const char *name) const {
+        int kind = part_kind(p, part), tiles = 0;
+        gradient_call c = {};
+        c.t = choose(kind, FORWARD, outputs);
+        c.n = b->rows, c.first_net = p->first_net, c.pieces = b->pieces;
+        c.stride = (size_t)b->gradient_tiles * OP_TILE_WEIGHTS;
+        size_t steps = 0;
+        for (int net = 0; net < 2; net++) {
+            c.op[net] = view(net, kind, FORWARD);
+            if (c.op[net].gradients > tiles) tiles = c.op[net].gradients;
+            if ((size_t)c.op[net].steps > steps) steps = (size_t)c.op[net].steps;
+            if (p->place[net])
+                c.partial[net] = b->partial[net] + (size_t)p->place[net][part].gradient * OP_TILE_WEIGHTS;
+        }
+        x.by_slots = divider_of(c.op[p->first_net].in / SLOT);
+        y.by_slots = divider_of(outputs / SLOT);
+        size_t bytes =
+            (size_t)c.t.bytes + (size_t)c.t.other_bytes * (size_t)c.t.other_pixels + 2 * steps * sizeof(int);
+        auto kernel = gradient_kernel<M, EACH, X, Y>;
+        allow(kernel, bytes);
+        dim3 grid((unsigned)b->pieces, (unsigned)nets(), blocks_for((size_t)tiles, EACH * WARPS));
+        kernel<<<grid, WARPS * 32, bytes, own->stream>>>(c, x, y);
+        launched(own, name);
+    }
+    template <class X, class Y> void gradient(int part, X x, Y y, int outputs, const char *name) const {
+        if (!b->partial[p->first_net]) return;
+        int tiles = p->ops[p->first_net][part_kind(p, part)][FORWARD].gradients;
+        if (tiles <= 8 * WARPS)
+            gradient_by<8>(part, x, y, outputs, name);
+        else
+            gradient_by<16>(part, x, y, outputs, name);
+    }
+
+    /* ---- what parts read and write ---- */
+
+    norm_load<M> normalised(int q) const {
+        norm_load<M> l = {};
+        for (int net = 0; net < 2; net++) l.x[net] = acts(net, q);
+        l.norm = norm(q);
+        l.pixels = (int)pixels();
+        return l;
+    }
+    float_load source() const {
+        float_load l = {};
+        for (int net = 0; net < 2; net++)
+            l.x[net] = b->state, l.stride[net] = (size_t)p->layer.dim, l.channels[net] = p->in;
+        l.map = p->source;
+        return l;
+    }
+    plain_load<M> plain(void *const from[2], int channels) const {
+        plain_load<M> l = {};
+        for (int net = 0; net < 2; net++) l.x[net] = (const number *)from[net];
+        l.pixels = (int)pixels(), l.channels = channels;
+        return l;
+    }
+    act_store<M> activations(int q, int shortcut) const {
+        act_store<M> s = {};
+        for (int net = 0; net < 2; net++) {
+            s.y[net] = acts(net, q);
+            s.shortcut[net] = shortcut >= 0 ? acts(net, shortcut) : NULL;
+            s.bias[net] = p->place[net] ? b->biases[net] + p->place[net][q].bias : NULL;
+        }
+        s.pixels = (int)pixels(), s.channels = norm_channels(p, q), s.slope = p->slope;
+        s.sums = sums(q);
+        return s;
+    }
+    gradient_store<M> gradients_of(int q, void *const to[2]) const {
+        gradient_store<M> s = {};
+        for (int net = 0; net < 2; net++) s.q[net] = (number *)to[net], s.x[net] = acts(net, q);
+        s.norm = norm(q);
+        s.pixels = (int)pixels();
+        s.sums = back_sums(q);
+        return s;
+    }
+    band_sums back_sums(int q) const {
+        band_sums s = {};
+        for (int net = 0; net < 2; net++) s.at[net] = (float2 *)b->back_sums[net];
+        s.bands = choose(part_kind(p, q + 1), BACKWARD).bands;
+        return s;
+    }
+
+    /* ---- a pass ---- */
+
+    void forward() const {
+        product<4, 2>(0, FORWARD, source(), activations(0, -1), "image: convolution in");
+        for (int q = 1; q < p->parts - 1; q++) {
+            int shortcut = q % 3 == 0 ? q - 3 : -1;
+            if (part_kind(p, q) == OP_BRANCHES)
+                product<1, 4>(q, FORWARD, normalised(q - 1), activations(q, shortcut), "image: branches");
+            else
+                product<4, 2>(q, FORWARD, normalised(q - 1), activations(q, shortcut), "image: 1x1");
+        }
+        float_store out = {};
+        for (int net = 0; net < 2; net++) {
+            out.y[net] = b->out[net];
+            out.stride[net] = pixels() * (size_t)p->outs[net], out.channels[net] = p->outs[net];
+            out.bias[net] = p->place[net] ? b->biases[net] + p->place[net][p->parts - 1].bias : NULL;
+        }
+        product<1, 4>(p->parts - 1, FORWARD, normalised(p->norms - 1), out, "image: convolution out");
+    }
+
+    /* q of norm j, in `from`, becomes dx in `to`. */
+    void norm_back(int j, void *const from[2], void *const to[2], int add) const {
+        norm_back_call<M> c = {};
+        c.norm = norm(j);
+        c.sums = back_sums(j);
+        c.add = add;
+        c.n = b->rows, c.elements = (int)pixels() * c.norm.channels, c.each = b->norm_samples,
+        c.first_net = p->first_net;
+        c.stride = p->norm_gradients;
+        size_t at = 0;
+        for (int i = 0; i < j; i++) at += norm_partial(i);
+        for (int net = 0; net < 2; net++) {
+            c.q[net] = (const number *)from[net], c.dx[net] = (number *)to[net], c.x[net] = acts(net, j);
+            c.partial[net] = b->norm_partial[net] ? b->norm_partial[net] + at : NULL;
+        }
+        dim3 grid(blocks_for((size_t)c.elements / SLOT, NORM_THREADS), blocks_for((size_t)c.n, c.each),
+                  (unsigned)nets());
+        norm_back_kernel<M><<<grid, NORM_THREADS, 0, own->stream>>>(c);
+        launched(own, "image: norms, backward");
+    }
+    /* Numbers of the partial gradients of a norm. */
+    size_t norm_partial(int j) const {
+        size_t channels = (size_t)norm_channels(p, j), elements = pixels() * channels;
+        return 2 * (p->per_element ? elements : (elements / 8 + NORM_THREADS - 1) / NORM_THREADS * channels);
+    }
+
+    void backward() const {
+        void *const *dh = b->dh, *const *wide = b->wide, *const *thin = b->thin;
+        int last = p->norms - 1, outputs = (p->outs[0] > p->outs[1] ? p->outs[0] : p->outs[1]);
+        float_load dout = {};
+        for (int net = 0; net < 2; net++)
+            dout.x[net] = b->dout[net], dout.stride[net] = pixels() * (size_t)p->outs[net],
+            dout.channels[net] = p->outs[net];
+        gradient(p->parts - 1, normalised(last), dout, (outputs + SLOT - 1) / SLOT * SLOT,
+                 "image: convolution out, weights");
+        product<4, 2>(p->parts - 1, BACKWARD, dout, gradients_of(last, wide),
+                      "image: convolution out, backward");
+        norm_back(last, wide, dh, 0);
+        for (int q = p->parts - 2; q >= 1; q -= 3) {
+            gradient(q, normalised(q - 1), plain(dh, p->K), p->K, "image: 1x1, weights");
+            product<4, 2>(q, BACKWARD, plain(dh, p->K), gradients_of(q - 1, wide), "image: 1x1, backward");
+            norm_back(q - 1, wide, wide, 0);
+            gradient(q - 1, normalised(q - 2), plain(wide, p->concat), p->concat, "image: branches, weights");
+            product<2, 2>(q - 1, BACKWARD, plain(wide, p->concat), gradients_of(q - 2, thin),
+                          "image: branches, backward");
+            norm_back(q - 2, thin, thin, 0);
+            gradient(q - 2, normalised(q - 3), plain(thin, p->K), p->K, "image: 1x1, weights");
+            product<4, 2>(q - 2, BACKWARD, plain(thin, p->K), gradients_of(q - 3, wide),
+                          "image: 1x1, backward");
+            norm_back(q - 3, wide, dh, 1);
+        }
+        gradient(0, source(), plain(dh, p->K), p->K, "image: convolution in, weights");
+        float_store du = {};
+        for (int net = 0; net < 2; net++)
+            du.y[net] = b->du1[net], du.stride[net] = (size_t)p->layer.k, du.channels[net] = p->in;
+        product<1, 4>(0, BACKWARD, plain(dh, p->K), du, "image: convolution in, backward");
+    }
+
+    /* ---- packing ---- */
+
+    void pack(const float *params, int direction) const;
+};
+
+/* Weights of a network (blockIdx.z) in the order of the lanes that multiply by them, its biases, and, from blockIdx.y = 2 on, its
+ * norms. */
+template <class M> struct pack_call {
+    const float *params;
+    typename M::weights *weights[2];
+    const int32_t *weight_map[2], *bias_map[2], *norms;
+    float *biases[2];
+    typename M::number *packed[2];
+    int tiles[2], bias_count[2], norm_count, first_net;
+};
+static __device__ inline void pack_lane(uint2 *to, const float v[4], bf16_math) {
+    *to = make_uint2(pair_bf16(v[0], v[1]), pair_bf16(v[2], v[3]));
+}
+template <class M> static __device__ inline void pack_lane(uint4 *to, const float v[4], M) {
+    *to = make_uint4(__float_as_uint(M::round(v[0])), __float_as_uint(M::round(v[1])),
+                     __float_as_uint(M::round(v[2])), __float_as_uint(M::round(v[3])));
+}
+template <class M> static __global__ void pack_kernel(const __grid_constant__ pack_call<M> c) {
+    const int net = c.first_net + (int)blockIdx.z;
+    if (blockIdx.y == 0) {
+        FOR_EACH_INDEX (i, (size_t)c.tiles[net] * 32) {
+            const int32_t *map = c.weight_map[net] + i / 32 * OP_TILE_WEIGHTS;
+            int lane = (int)(i % 32);
+            float v[4];
+            for (int k = 0; k < 4; k++) {
+                int at = map[M::term(lane, k) * TILE_COLUMNS + lane / 4];
+                v[k] = at >= 0 ? c.params[at] : 0;
+            }
+            pack_lane(c.weights[net] + i, v, M());
+        }
+    } else if (blockIdx.y == 1) {
+        FOR_EACH_INDEX (i, (size_t)c.bias_count[net]) {
+            int at = c.bias_map[net][i];
+            c.biases[net][i] = at >= 0 ? c.params[at] : 0;
+        }
+    } else {
+        int norm = (int)blockIdx.y - 2;
+        size_t place = 0;
+        const int32_t *table = c.norms + (size_t)net * (size_t)c.norm_count * NORM_NUMBERS;
+        for (int j = 0; j < norm; j++) place += 2 * (size_t)table[j * NORM_NUMBERS + 2];
+        const int32_t *of = table + norm * NORM_NUMBERS;
+        size_t width = (size_t)of[2];
+        FOR_EACH_INDEX (i, 2 * width)
+            c.packed[net][place + i] =
+                M::stored(c.params[i < width ? (size_t)of[0] + i : (size_t)of[1] + i - width]);
+    }
+}
+
+template <class M> void network_pass<M>::pack(const float *params, int direction) const {
+    pack_call<M> c = {};
+    c.params = params;
+    c.norms = p->norm_table;
+    c.norm_count = p->norms, c.first_net = p->first_net;
+    for (int net = 0; net < 2; net++) {
+        c.weights[net] = (typename M::weights *)b->weights[net];
+        c.weight_map[net] = p->weight_map[net][direction];
+        c.tiles[net] = p->tiles[net][direction];
+        c.bias_map[net] = p->bias_map[net];
+        c.bias_count[net] = p->biases[net];
+        c.biases[net] = b->biases[net];
+        c.packed[net] = (number *)b->norms[net];
+    }
+    pack_kernel<M><<<dim3(32, 2 + (unsigned)p->norms, (unsigned)nets()), THREADS, 0, own->stream>>>(c);
+    launched(own, "image: packing");
+}
+
+template <class M> static void pass_forward(cuda_device *own, const image_plan *p, const image_batch *b) {
+    network_pass<M>{own, p, b}.forward();
+}
+template <class M> static void pass_backward(cuda_device *own, const image_plan *p, const image_batch *b) {
+    network_pass<M>{own, p, b}.backward();
+}
+template <class M>
+static void pass_pack(cuda_device *own, const image_plan *p, const image_batch *b, const float *params,
+                      int direction) {
+    network_pass<M>{own, p, b}.pack(params, direction);
+}
+#define IMAGE_PASSES(name, M)                                                                                \
+    extern "C" const image_passes name;                                                                      \
+    const image_passes name = {M::bytes, (int)sizeof(M::weights), pass_pack<M>, pass_forward<M>,             \
+                               pass_backward<M>}
+
+#endif

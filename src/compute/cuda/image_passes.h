@@ -1,0 +1,38 @@
+/* The passes of image networks in one precision (image_network.cuh), for the layer that asks for them (image_coupling.cu). */
+#ifndef JF_COMPUTE_CUDA_IMAGE_PASSES_H
+#define JF_COMPUTE_CUDA_IMAGE_PASSES_H
+
+#include "compute/cuda/image_plan.h"
+
+/* What a pass over a batch, or a part of it, works on. Arrays are those of networks A and B; "numbers" are of the precision. */
+typedef struct image_batch {
+    int rows;            /* samples of this part */
+    int first, capacity; /* its first one, and how many there are, in acts and sums */
+    int all; /* acts of all residual blocks are there; otherwise a block takes the place of the one before */
+    void *acts[2];  /* numbers: activations, as the plan numbers them, each (capacity, pixels, channels) */
+    float *sums[2]; /* (norms, capacity, MAX_BANDS, 2): for the moments of norms */
+    void *weights[2], *norms[2]; /* packed */
+    float *biases[2];
+    const float *state; /* (rows, dim) */
+    float *out[2];      /* (rows, pixels, channels) */
+    /* The way back. */
+    const float *dout[2];
+    float *du1[2];                       /* (rows, k) */
+    void *dh[2], *wide[2], *thin[2];     /* numbers: (rows, pixels, K), (.., concat), (.., K) */
+    float *back_sums[2];                 /* (rows, MAX_BANDS, 2) */
+    float *partial[2], *norm_partial[2]; /* NULL: gradients are not wanted */
+    int pieces, gradient_tiles;          /* of partial: [piece][tile] */
+    int norm_samples;                    /* of a piece of norm_partial */
+} image_batch;
+
+#define IMAGE_MAX_BANDS 32 /* of a sample, each with its own sums */
+
+typedef struct image_passes {
+    int number_bytes, lane_bytes; /* of a number; of a tile of weights, for each lane */
+    void (*pack)(cuda_device *own, const image_plan *p, const image_batch *b, const float *params,
+                 int direction);
+    void (*forward)(cuda_device *own, const image_plan *p, const image_batch *b);
+    void (*backward)(cuda_device *own, const image_plan *p, const image_batch *b);
+} image_passes;
+
+#endif

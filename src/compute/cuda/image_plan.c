@@ -1,0 +1,180 @@
+#include "compute/cuda/image_plan.h"
+#include "base/memory.h"
+#include <stdlib.h>
+#include <string.h>
+
+/* Channels come in eights, and all parts of the networks are of the shapes that the kernels know. */
+static int can_plan(const coupling_layer *l, const image_net nets[2]) {
+    int present = 0;
+    for (int k = 0; k < 2; k++) {
+        const image_net *t = &nets[k];
+        if (t->K == 0) continue;
+        present++;
+        if (t->K % 8 != 0 || t->concat % 8 != 0 || t->w > 4096 || t->h > 4096) return 0;
+    }
+    return present > 0 && law_outputs_per_element(&l->law) >= 0;
+}
+
+/* The convolutions of a part. */
+static const image_conv *convs_of(const image_net *net, int part, int *count) {
+    const image_residual *b = part > 0 && (part - 1) / 3 < net->depth ? &net->blocks[(part - 1) / 3] : NULL;
+    *count = 1;
+    if (part == 0) return &net->in;
+    if (!b) return &net->out;
+    if (part % 3 == 1) return &b->c0;
+    if (part % 3 == 0) return &b->c1;
+    *count = net->branches;
+    return b->branch;
+}
+
+/* Tiles of a set, by how many outputs read the same inputs: all of them in a 1x1 convolution; of grouped ones those of a group. */
+static int together(int kind, int direction) {
+    if (kind == OP_BRANCHES) return direction == FORWARD ? 1 : 2;
+    if (kind == OP_OUT) return direction == FORWARD ? 1 : 4;
+    return kind == OP_IN && direction == BACKWARD ? 1 : 4;
+}
+
+static jf_status create_ops(device *d, image_plan *p, int net) {
+    for (int kind = 0; kind < OP_KINDS; kind++)
+        for (int direction = 0; direction < 2; direction++) {
+            int part = kind == OP_OUT ? p->parts - 1 : kind, count;
+            const image_conv *convs = convs_of(&p->nets[net], part, &count);
+            JF_TRY(op_create(d, &p->ops[net][kind][direction], convs, count, direction,
+                             together(kind, direction)));
+        }
+    return JF_OK;
+}
+
+static jf_status place_parts(device *d, image_plan *p, int net) {
+    part_place at = {{0}, 0, 0};
+    JF_TRY(MEM_NEW(d->ctx, &p->place[net], (size_t)p->parts));
+    for (int part = 0; part < p->parts; part++) {
+        const image_op *ops = p->ops[net][part_kind(p, part)];
+        p->place[net][part] = at;
+        for (int direction = 0; direction < 2; direction++) at.tile[direction] += ops[direction].tiles;
+        at.gradient += ops[FORWARD].gradients;
+        at.bias += (ops[FORWARD].out + 31) / 32 * 32;
+    }
+    p->tiles[net][FORWARD] = at.tile[FORWARD];
+    p->tiles[net][BACKWARD] = at.tile[BACKWARD];
+    p->gradients[net] = at.gradient;
+    p->biases[net] = at.bias;
+    return JF_OK;
+}
+
+/* One of the maps of a network: what `fill` writes for each part. */
+typedef void (*fill_fn)(const image_op *op, const image_conv *convs, int32_t *to);
+
+static jf_status send_map(device *d, const image_plan *p, int net, int direction, fill_fn fill, size_t count,
+                          size_t (*at)(const part_place *place, int direction), int32_t **out) {
+    int32_t *map;
+    JF_TRY(MEM_NEW(d->ctx, &map, count));
+    for (size_t i = 0; i < count; i++) map[i] = -1;
+    for (int part = 0; part < p->parts; part++) {
+        int convs;
+        const image_conv *list = convs_of(&p->nets[net], part, &convs);
+        fill(&p->ops[net][part_kind(p, part)][direction], list, map + at(&p->place[net][part], direction));
+    }
+    jf_status status = d->kind->alloc_map(d, out, map, count);
+    free(map);
+    return status;
+}
+static size_t weights_at(const part_place *place, int direction) {
+    return (size_t)place->tile[direction] * OP_TILE_WEIGHTS;
+}
+static size_t gradients_at(const part_place *place, int direction) {
+    (void)direction;
+    return (size_t)place->gradient * OP_TILE_WEIGHTS;
+}
+static size_t biases_at(const part_place *place, int direction) {
+    (void)direction;
+    return (size_t)place->bias;
+}
+
+static jf_status send_maps(device *d, image_plan *p, int net) {
+    for (int direction = 0; direction < 2; direction++)
+        JF_TRY(send_map(d, p, net, direction, op_weights, (size_t)p->tiles[net][direction] * OP_TILE_WEIGHTS,
+                        weights_at, &p->weight_map[net][direction]));
+    JF_TRY(send_map(d, p, net, FORWARD, op_gradients, (size_t)p->gradients[net] * OP_TILE_WEIGHTS,
+                    gradients_at, &p->gradient_map[net]));
+    return send_map(d, p, net, FORWARD, op_biases, (size_t)p->biases[net], biases_at, &p->bias_map[net]);
+}
+
+/* Norms: one after the other, scale and bias, in packed form; and where their partial gradients lie. */
+static jf_status place_norms(device *d, image_plan *p) {
+    int32_t *table;
+    JF_TRY(MEM_NEW(d->ctx, &p->norm_at, (size_t)p->norms));
+    JF_TRY(MEM_NEW(d->ctx, &table, 2 * (size_t)p->norms * NORM_NUMBERS));
+    for (int j = 0; j < p->norms; j++) {
+        int channels = norm_channels(p, j), elements = p->h * p->w * channels,
+            width = p->per_element ? elements : channels,
+            blocks = p->per_element ? 1 : (elements / 8 + NORM_THREADS - 1) / NORM_THREADS;
+        p->norm_at[j] = p->norm_numbers;
+        for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
+            const image_norm *of = norm_of(&p->nets[net], j);
+            const int32_t numbers[NORM_NUMBERS] = {(int32_t)of->g, (int32_t)of->b, width,
+                                                   (int32_t)p->norm_gradients, blocks};
+            memcpy(table + (net * p->norms + j) * NORM_NUMBERS, numbers, sizeof numbers);
+        }
+        p->norm_numbers += 2 * (size_t)width;
+        p->norm_gradients += 2 * (size_t)blocks * (size_t)width;
+    }
+    jf_status status = d->kind->alloc_map(d, &p->norm_table, table, 2 * (size_t)p->norms * NORM_NUMBERS);
+    free(table);
+    return status;
+}
+
+static jf_status create_parts(device *d, image_plan *p) {
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
+        JF_TRY(create_ops(d, p, net));
+        JF_TRY(place_parts(d, p, net));
+        JF_TRY(send_maps(d, p, net));
+    }
+    JF_TRY(place_norms(d, p));
+    JF_TRY(d->kind->alloc_map(d, &p->source, p->layer.source, (size_t)p->layer.k));
+    return d->kind->alloc_map(d, &p->target, p->layer.target, (size_t)p->layer.m);
+}
+
+jf_status image_plan_create(device *d, image_plan **out, const coupling_layer *layer) {
+    const image_net *nets = layer->nets;
+    image_plan *p;
+    *out = NULL;
+    if (!can_plan(layer, nets)) return JF_OK;
+    JF_TRY(MEM_NEW(d->ctx, &p, 1));
+    p->layer = *layer;
+    p->nets = nets;
+    p->first_net = nets[0].K > 0 ? 0 : 1;
+    p->net_count = (nets[0].K > 0) + (nets[1].K > 0);
+    const image_net *some = &nets[p->first_net];
+    p->h = some->h, p->w = some->w, p->K = some->K, p->concat = some->concat, p->depth = some->depth;
+    p->in = some->in.shape.in;
+    for (int k = 0; k < 2; k++) p->outs[k] = nets[k].K > 0 ? nets[k].out.shape.out : 0;
+    p->per_element = some->last.shape.per_element;
+    p->slope = (float)some->last.shape.slope;
+    p->epsilon = (float)some->last.shape.epsilon;
+    p->parts = 3 * p->depth + 2;
+    p->norms = 3 * p->depth + 1;
+    jf_status status = create_parts(d, p);
+    if (status == JF_OK)
+        *out = p;
+    else
+        image_plan_free(d, p);
+    return status;
+}
+
+void image_plan_free(device *d, image_plan *p) {
+    for (int net = 0; net < 2; net++) {
+        for (int kind = 0; kind < OP_KINDS; kind++)
+            for (int direction = 0; direction < 2; direction++) op_free(d, &p->ops[net][kind][direction]);
+        int32_t *maps[] = {p->weight_map[net][0], p->weight_map[net][1], p->bias_map[net],
+                           p->gradient_map[net]};
+        for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+            if (maps[i]) d->kind->release_map(d, maps[i]);
+        free(p->place[net]);
+    }
+    int32_t *maps[] = {p->norm_table, p->source, p->target};
+    for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
+        if (maps[i]) d->kind->release_map(d, maps[i]);
+    free(p->norm_at);
+    free(p);
+}

@@ -1,0 +1,64 @@
+/* What is known of a coupling layer of image networks before it runs (image_plan.c).
+ *
+ * The parts of a network in their order: the convolution in, then of each residual block the first 1x1 convolution, the
+ * branches, the second 1x1 convolution, and at the end the convolution out. Part q gives the activations q, which norm q
+ * normalises for part q + 1. Activations 0, 3, 6, ... are the residual stream: part 3, 6, ... adds to the one before. */
+#ifndef JF_COMPUTE_CUDA_IMAGE_PLAN_H
+#define JF_COMPUTE_CUDA_IMAGE_PLAN_H
+
+#include "compute/cuda/cuda.h"
+#include "compute/cuda/image_op.h"
+
+enum { OP_IN, OP_FIRST, OP_BRANCHES, OP_SECOND, OP_OUT, OP_KINDS };
+enum { FORWARD, BACKWARD };
+
+#define NORM_NUMBERS                                                                                         \
+    5 /* of a norm in the table: scale, bias, width, place among partial gradients, blocks of a piece */
+
+/* Where a part of a network has what, from the beginning of its kind. */
+typedef struct part_place {
+    int tile[2];  /* of its packed weights: forward, backward */
+    int gradient; /* the first tile of the gradient of its weights */
+    int bias;
+} part_place;
+
+typedef struct image_plan {
+    layer_plan plan;
+    coupling_layer layer;
+    const image_net *nets;           /* [2] */
+    int first_net, net_count, depth; /* those that there are */
+    int h, w, K, concat, in, outs[2];
+    int per_element;
+    float slope, epsilon;
+    int parts, norms;              /* 3 depth + 2, 3 depth + 1 */
+    image_op ops[2][OP_KINDS][2];  /* [network][kind][direction] */
+    part_place *place[2];          /* (parts) */
+    size_t *norm_at;               /* (norms): where its packed scale begins; its bias lies behind it */
+    size_t norm_numbers;           /* of all of them */
+    size_t norm_gradients;         /* numbers of a piece of their partial gradients */
+    int tiles[2][2], gradients[2]; /* all tiles of a network */
+    int biases[2];                 /* numbers of packed biases of a network */
+    int32_t *weight_map[2][2];     /* on the device: [network][direction] */
+    int32_t *bias_map[2], *gradient_map[2], *norm_table;
+    int32_t *source, *target;
+} image_plan;
+
+static inline int part_kind(const image_plan *p, int part) {
+    return part == 0 ? OP_IN : part == p->parts - 1 ? OP_OUT : OP_FIRST + (part - 1) % 3;
+}
+static inline int norm_channels(const image_plan *p, int norm) {
+    return norm % 3 == 2 ? p->concat : p->K;
+}
+static inline const image_norm *norm_of(const image_net *net, int norm) {
+    const image_residual *b = &net->blocks[norm / 3 < net->depth ? norm / 3 : 0];
+    return norm == 3 * net->depth ? &net->last : norm % 3 == 0 ? &b->n0 : norm % 3 == 1 ? &b->n1 : &b->n2;
+}
+
+jf_status image_plan_create(device *d, image_plan **out,
+                            const coupling_layer *layer); /* NULL: not for such a layer */
+void image_plan_free(device *d, image_plan *p);
+
+/* Threads of a block of norm_back: what partial gradients of norms for each channel come from. */
+#define NORM_THREADS 256
+
+#endif
