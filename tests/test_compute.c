@@ -34,6 +34,11 @@ static void check_memory(const bench *b) {
     real *none = NULL;
     CHECK_STATUS(k->alloc(l->d, &none, SIZE_MAX / 4), JF_ERROR_MEMORY);
     CHECK(none == NULL && jf_context_error(l->ctx)[0]);
+    if (k->memory) {
+        size_t left = SIZE_MAX, all = 0;
+        k->memory(l->d, &left, &all);
+        CHECK(left <= all && all >= (size_t)1 << 30);
+    }
     char words[80] = "";
     k->describe(l->d, words, sizeof words);
     CHECK(words[0] && k->name[0] && k->summary[0] && (k->real_size == 4 || k->real_size == 8));
@@ -253,6 +258,7 @@ static const struct entry {
     ENTRY(close, REQUIRED, memory),
     ENTRY(status, REQUIRED, memory),
     ENTRY(describe, REQUIRED, memory),
+    ENTRY(memory, OPTIONAL, memory),
     ENTRY(missing, OPTIONAL, memory),
     ENTRY(alloc, REQUIRED, memory),
     ENTRY(release, REQUIRED, memory),

@@ -97,6 +97,8 @@ struct device_kind {
     void (*close)(device *d);
     jf_status (*status)(device *d); /* JF_OK, or the first failure; waits for queued work */
     void (*describe)(const device *d, char *text, size_t size); /* "avx512, 2 threads" */
+    /* Optional: bytes of the device's own memory, those that are free and all. Default: it computes in the host's. */
+    void (*memory)(const device *d, size_t *left, size_t *all);
     /* Optional: whether device number `index` of this kind cannot be used on this machine, and why. */
     int (*missing)(int index, char *why, size_t size);
 

@@ -40,7 +40,7 @@ const char *recipe_short_name(const recipe *r); /* without its folders: for peop
 int recipe_line(const recipe *r, const char *dotted_key);        /* 0: default or set by hand */
 const char *recipe_get(const recipe *r, const char *dotted_key); /* NULL: not declared */
 int recipe_int(const recipe *r, const char *dotted_key);
-double recipe_real(const recipe *r, const char *dotted_key);
+double recipe_real(const recipe *r, const char *dotted_key); /* NAN: a word that stands for a number */
 int recipe_bool(const recipe *r, const char *dotted_key);
 int recipe_is(const recipe *r, const char *dotted_key, const char *word);
 int recipe_words(const recipe *r, const char *dotted_key, int index, char *word,

@@ -71,7 +71,8 @@ void recipe_describe(const recipe_key *key, text *out) {
         add_range(key, out);
         break;
     case KEY_REAL:
-        text_add(out, "a number");
+        if (key->choices) add_choices(key->choices, out);
+        text_add(out, key->choices ? " or a number" : "a number");
         add_range(key, out);
         break;
     case KEY_BOOL:
@@ -178,7 +179,8 @@ static int is_allowed(const recipe_key *key, const char *value) {
         return number_parse_int(value, &whole) && whole >= INT_MIN && whole <= INT_MAX &&
                in_range(key, (double)whole);
     case KEY_REAL:
-        return number_parse(value, &real) && in_range(key, real);
+        return (key->choices && is_choice(key->choices, value, strlen(value))) ||
+               (number_parse(value, &real) && in_range(key, real));
     case KEY_BOOL:
         return recipe_read_bool(value) >= 0;
     case KEY_CHOICE:

@@ -1,5 +1,6 @@
 #include "train/match.h"
 #include "base/memory.h"
+#include "train/memory.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 /* ---- the recipe ---- */
 
 /* Keys whose words do not say what they do, since "auto" is another thing on another device: what they do is compared. */
-static const char *const by_effect[] = {"train.precision"};
+static const char *const by_effect[] = {"train.precision", "train.keep"};
 
 /* The first line in which two recipes differ, for the message. */
 static void first_difference(const char *a, const char *b, char *out, size_t size) {
@@ -24,15 +25,19 @@ static void first_difference(const char *a, const char *b, char *out, size_t siz
     snprintf(out, size, "one is longer than the other");
 }
 
+static jf_status parse(const char *there, const recipe *r, recipe **out) {
+    JF_TRY(recipe_parse(recipe_context(r), out, there, recipe_name(r)));
+    JF_TRY(recipe_declare_all(*out));
+    return recipe_check(*out);
+}
+
 /* The recipe of a checkpoint, written with this run's values of the keys that are compared otherwise. */
 static jf_status rewrite(const char *there, const recipe *r, text *out) {
     recipe *other = NULL;
     jf_status status;
-    JF_TRY_DONE(recipe_parse(recipe_context(r), &other, there, recipe_name(r)));
-    JF_TRY_DONE(recipe_declare_all(other));
+    JF_TRY_DONE(parse(there, r, &other));
     for (size_t i = 0; i < sizeof by_effect / sizeof *by_effect; i++)
         JF_TRY_DONE(recipe_set(other, by_effect[i], recipe_get(r, by_effect[i])));
-    JF_TRY_DONE(recipe_check(other));
     recipe_write(other, out, 0);
     status = text_check(recipe_context(r), out);
 done:
@@ -77,22 +82,41 @@ static jf_status match_data(const char *path, const char *there, jf_context *ctx
 
 /* ---- the device ---- */
 
+/* What is kept may change the last bits; what the recipe of the checkpoint asks for is asked of this device. */
+static jf_status match_keep(const char *path, const char *recipe_there, const model *m) {
+    recipe *other = NULL;
+    jf_status status;
+    double there, now = train_keep(m->recipe, m->d);
+    JF_TRY_DONE(parse(recipe_there, m->recipe, &other));
+    there = train_keep(other, m->d);
+    if (there != now)
+        status = jf_fail(m->ctx, JF_ERROR_ARGUMENT,
+                         "%s: the run to resume keeps up to %g MiB of activations, now it is %g: set "
+                         "train.keep = %s",
+                         path, there, now, recipe_get(other, "train.keep"));
+done:
+    recipe_free(other);
+    return status;
+}
+
 /* Versions from before there was a choice computed in fp32, and have no note of it. */
 static jf_status match_device(const char *path, const tensor_file *file, const model *m) {
     const char *device_there = tensors_note(file, "device"), *there = tensors_note(file, "precision"),
                *device_now = m->d->kind->name, *now = precision_names[train_precision(m)];
     if (!there) there = precision_names[PRECISION_FP32];
     int same = strcmp(there, now) == 0;
-    if (strcmp(device_there, device_now) != 0)
+    if (strcmp(device_there, device_now) != 0) {
         jf_warn(m->ctx, "%s: goes on on %s what was trained on %s until here%s%s%s%s: not bit for bit", path,
                 device_now, device_there, same ? "" : ", with products in ", same ? "" : now,
                 same ? "" : " instead of ", same ? "" : there);
-    else if (!same)
+        return JF_OK;
+    }
+    if (!same)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "%s: the run to resume computes its products in %s, now it is %s: set train.precision "
                        "(--precision %s)",
                        path, there, now, there);
-    return JF_OK;
+    return match_keep(path, tensors_note(file, "recipe"), m);
 }
 
 /* ---- all of it ---- */

@@ -1,5 +1,5 @@
 /* What a run computes in, by its recipe and its device. */
-#include "train/train.h"
+#include "train/memory.h"
 
 precision train_precision(const model *m) {
     int found = precision_find(recipe_get(m->recipe, "train.precision"));
@@ -23,6 +23,5 @@ jf_status train_check_precision(const model *m) {
 }
 
 run_use train_run_use(const model *m) {
-    return (run_use){
-        .backward = 1, .keep_mib = recipe_real(m->recipe, "train.keep"), .precision = train_precision(m)};
+    return (run_use){.backward = 1, .keep_mib = train_keep(m->recipe, m->d), .precision = train_precision(m)};
 }

@@ -69,9 +69,8 @@ done:
     return status;
 }
 
-/* What is about to be trained, on what, and what it will hold: lines for people. */
-static void tell(const model *m, const dataset *data) {
-    const double mib = 1048576;
+/* What is about to be trained, and on what: a line for people. */
+static void tell(const model *m) {
     char device_words[DEVICE_MAX_WORDS];
     text layers = {0};
     device_describe_at(m->d, train_precision(m), device_words);
@@ -79,12 +78,6 @@ static void tell(const model *m, const dataset *data) {
     jf_log(m->ctx, "%s, %zu parameters on %s", layers.chars ? layers.chars : "", m->parameters.total,
            device_words);
     text_free(&layers);
-    train_memory memory = train_memory_of(m, data);
-    jf_log(m->ctx,
-           "memory: about %.0f MiB (weights and optimiser %.0f, kept activations %.0f, batches and scratch "
-           "%.0f, data %.0f)",
-           memory.total / mib, (memory.weights + memory.checkpoint) / mib, memory.kept / mib,
-           (memory.passes + memory.histograms) / mib, memory.data / mib);
 }
 
 /* ---- from recipe to model file ---- */
@@ -156,8 +149,9 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
     JF_TRY_DONE(check_recipe(ctx, r, options));
     JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
     if (data) JF_TRY_DONE(dataset_examine(data));
+    tell(m);
+    JF_TRY_DONE(train_tell_memory(m, data));
     JF_TRY_DONE(begin_folder(m, &folder, options));
-    tell(m, data);
     trained = train_run(m, data, options);
     if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
     JF_TRY_DONE(write_into(m, options->folder, RUN_MODEL, model_save));

@@ -144,6 +144,12 @@ static void cuda_describe(const device *d, char *out, size_t size) {
 
 /* ---- memory ---- */
 
+static void cuda_memory(const device *d, size_t *left, size_t *all) {
+    cuda_device *own = cuda_use(d);
+    *left = *all = 0;
+    cuda_note(own, cudaMemGetInfo(left, all), "asking for its memory");
+}
+
 jf_status cuda_reserve(const device *d, void **out, size_t count, size_t size, const char *unit) {
     cuda_device *own = cuda_use(d);
     *out = NULL;
@@ -356,6 +362,7 @@ const device_kind device_cuda = {
     .close = cuda_close,
     .status = cuda_status,
     .describe = cuda_describe,
+    .memory = cuda_memory,
     .alloc = cuda_alloc,
     .release = cuda_release,
     .alloc_map = cuda_alloc_map,
