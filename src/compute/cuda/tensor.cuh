@@ -1,0 +1,42 @@
+/* Products on tensor cores that are as exact as those of float. A tensor core takes factors of 11 bits: a number is the sum of
+ * two of these, and of the four products of their halves the smallest, 2^-22 of the whole, is left out. Eight such products
+ * are summed by the tensor core, which rounds toward zero; their sums are added as floats are. */
+#ifndef JF_COMPUTE_CUDA_TENSOR_CUH
+#define JF_COMPUTE_CUDA_TENSOR_CUH
+
+#include <stdint.h>
+
+typedef struct halves {
+    uint32_t high, low;
+} halves;
+
+/* Of the low half the bits that are too many are not read. */
+static __device__ __forceinline__ halves halves_of(float x) {
+    halves h;
+    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(h.high) : "f"(x));
+    h.low = __float_as_uint(x - __uint_as_float(h.high));
+    return h;
+}
+
+static __device__ __forceinline__ void tensor_product(float (&sum)[4], uint32_t a0, uint32_t a1, uint32_t a2,
+                                                      uint32_t a3, uint32_t b0, uint32_t b1) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+
+/* sum (16, 8) += a (16, 8) b (8, 8), of a whole warp. With g = lane / 4 and q = lane % 4 a lane has
+ *     a    (g, q), (g + 8, q), (g, q + 4), (g + 8, q + 4)
+ *     b    (q, g), (q + 4, g)
+ *     sum  (g, 2 q), (g, 2 q + 1), (g + 8, 2 q), (g + 8, 2 q + 1) */
+static __device__ __forceinline__ void multiply_add(float (&sum)[4], const halves (&a)[4],
+                                                    const halves (&b)[2]) {
+    float part[4] = {0, 0, 0, 0};
+    tensor_product(part, a[0].low, a[1].low, a[2].low, a[3].low, b[0].high, b[1].high);
+    tensor_product(part, a[0].high, a[1].high, a[2].high, a[3].high, b[0].low, b[1].low);
+    tensor_product(part, a[0].high, a[1].high, a[2].high, a[3].high, b[0].high, b[1].high);
+    for (int i = 0; i < 4; i++) sum[i] += part[i];
+}
+
+#endif
