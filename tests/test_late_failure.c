@@ -77,10 +77,12 @@ TEST(train__a_late_failure_leaves_the_last_checkpoint_as_it_was) {
         jf_status status = run_train(failed, test_path(folder), 0);
         CHECK(status == JF_ERROR_DEVICE);
         counting_fail_after(failed->m->d, 0);
+        const char *said = strstr(jf_context_error(failed->ctx), " holds the run as it was after ");
         char *path;
         CHECK_STATUS(file_join(resumed->ctx, &path, test_path(folder), "checkpoint.safetensors"), JF_OK);
         FILE *file = fopen(path, "rb");
-        if (file) { /* it came as far as one */
+        CHECK((said != NULL) == (file != NULL)); /* and what is there is said */
+        if (file) {                              /* it came as far as one */
             fclose(file);
             CHECK_STATUS(run_train(resumed, test_path(folder), 1), JF_OK);
             check_same_end(whole, test_path("whole"), resumed, test_path(folder));

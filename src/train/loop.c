@@ -18,6 +18,7 @@
 #include "train/generations.h"
 #include "train/history.h"
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -38,7 +39,8 @@ typedef struct trainer {
     epoch_start start;     /* of this epoch, for rollbacks */
     train_state s;
     generations checkpoints;
-    char *history; /* NULL: there is no run folder */
+    char *history;       /* NULL: there is no run folder */
+    double saved_epochs; /* that the last checkpoint holds; below 0: there is none of this run */
     double clock_start, seconds_before, last_checkpoint, last_read;
     int told_phase; /* whose held-out loss was said not to be finite, from 1; 0: none */
 } trainer;
@@ -189,7 +191,9 @@ static jf_status save_checkpoint(trainer *t) {
     if (!t->history) return JF_OK;
     t->s.seconds = elapsed(t);
     t->last_checkpoint = now();
-    return generations_save(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s);
+    JF_TRY(generations_save(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
+    t->saved_epochs = t->s.total_epoch;
+    return JF_OK;
 }
 
 /* The points of the latent histograms, a batch at a time: held-out rows, or fresh points where the data are generated,
@@ -444,6 +448,7 @@ static jf_status take_changed_data(trainer *t) {
 
 static jf_status resume(trainer *t) {
     JF_TRY(generations_load(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
+    t->saved_epochs = t->s.total_epoch;
     return t->checkpoints.data.differ ? take_changed_data(t) : JF_OK;
 }
 
@@ -570,8 +575,18 @@ static jf_status close_run(trainer *t) {
     return t->m->d->kind->status(t->m->d);
 }
 
+/* A device that was lost, or had no memory: what was learned until the last checkpoint is not lost with it. */
+static jf_status tell_what_is_saved(const trainer *t, jf_status status) {
+    char why[1024];
+    if ((status != JF_ERROR_DEVICE && status != JF_ERROR_MEMORY) || t->saved_epochs < 0) return status;
+    snprintf(why, sizeof why, "%s", jf_context_error(t->m->ctx));
+    return jf_fail(t->m->ctx, status,
+                   "%s; %s holds the run as it was after %.0f epochs: go on from there (--resume)", why,
+                   t->options->folder, t->saved_epochs);
+}
+
 jf_status train_run(model *m, const dataset *data, const train_options *options) {
-    trainer t = {.m = m, .data = data, .options = options};
+    trainer t = {.m = m, .data = data, .options = options, .saved_epochs = -1};
     jf_status status = prepare(&t);
     if (status == JF_OK) status = run_phases(&t);
     if (status == JF_OK || status == JF_STOPPED) {
@@ -580,5 +595,5 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
         if (late != JF_OK) status = late;
     }
     release(&t);
-    return status;
+    return tell_what_is_saved(&t, status);
 }
