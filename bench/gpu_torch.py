@@ -142,9 +142,10 @@ class Worker:
     def compile(self):
         if not self.words & {"compile", "autotune", "whole", "overhead"}:
             return
+        import torch._dynamo as dynamo
         for name in ("recompile_limit", "cache_size_limit"):  # a variant for each shape of network
-            if hasattr(torch._dynamo.config, name):
-                setattr(torch._dynamo.config, name, 64)
+            if hasattr(dynamo.config, name):
+                setattr(dynamo.config, name, 64)
         if self.words & {"compile", "autotune"}:
             self.model.compile_parts("max-autotune-no-cudagraphs" if "autotune" in self.words else None)
         else:
