@@ -41,7 +41,8 @@ static jf_status read_profile(device *d, bench_profile *out, int steps) {
 
 /* ---- the two measurements ---- */
 
-/* Steps are repeated until the time is up; the first two warm the caches. */
+/* Steps are repeated until the time is up; the first two warm the caches. As in training the host does not wait for each of
+ * them: a device with a queue would idle meanwhile. */
 typedef struct measurement {
     model *m;
     flow_run *run;
@@ -52,30 +53,43 @@ typedef struct measurement {
     bench_profile *profile; /* NULL: not wanted */
 } measurement;
 
-static void take_step(const measurement *k, int i) {
+/* Steps i .. i + count - 1, all of which are done when it returns. */
+static jf_status take_steps(const measurement *k, int i, int count) {
     device *d = k->m->d;
-    d->kind->normal(d, k->run->state, k->n, k->m->flow->dim, (rng_key){k->m->seed, RNG_TEST, 0},
-                    (uint64_t)i * (uint64_t)k->n);
-    if (k->training)
-        training_step_run(k->step);
-    else
-        flow_inverse(k->m->flow, &k->sampling, k->n, k->run->state, k->run->logdet);
-    d->kind->status(d);
+    for (int end = i + count; i < end; i++) {
+        d->kind->normal(d, k->run->state, k->n, k->m->flow->dim, (rng_key){k->m->seed, RNG_TEST, 0},
+                        (uint64_t)i * (uint64_t)k->n);
+        if (k->training)
+            training_step_run(k->step);
+        else
+            flow_inverse(k->m->flow, &k->sampling, k->n, k->run->state, k->run->logdet);
+    }
+    return d->kind->status(d);
+}
+
+/* Steps to ask for at once: as many as take about 20 ms. */
+static int steps_together(double seconds_each) {
+    const double most = 64;
+    double count = seconds_each > 0 ? 0.02 / seconds_each : most;
+    return count < 1 ? 1 : count > most ? (int)most : (int)count;
 }
 
 static jf_status measure(const measurement *k, int *steps, double *samples_per_s) {
     device *d = k->m->d;
     const int warm_up = 2;
-    double start = 0, end = 0;
+    JF_TRY(take_steps(k, 0, warm_up - 1));
+    double start = now(), taken;
+    JF_TRY(take_steps(k, warm_up - 1, 1));
+    int together = k->profile ? 1 : steps_together(now() - start);
+    if (k->profile) JF_TRY(d->kind->profile_start(d));
+    start = now();
     *steps = 0;
-    for (int i = 0; i <= warm_up || end - start < k->seconds; i++) {
-        if (i == warm_up && k->profile) JF_TRY(d->kind->profile_start(d));
-        if (i == warm_up) start = now();
-        take_step(k, i);
-        end = now();
-        if (i >= warm_up) ++*steps;
-    }
-    *samples_per_s = (double)*steps * k->n / (end - start);
+    do {
+        JF_TRY(take_steps(k, warm_up + *steps, together));
+        *steps += together;
+        taken = now() - start;
+    } while (taken < k->seconds);
+    *samples_per_s = (double)*steps * k->n / taken;
     return k->profile ? read_profile(d, k->profile, *steps) : JF_OK;
 }
 
