@@ -97,7 +97,8 @@ typedef struct jf_progress {
 
 typedef struct jf_train_options {
     const char *folder; /* run folder: model, checkpoint, history, recipe; NULL: nothing is written */
-    int resume;         /* continue the run in `folder` exactly where it stopped */
+    /* Continue the run in `folder` exactly where it stopped; on another device with other roundings, which a warning says. */
+    int resume;
     int changed_data; /* of a run that is resumed: go on although its data have changed since; 0: refuse that */
     uint64_t seed;
     jf_device_options device;
