@@ -21,6 +21,7 @@ A mode is words with + between them:
     overhead  the same with mode="reduce-overhead", which captures graphs by itself
     fp32, tf32, bf16   numbers of products and convolutions; bf16 by autocast. fp32 unless said
     cl        images with their channels last
+    untried   algorithms of convolutions as the library guesses, instead of by trial: it is made ready sooner
     apart     of the toy alone: networks A and B of a layer one after the other, instead of as one product
 
 --limits: a process that answers {"work": "limits"} with what this GPU reaches (copies of a GiB, products of 8192 x 8192
@@ -40,7 +41,7 @@ import image_torch  # noqa: E402
 import toy_torch  # noqa: E402
 
 PRECISIONS = ("fp32", "tf32", "bf16")
-WORDS = ("eager", "graph", "compile", "autotune", "whole", "overhead", "cl", "apart") + PRECISIONS
+WORDS = ("eager", "graph", "compile", "autotune", "whole", "overhead", "cl", "untried", "apart") + PRECISIONS
 LOSS_BOUND = {"fp32": 1e-4, "tf32": 1e-2, "bf16": 5e-2}  # relative difference from fp32, to notice what is wrong
 
 
@@ -156,7 +157,7 @@ class Worker:
     def begin(self):
         """Everything that is decided once for the process."""
         if self.cuda:
-            torch.backends.cudnn.benchmark = True
+            torch.backends.cudnn.benchmark = "untried" not in self.words
         allow_tf32(False)
         with torch.no_grad():
             expected = self.model.loss(self.model.points).item()

@@ -1,5 +1,5 @@
-/* What a whole coupling layer of dense networks is computed by: the networks of all rows (dense_networks.cu), and the law on
- * elements of the state (dense_law.cu). The plan that calls them is dense_coupling.c. */
+/* What a whole coupling layer of dense networks is computed by: the networks of all rows (dense_networks.cu,
+ * dense_gradients.cu), and the law on elements of the state (dense_law.cu). The plan that calls them is dense_coupling.c. */
 #ifndef JF_COMPUTE_CUDA_DENSE_KERNELS_H
 #define JF_COMPUTE_CUDA_DENSE_KERNELS_H
 

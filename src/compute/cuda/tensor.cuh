@@ -39,4 +39,21 @@ static __device__ __forceinline__ void multiply_add(float (&sum)[4], const halve
     for (int i = 0; i < 4; i++) sum[i] += part[i];
 }
 
+/* The same with the products of unlike halves in sums of their own, so that the three do not wait for one another: for a warp
+ * that has nothing else to do meanwhile. */
+typedef struct split_sum {
+    float high[4], low[2][4];
+} split_sum;
+static __device__ __forceinline__ void multiply_add(split_sum &s, const halves (&a)[4],
+                                                    const halves (&b)[2]) {
+    float part[4] = {0, 0, 0, 0};
+    tensor_product(part, a[0].high, a[1].high, a[2].high, a[3].high, b[0].high, b[1].high);
+    tensor_product(s.low[0], a[0].low, a[1].low, a[2].low, a[3].low, b[0].high, b[1].high);
+    tensor_product(s.low[1], a[0].high, a[1].high, a[2].high, a[3].high, b[0].low, b[1].low);
+    for (int i = 0; i < 4; i++) s.high[i] += part[i];
+}
+static __device__ __forceinline__ float whole(const split_sum &s, int i) {
+    return s.high[i] + (s.low[0][i] + s.low[1][i]);
+}
+
 #endif
