@@ -26,11 +26,14 @@ static int wave_of(int n, int backward, int kept) {
     return n < most ? n : most;
 }
 static int pieces_of(int rows) {
-    return rows < MAX_PIECES ? rows : MAX_PIECES;
+    return 2 * rows < MAX_PIECES ? 2 * rows : MAX_PIECES;
 }
-/* Samples of a piece of the partial gradients of norms: at most as many as a kernel has room for (NORM_SAMPLES). */
-static int norm_samples_of(int rows) {
-    return rows >= 256 ? 32 : 8;
+/* Samples of a piece of the partial gradients of norms: as few as it takes for some hundreds of blocks, and at most as many as a
+ * block has room for (NORM_SAMPLES). */
+static int norm_samples_of(const image_plan *p, int rows) {
+    int blocks = p->net_count * ((p->h * p->w * p->K + NORM_ELEMENTS - 1) / NORM_ELEMENTS);
+    int samples = rows * blocks / 264;
+    return samples < 4 ? 4 : samples > 32 ? 32 : samples;
 }
 
 /* Scratch, or what is kept, piece by piece; without memory its size is counted. */
@@ -69,7 +72,7 @@ static void lay_out_back(const image_plan *p, const image_passes *m, image_batch
                          int gradients) {
     int most = p->gradients[0] > p->gradients[1] ? p->gradients[0] : p->gradients[1];
     size_t n = (size_t)rows, thin = n * pixels_of(p) * (size_t)p->K * (size_t)m->number_bytes;
-    b->pieces = pieces_of(rows), b->gradient_tiles = most, b->norm_samples = norm_samples_of(rows);
+    b->pieces = pieces_of(rows), b->gradient_tiles = most, b->norm_samples = norm_samples_of(p, rows);
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
         b->dout[net] = (float *)take(r, n * pixels_of(p) * (size_t)p->outs[net] * sizeof(float));
         b->du1[net] = (float *)take(r, n * (size_t)p->layer.k * sizeof(float));
@@ -78,6 +81,7 @@ static void lay_out_back(const image_plan *p, const image_passes *m, image_batch
         b->wide[net] = take(r, n * pixels_of(p) * (size_t)p->concat * (size_t)m->number_bytes);
         b->back_sums[net] = (float *)take(r, n * IMAGE_MAX_BANDS * 2 * sizeof(float));
         if (!gradients) continue;
+        b->normalised[net] = take(r, n * pixels_of(p) * (size_t)p->concat * (size_t)m->number_bytes);
         b->partial[net] =
             (float *)take(r, (size_t)b->pieces * (size_t)most * OP_TILE_WEIGHTS * sizeof(float));
         b->norm_partial[net] =
@@ -290,7 +294,7 @@ static void image_run(device *d, const layer_plan *plan, const layer_call *call)
     if (use.kept) lay_out_kept(p, passes[call->precision], &b, &kept, call->n, 1);
     for (int first = 0; first < call->n; first += wave) {
         b.rows = call->n - first < wave ? call->n - first : wave;
-        b.pieces = pieces_of(b.rows), b.norm_samples = norm_samples_of(b.rows);
+        b.pieces = pieces_of(b.rows), b.norm_samples = norm_samples_of(p, b.rows);
         run_wave(own, p, call, b, first, ds);
     }
 }

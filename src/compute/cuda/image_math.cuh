@@ -39,6 +39,13 @@ static __device__ inline void load_two_transposed(unsigned r[2], unsigned addres
                  : "=r"(r[0]), "=r"(r[1])
                  : "r"(address));
 }
+/* 16 bytes of global memory on their way to shared memory; zeros where `present` is 0. */
+static __device__ inline void copy_16(unsigned to, const void *from, int present) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(present ? 16 : 0));
+}
+static __device__ inline void wait_for_copies() {
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
 static __device__ inline unsigned load_word(unsigned address) {
     unsigned v;
     asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
@@ -70,13 +77,24 @@ static __device__ inline float high_bf16(unsigned pair) {
     return __uint_as_float(pair & 0xffff0000u);
 }
 
+/* For slopes up to 1. */
+static __device__ inline float leaky(float x, float slope) {
+    return fmaxf(x, slope * x);
+}
+
 struct bf16_math {
     typedef __nv_bfloat16 number;
     typedef uint2 weights; /* of one lane, of one tile of B */
     typedef unsigned operand[4];
     enum { bytes = 2 };
 
+    enum { plain = 1 };  /* numbers are operands as they are */
     typedef uint4 eight; /* numbers as they lie in memory */
+    enum { across = 8 }; /* numbers of a vector, 16 bytes */
+    typedef uint4 vector;
+    static __device__ vector vector_at(const number *p) { return *(const uint4 *)p; }
+    static __device__ void split(float v[8], const vector &w) { floats_of(v, w); }
+    static __device__ vector join(const float v[8]) { return numbers_of(v); }
     static __device__ number stored(float v) { return __float2bfloat16_rn(v); }
     static __device__ eight fetch(const number *p) { return *(const uint4 *)p; }
     static __device__ void floats_of(float v[8], const eight &w) {
@@ -87,19 +105,49 @@ struct bf16_math {
         *(uint4 *)p = make_uint4(pair_bf16(v[0], v[1]), pair_bf16(v[2], v[3]), pair_bf16(v[4], v[5]),
                                  pair_bf16(v[6], v[7]));
     }
-    static __device__ void put_operands(void *shared, const float v[8]) { put8((number *)shared, v); }
-    static __device__ float2 get2(const number *p) {
-        unsigned w = *(const unsigned *)p;
-        return make_float2(low_bf16(w), high_bf16(w));
+    static __device__ void put_operands(void *shared, const eight &v) { *(uint4 *)shared = v; }
+    static __device__ eight numbers_of(const float v[8]) {
+        return make_uint4(pair_bf16(v[0], v[1]), pair_bf16(v[2], v[3]), pair_bf16(v[4], v[5]),
+                          pair_bf16(v[6], v[7]));
     }
-    static __device__ void put2(number *p, float a, float b) { *(unsigned *)p = pair_bf16(a, b); }
+    /* act(x) normalised: (scale act(x) + shift) g + b, the product with g in bf16 */
+    static __device__ eight normalise(const eight &x, const eight &g, const eight &b, float slope,
+                                      float scale, float shift) {
+        const unsigned xs[4] = {x.x, x.y, x.z, x.w}, gs[4] = {g.x, g.y, g.z, g.w},
+                       bs[4] = {b.x, b.y, b.z, b.w};
+        unsigned out[4];
+#pragma unroll
+        for (int i = 0; i < 4; i++) {
+            unsigned e = pair_bf16(fmaf(leaky(low_bf16(xs[i]), slope), scale, shift),
+                                   fmaf(leaky(high_bf16(xs[i]), slope), scale, shift));
+            __nv_bfloat162 y = __hfma2(*(__nv_bfloat162 *)&e, *(const __nv_bfloat162 *)&gs[i],
+                                       *(const __nv_bfloat162 *)&bs[i]);
+            out[i] = *(unsigned *)&y;
+        }
+        return make_uint4(out[0], out[1], out[2], out[3]);
+    }
+    typedef unsigned two;
+    static __device__ two two_at(const number *p) {
+        return *(const unsigned *)p;
+    }
+    static __device__ float first(two v) {
+        return low_bf16(v);
+    }
+    static __device__ float second(two v) {
+        return high_bf16(v);
+    }
+    static __device__ void put2(number *p, float a, float b) {
+        *(unsigned *)p = pair_bf16(a, b);
+    }
 
     /* A of 16 rows: `row` is the address of row lane % 16, the slots lie so many bytes behind. */
     static __device__ void load(operand a, unsigned row, int slot0, int slot1, int lane) {
         load_matrices(a, row + (unsigned)(lane < 16 ? slot0 : slot1));
     }
     /* B from its packed form: terms 2t, 2t + 1, 2t + 8, 2t + 9 of column g */
-    static __device__ int term(int lane, int i) { return i % 2 + 2 * (lane % 4) + i / 2 * 8; }
+    static __device__ int term(int lane, int i) {
+        return i % 2 + 2 * (lane % 4) + i / 2 * 8;
+    }
     static __device__ void multiply(float c[4], const operand a, const weights &b) {
         const unsigned words[2] = {b.x, b.y};
         multiply_bf16(c, a, words);
@@ -107,16 +155,25 @@ struct bf16_math {
 
     /* Transposed: rows of A are channels, its 16 terms are pixels, whose addresses pixel() gives for each lane. */
     typedef unsigned column[2];
-    static __device__ int pixel(int lane, int) { return lane % 8 + lane / 16 * 8; }
-    static __device__ void load_channels(operand a, const unsigned pixels[4], int slot0, int slot1,
-                                         int lane) {
-        load_transposed(a, pixels[0] + (unsigned)(lane / 8 % 2 ? slot1 : slot0));
+    static __device__ int pixel(int lane, int) {
+        return lane % 8 + lane / 16 * 8;
     }
-    static __device__ int column_pixel(int lane, int) { return lane % 16; }
+    typedef int place;
+    static __device__ void find(place &p, int slot0, int slot1, int lane) {
+        p = lane / 8 % 2 ? slot1 : slot0;
+    }
+    static __device__ void load_channels(operand a, const unsigned pixels[4], place p) {
+        load_transposed(a, pixels[0] + (unsigned)p);
+    }
+    static __device__ int column_pixel(int lane, int) {
+        return lane % 16;
+    }
     static __device__ void load_columns(column b, const unsigned pixels[4], int at, int) {
         load_two_transposed(b, pixels[0] + (unsigned)at);
     }
-    static __device__ void ones(operand a) { a[0] = a[1] = a[2] = a[3] = 0x3f803f80u; }
+    static __device__ void ones(operand a) {
+        a[0] = a[1] = a[2] = a[3] = 0x3f803f80u;
+    }
     static __device__ void multiply_columns(float c[4], const operand a, const column b) {
         multiply_bf16(c, a, b);
     }
@@ -133,7 +190,27 @@ struct float_math {
     typedef struct eight {
         float4 a, b;
     } eight;
+    enum { across = 4 };
+    typedef float4 vector;
+    static __device__ vector vector_at(const float *p) { return *(const float4 *)p; }
+    static __device__ void split(float v[4], const vector &w) {
+        v[0] = w.x, v[1] = w.y, v[2] = w.z, v[3] = w.w;
+    }
+    static __device__ vector join(const float v[4]) { return make_float4(v[0], v[1], v[2], v[3]); }
     static __device__ float stored(float v) { return v; }
+    static __device__ eight numbers_of(const float v[8]) {
+        return eight{make_float4(v[0], v[1], v[2], v[3]), make_float4(v[4], v[5], v[6], v[7])};
+    }
+    static __device__ eight normalise(const eight &x, const eight &g, const eight &b, float slope,
+                                      float scale, float shift) {
+        float xs[8], gs[8], bs[8];
+        floats_of(xs, x);
+        floats_of(gs, g);
+        floats_of(bs, b);
+#pragma unroll
+        for (int i = 0; i < 8; i++) xs[i] = fmaf(fmaf(leaky(xs[i], slope), scale, shift), gs[i], bs[i]);
+        return numbers_of(xs);
+    }
     static __device__ eight fetch(const float *p) {
         return eight{((const float4 *)p)[0], ((const float4 *)p)[1]};
     }
@@ -145,26 +222,45 @@ struct float_math {
         ((float4 *)p)[0] = make_float4(v[0], v[1], v[2], v[3]);
         ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
     }
-    static __device__ float2 get2(const float *p) { return *(const float2 *)p; }
-    static __device__ void put2(float *p, float a, float b) { *(float2 *)p = make_float2(a, b); }
+    typedef float2 two;
+    static __device__ two two_at(const float *p) {
+        return *(const float2 *)p;
+    }
+    static __device__ float first(two v) {
+        return v.x;
+    }
+    static __device__ float second(two v) {
+        return v.y;
+    }
+    static __device__ void put2(float *p, float a, float b) {
+        *(float2 *)p = make_float2(a, b);
+    }
     static __device__ void load(operand a, unsigned row, int slot0, int slot1, int lane) {
         unsigned half = lane < 16 ? 0 : 16;
         load_matrices(a, row + (unsigned)slot0 + half);
         load_matrices(a + 4, row + (unsigned)slot1 + half);
     }
-    static __device__ int term(int lane, int i) { return lane % 4 + i * 4; }
+    static __device__ int term(int lane, int i) {
+        return lane % 4 + i * 4;
+    }
 
-    static __device__ int pixel(int lane, int i) { return lane % 4 + i * 4; }
-    static __device__ void load_channels(operand a, const unsigned pixels[4], int slot0, int slot1,
-                                         int lane) {
-        unsigned row = (unsigned)(lane / 4) * 4;
+    static __device__ int pixel(int lane, int i) {
+        return lane % 4 + i * 4;
+    }
+    typedef int2 place;
+    static __device__ void find(place &p, int slot0, int slot1, int lane) {
+        p = make_int2(slot0 + lane / 4 * 4, slot1 + lane / 4 * 4);
+    }
+    static __device__ void load_channels(operand a, const unsigned pixels[4], place p) {
         for (int half = 0; half < 2; half++)
             for (int i = 0; i < 2; i++) {
-                a[4 * half + 2 * i] = load_word(pixels[2 * half + i] + (unsigned)slot0 + row);
-                a[4 * half + 2 * i + 1] = load_word(pixels[2 * half + i] + (unsigned)slot1 + row);
+                a[4 * half + 2 * i] = load_word(pixels[2 * half + i] + (unsigned)p.x);
+                a[4 * half + 2 * i + 1] = load_word(pixels[2 * half + i] + (unsigned)p.y);
             }
     }
-    static __device__ int column_pixel(int lane, int i) { return lane % 4 + i * 4; }
+    static __device__ int column_pixel(int lane, int i) {
+        return lane % 4 + i * 4;
+    }
     static __device__ void load_columns(column b, const unsigned pixels[4], int at, int lane) {
         for (int i = 0; i < 4; i++) b[i] = load_word(pixels[i] + (unsigned)at + (unsigned)(lane / 4) * 4);
     }
@@ -174,14 +270,16 @@ struct float_math {
 };
 
 struct tf32_math : float_math {
+    enum { plain = 0 };
     static __device__ float round(float v) {
         unsigned r;
         asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
         return __uint_as_float(r);
     }
-    static __device__ void put_operands(void *shared, const float v[8]) {
+    static __device__ void put_operands(void *shared, const eight &v) {
         float rounded[8];
-        for (int i = 0; i < 8; i++) rounded[i] = round(v[i]);
+        floats_of(rounded, v);
+        for (int i = 0; i < 8; i++) rounded[i] = round(rounded[i]);
         put8((float *)shared, rounded);
     }
     static __device__ void multiply(float c[4], const operand a, const weights &b) {
@@ -196,18 +294,19 @@ struct tf32_math : float_math {
 };
 
 struct fp32_math : float_math {
+    enum { plain = 1 };
     static __device__ float round(float v) { return v; }
-    static __device__ void put_operands(void *shared, const float v[8]) { put8((float *)shared, v); }
+    static __device__ void put_operands(void *shared, const eight &v) { *(eight *)shared = v; }
 
     /* v as the sum of a number of tf32 and a rest. Tensor cores cut off what tf32 cannot hold of the rest. */
-    static __device__ void split(unsigned v, unsigned &high, unsigned &rest) {
+    static __device__ void in_two(unsigned v, unsigned &high, unsigned &rest) {
         high = v & 0xffffe000u;
         rest = __float_as_uint(__uint_as_float(v) - __uint_as_float(high));
     }
     static __device__ void multiply_half(float c[4], const unsigned a[4], const unsigned b[2]) {
         unsigned high_a[4], rest_a[4], high_b[2], rest_b[2];
-        for (int i = 0; i < 4; i++) split(a[i], high_a[i], rest_a[i]);
-        for (int i = 0; i < 2; i++) split(b[i], high_b[i], rest_b[i]);
+        for (int i = 0; i < 4; i++) in_two(a[i], high_a[i], rest_a[i]);
+        for (int i = 0; i < 2; i++) in_two(b[i], high_b[i], rest_b[i]);
         multiply_tf32(c, rest_a, high_b);
         multiply_tf32(c, high_a, rest_b);
         multiply_tf32(c, high_a, high_b);

@@ -73,26 +73,31 @@ template <class M> struct network_pass {
             if (o->steps > steps) steps = o->steps;
         }
         const size_t most = own->shared_block - 4096, table = 2 * (size_t)steps * sizeof(int);
+        const int warps = warps_of(op), wanted = other ? 2 : RESIDENT(warps, op->together);
         double least = 1e30;
         cut best = {};
         for (int bands = 1; bands <= op->h && bands <= MAX_BANDS; bands++) {
             cut t = cut_of(op, in, other, bands);
             size_t bytes = (size_t)t.bytes + (size_t)t.other_bytes * (size_t)t.other_pixels + table;
             if (bytes > most || (bands > 1 && t.rows * (bands - 1) >= op->h)) continue;
-            int resident = 2 * (bytes + 2048) <= own->shared_processor ? 2 : 1;
-            double blocks = (double)b->rows * nets() * bands, room = 2.0 * own->processors;
+            size_t fit = own->shared_processor / (bytes + 3072);
+            int resident = fit < 1 ? 1 : fit > (size_t)wanted ? wanted : (int)fit;
+            double blocks = (double)b->rows * nets() * bands, room = (double)resident * own->processors;
             double rounds = ceil(blocks / room) * room / blocks; /* work that waits for the last blocks */
-            double cost = (t.rows + 2.0 * op->halo + 1) / t.rows * rounds * (resident == 2 ? 1 : 1.5);
+            double cost = (t.rows + 2.0 * op->halo + 1) / t.rows * (other ? 1 : rounds) *
+                          (1 + 0.5 * (wanted - resident) / wanted);
             if (cost < least) least = cost, best = t;
         }
         if (best.bands == 1 && !other) {
-            int units = (int)((double)b->rows * nets() / (2.0 * own->processors));
-            size_t fit = most / 2 / (size_t)best.bytes;
+            int units = (int)((double)b->rows * nets() / ((double)wanted * own->processors));
+            size_t fit = most / (size_t)wanted / (size_t)best.bytes;
             best.units = units < 1 ? 1 : units > MAX_UNITS ? MAX_UNITS : units;
             if ((size_t)best.units > fit) best.units = fit < 1 ? 1 : (int)fit;
         }
         return best;
     }
+    /* Without a halo small tiles cost nothing, and many small blocks hide each other's waiting best. */
+    static int warps_of(const image_op *op) { return op->halo == 0 && op->together > 1 ? 4 : 8; }
     static int odd_sixteens(int bytes) {
         int sixteens = (bytes + 15) / 16;
         return (sixteens | 1) * 16;
@@ -119,8 +124,23 @@ template <class M> struct network_pass {
                   "shared memory of an image network");
     }
 
-    template <int TOGETHER, int GROUP, class LOAD, class STORE>
+    template <class LOAD, class STORE>
     void product(int part, int direction, LOAD load, STORE store, const char *name) const {
+        const image_op *op = &p->ops[p->first_net][part_kind(p, part)][direction];
+        int few = warps_of(op) < 8;
+        switch (op->together) {
+        case 4:
+            return few ? product_by<4, 4, 2>(part, direction, load, store, name)
+                       : product_by<8, 4, 2>(part, direction, load, store, name);
+        case 2:
+            return few ? product_by<4, 2, 2>(part, direction, load, store, name)
+                       : product_by<8, 2, 2>(part, direction, load, store, name);
+        default:
+            return product_by<8, 1, 4>(part, direction, load, store, name);
+        }
+    }
+    template <int WARPS, int TOGETHER, int GROUP, class LOAD, class STORE>
+    void product_by(int part, int direction, LOAD load, STORE store, const char *name) const {
         int kind = part_kind(p, part);
         product_call c = {};
         c.t = choose(kind, direction);
@@ -133,45 +153,48 @@ template <class M> struct network_pass {
         }
         load.by_slots = divider_of(c.op[p->first_net].in / SLOT);
         size_t bytes = (size_t)c.t.units * (size_t)c.t.bytes + 2 * steps * sizeof(int);
-        auto kernel = product_kernel<M, TOGETHER, GROUP, LOAD, STORE>;
+        auto kernel = product_kernel<M, WARPS, TOGETHER, GROUP, LOAD, STORE>;
         allow(kernel, bytes);
         dim3 grid(blocks_for((size_t)b->rows * (size_t)c.t.bands, c.t.units), (unsigned)nets());
         kernel<<<grid, WARPS * 32, bytes, own->stream>>>(c, load, store);
         launched(own, name);
     }
 
-    template <int EACH, class X, class Y>
+    template <int EACH, int SHARE, class X, class Y>
     void gradient_by(int part, X x, Y y, int outputs, const char *name) const {
         int kind = part_kind(p, part), tiles = 0;
         gradient_call c = {};
         c.t = choose(kind, FORWARD, outputs);
-        c.n = b->rows, c.first_net = p->first_net, c.pieces = b->pieces;
+        c.n = b->rows, c.first_net = p->first_net, c.pieces = b->pieces, c.outputs = outputs;
         c.stride = (size_t)b->gradient_tiles * OP_TILE_WEIGHTS;
-        size_t steps = 0;
         for (int net = 0; net < 2; net++) {
             c.op[net] = view(net, kind, FORWARD);
-            if (c.op[net].gradients > tiles) tiles = c.op[net].gradients;
-            if ((size_t)c.op[net].steps > steps) steps = (size_t)c.op[net].steps;
+            int of_weights = c.op[net].gradients - (c.op[net].out + SLOT - 1) / SLOT;
+            if (of_weights > tiles) tiles = of_weights;
             if (p->place[net])
                 c.partial[net] = b->partial[net] + (size_t)p->place[net][part].gradient * OP_TILE_WEIGHTS;
         }
         x.by_slots = divider_of(c.op[p->first_net].in / SLOT);
         y.by_slots = divider_of(outputs / SLOT);
-        size_t bytes =
-            (size_t)c.t.bytes + (size_t)c.t.other_bytes * (size_t)c.t.other_pixels + 2 * steps * sizeof(int);
-        auto kernel = gradient_kernel<M, EACH, X, Y>;
+        size_t bytes = (size_t)c.t.bytes + (size_t)c.t.other_bytes * (size_t)c.t.other_pixels;
+        auto kernel = gradient_kernel<M, EACH, SHARE, X, Y>;
         allow(kernel, bytes);
-        dim3 grid((unsigned)b->pieces, (unsigned)nets(), blocks_for((size_t)tiles, EACH * WARPS));
-        kernel<<<grid, WARPS * 32, bytes, own->stream>>>(c, x, y);
+        unsigned blocks = blocks_for((size_t)tiles, EACH * (int)GRADIENT_WARPS),
+                 for_biases = blocks_for((size_t)outputs / SLOT, BIASES * (int)GRADIENT_WARPS);
+        dim3 grid((unsigned)b->pieces, (unsigned)nets(), blocks > for_biases ? blocks : for_biases);
+        kernel<<<grid, GRADIENT_WARPS * 32, bytes, own->stream>>>(c, x, y);
         launched(own, name);
     }
     template <class X, class Y> void gradient(int part, X x, Y y, int outputs, const char *name) const {
         if (!b->partial[p->first_net]) return;
-        int tiles = p->ops[p->first_net][part_kind(p, part)][FORWARD].gradients;
-        if (tiles <= 8 * WARPS)
-            gradient_by<8>(part, x, y, outputs, name);
-        else
-            gradient_by<16>(part, x, y, outputs, name);
+        switch (p->ops[p->first_net][part_kind(p, part)][FORWARD].together) {
+        case 4:
+            return gradient_by<8, 4>(part, x, y, outputs, name);
+        case 2:
+            return gradient_by<8, 2>(part, x, y, outputs, name);
+        default:
+            return gradient_by<16, 1>(part, x, y, outputs, name);
+        }
     }
 
     /* ---- what parts read and write ---- */
@@ -183,8 +206,8 @@ template <class M> struct network_pass {
         l.pixels = (int)pixels();
         return l;
     }
-    float_load source() const {
-        float_load l = {};
+    float_load<M> source() const {
+        float_load<M> l = {};
         for (int net = 0; net < 2; net++)
             l.x[net] = b->state, l.stride[net] = (size_t)p->layer.dim, l.channels[net] = p->in;
         l.map = p->source;
@@ -196,11 +219,11 @@ template <class M> struct network_pass {
         l.pixels = (int)pixels(), l.channels = channels;
         return l;
     }
-    act_store<M> activations(int q, int shortcut) const {
-        act_store<M> s = {};
+    template <bool ADDS> act_store<M, ADDS> activations(int q) const {
+        act_store<M, ADDS> s = {};
         for (int net = 0; net < 2; net++) {
             s.y[net] = acts(net, q);
-            s.shortcut[net] = shortcut >= 0 ? acts(net, shortcut) : NULL;
+            s.shortcut[net] = ADDS ? acts(net, q - 3) : NULL;
             s.bias[net] = p->place[net] ? b->biases[net] + p->place[net][q].bias : NULL;
         }
         s.pixels = (int)pixels(), s.channels = norm_channels(p, q), s.slope = p->slope;
@@ -225,13 +248,11 @@ template <class M> struct network_pass {
     /* ---- a pass ---- */
 
     void forward() const {
-        product<4, 2>(0, FORWARD, source(), activations(0, -1), "image: convolution in");
-        for (int q = 1; q < p->parts - 1; q++) {
-            int shortcut = q % 3 == 0 ? q - 3 : -1;
-            if (part_kind(p, q) == OP_BRANCHES)
-                product<1, 4>(q, FORWARD, normalised(q - 1), activations(q, shortcut), "image: branches");
-            else
-                product<4, 2>(q, FORWARD, normalised(q - 1), activations(q, shortcut), "image: 1x1");
+        product(0, FORWARD, source(), activations<false>(0), "image: convolution in");
+        for (int q = 1; q < p->parts - 1; q += 3) {
+            product(q, FORWARD, normalised(q - 1), activations<false>(q), "image: 1x1");
+            product(q + 1, FORWARD, normalised(q), activations<false>(q + 1), "image: branches");
+            product(q + 2, FORWARD, normalised(q + 1), activations<true>(q + 2), "image: 1x1");
         }
         float_store out = {};
         for (int net = 0; net < 2; net++) {
@@ -239,7 +260,7 @@ template <class M> struct network_pass {
             out.stride[net] = pixels() * (size_t)p->outs[net], out.channels[net] = p->outs[net];
             out.bias[net] = p->place[net] ? b->biases[net] + p->place[net][p->parts - 1].bias : NULL;
         }
-        product<1, 4>(p->parts - 1, FORWARD, normalised(p->norms - 1), out, "image: convolution out");
+        product(p->parts - 1, FORWARD, normalised(p->norms - 1), out, "image: convolution out");
     }
 
     /* q of norm j, in `from`, becomes dx in `to`. */
@@ -256,48 +277,48 @@ template <class M> struct network_pass {
         for (int net = 0; net < 2; net++) {
             c.q[net] = (const number *)from[net], c.dx[net] = (number *)to[net], c.x[net] = acts(net, j);
             c.partial[net] = b->norm_partial[net] ? b->norm_partial[net] + at : NULL;
+            c.normalised[net] = b->norm_partial[net] ? (number *)b->normalised[net] : NULL;
         }
-        dim3 grid(blocks_for((size_t)c.elements / SLOT, NORM_THREADS), blocks_for((size_t)c.n, c.each),
+        dim3 grid(blocks_for((size_t)c.elements, NORM_ELEMENTS), blocks_for((size_t)c.n, c.each),
                   (unsigned)nets());
-        norm_back_kernel<M><<<grid, NORM_THREADS, 0, own->stream>>>(c);
+        norm_back_kernel<M><<<grid, NORM_ELEMENTS / M::across, 0, own->stream>>>(c);
         launched(own, "image: norms, backward");
     }
     /* Numbers of the partial gradients of a norm. */
     size_t norm_partial(int j) const {
         size_t channels = (size_t)norm_channels(p, j), elements = pixels() * channels;
-        return 2 * (p->per_element ? elements : (elements / 8 + NORM_THREADS - 1) / NORM_THREADS * channels);
+        return 2 * (p->per_element ? elements : (elements + NORM_ELEMENTS - 1) / NORM_ELEMENTS * channels);
     }
 
     void backward() const {
         void *const *dh = b->dh, *const *wide = b->wide, *const *thin = b->thin;
         int last = p->norms - 1, outputs = (p->outs[0] > p->outs[1] ? p->outs[0] : p->outs[1]);
-        float_load dout = {};
+        float_load<M> dout = {};
         for (int net = 0; net < 2; net++)
             dout.x[net] = b->dout[net], dout.stride[net] = pixels() * (size_t)p->outs[net],
             dout.channels[net] = p->outs[net];
-        gradient(p->parts - 1, normalised(last), dout, (outputs + SLOT - 1) / SLOT * SLOT,
-                 "image: convolution out, weights");
-        product<4, 2>(p->parts - 1, BACKWARD, dout, gradients_of(last, wide),
-                      "image: convolution out, backward");
+        product(p->parts - 1, BACKWARD, dout, gradients_of(last, wide), "image: convolution out, backward");
         norm_back(last, wide, dh, 0);
+        gradient(p->parts - 1, plain(b->normalised, p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
+                 "image: convolution out, weights");
         for (int q = p->parts - 2; q >= 1; q -= 3) {
-            gradient(q, normalised(q - 1), plain(dh, p->K), p->K, "image: 1x1, weights");
-            product<4, 2>(q, BACKWARD, plain(dh, p->K), gradients_of(q - 1, wide), "image: 1x1, backward");
+            product(q, BACKWARD, plain(dh, p->K), gradients_of(q - 1, wide), "image: 1x1, backward");
             norm_back(q - 1, wide, wide, 0);
-            gradient(q - 1, normalised(q - 2), plain(wide, p->concat), p->concat, "image: branches, weights");
-            product<2, 2>(q - 1, BACKWARD, plain(wide, p->concat), gradients_of(q - 2, thin),
-                          "image: branches, backward");
+            gradient(q, plain(b->normalised, p->concat), plain(dh, p->K), p->K, "image: 1x1, weights");
+            product(q - 1, BACKWARD, plain(wide, p->concat), gradients_of(q - 2, thin),
+                    "image: branches, backward");
             norm_back(q - 2, thin, thin, 0);
-            gradient(q - 2, normalised(q - 3), plain(thin, p->K), p->K, "image: 1x1, weights");
-            product<4, 2>(q - 2, BACKWARD, plain(thin, p->K), gradients_of(q - 3, wide),
-                          "image: 1x1, backward");
+            gradient(q - 1, plain(b->normalised, p->K), plain(wide, p->concat), p->concat,
+                     "image: branches, weights");
+            product(q - 2, BACKWARD, plain(thin, p->K), gradients_of(q - 3, wide), "image: 1x1, backward");
             norm_back(q - 3, wide, dh, 1);
+            gradient(q - 2, plain(b->normalised, p->K), plain(thin, p->K), p->K, "image: 1x1, weights");
         }
         gradient(0, source(), plain(dh, p->K), p->K, "image: convolution in, weights");
         float_store du = {};
         for (int net = 0; net < 2; net++)
             du.y[net] = b->du1[net], du.stride[net] = (size_t)p->layer.k, du.channels[net] = p->in;
-        product<1, 4>(0, BACKWARD, plain(dh, p->K), du, "image: convolution in, backward");
+        product(0, BACKWARD, plain(dh, p->K), du, "image: convolution in, backward");
     }
 
     /* ---- packing ---- */

@@ -2,8 +2,8 @@
  *
  * A norm reads activations, applies the Leaky ReLU, and normalises by mean and deviation of the sample. Its forward direction has no
  * kernel: the operator before sums, the one behind applies. On the way back the operator behind leaves the gradient of the
- * normalised activations and two sums of each sample; norm_back_kernel makes of these the gradient of the activations, and
- * partial gradients of scale and bias. */
+ * normalised activations and two sums of each sample; norm_back_kernel makes of these the gradient of the activations, partial
+ * gradients of scale and bias, and the normalised activations again, which the gradient of weights reads. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_NORM_CUH
 #define JF_COMPUTE_CUDA_IMAGE_NORM_CUH
 
@@ -17,12 +17,14 @@ typedef struct band_sums {
 static __device__ inline double2 sum_of_bands(const band_sums &s, int net, int sample) {
     const float2 *at = s.at[net] + (size_t)sample * MAX_BANDS;
     double2 sum = make_double2(0, 0);
-    for (int i = 0; i < s.bands; i++) sum.x += at[i].x, sum.y += at[i].y;
+    for (int first = 0; first < s.bands; first += 8) { /* eight at once are on their way */
+        float2 of[8];
+#pragma unroll
+        for (int i = 0; i < 8; i++) of[i] = first + i < s.bands ? at[first + i] : make_float2(0, 0);
+#pragma unroll
+        for (int i = 0; i < 8; i++) sum.x += of[i].x, sum.y += of[i].y;
+    }
     return sum;
-}
-
-static __device__ inline float leaky(float x, float slope) {
-    return x > 0 ? x : slope * x;
 }
 
 /* A norm of both networks: packed scale and bias, and where mean and deviation come from. */
@@ -37,88 +39,126 @@ template <class M> struct norm_view {
     __device__ float2 moments(int net, int sample) const {
         double2 s = sum_of_bands(sums, net, sample);
         double mean = s.x / count, var = s.y / count - mean * mean;
-        return make_float2((float)mean, (float)(1 / sqrt((var > 0 ? var : 0) + (double)epsilon)));
+        return make_float2((float)mean, 1 / sqrtf((float)(var > 0 ? var : 0) + epsilon));
     }
     __device__ size_t place(int pixel, int channel) const {
         return (per_element ? (size_t)pixel * (size_t)channels : 0) + (size_t)channel;
     }
 };
 
-/* ---- what operators read ---- */
+/* ---- what operators read ----
+ * A cursor is a thread's place: one slot of channels of a sample, of which it takes pixels. */
 
 /* Activations, normalised. */
 template <class M> struct norm_load {
-    struct raw {
-        typename M::eight x, g, b;
+    struct cursor {
+        enum { plain = 0 };
+        struct raw {
+            typename M::eight x, g, b;
+        };
+        const typename M::number *x, *g, *b;
+        int channels, step; /* of activations; of scale and bias */
+        float slope, scale, shift;
+        __device__ void fetch(raw &r, int pixel) const {
+            r.x = M::fetch(x + pixel * channels);
+            r.g = M::fetch(g + pixel * step);
+            r.b = M::fetch(b + pixel * step);
+        }
+        __device__ typename M::eight finish(const raw &r) const {
+            return M::normalise(r.x, r.g, r.b, slope, scale, shift);
+        }
     };
     const typename M::number *x[2];
     norm_view<M> norm;
     int pixels;
     divider by_slots;
     __device__ float2 moments(int net, int sample) const { return norm.moments(net, sample); }
-    __device__ void fetch(raw &r, int net, int sample, int pixel, int slot) const {
-        size_t at = norm.place(pixel, slot * SLOT);
-        r.x = M::fetch(x[net] + ((size_t)sample * (size_t)pixels + (size_t)pixel) * (size_t)norm.channels +
-                       (size_t)(slot * SLOT));
-        r.g = M::fetch(norm.g[net] + at);
-        r.b = M::fetch(norm.b[net] + at);
-    }
-    __device__ void finish(float v[8], const raw &r, float2 m) const {
-        float g[8], b[8];
-        M::floats_of(v, r.x);
-        M::floats_of(g, r.g);
-        M::floats_of(b, r.b);
-#pragma unroll
-        for (int i = 0; i < 8; i++) v[i] = fmaf((leaky(v[i], norm.slope) - m.x) * m.y, g[i], b[i]);
+    __device__ cursor at(int net, int sample, int slot, float2 m) const {
+        return cursor{x[net] + (size_t)sample * (size_t)pixels * (size_t)norm.channels +
+                          (size_t)(slot * SLOT),
+                      norm.g[net] + slot * SLOT,
+                      norm.b[net] + slot * SLOT,
+                      norm.channels,
+                      norm.per_element ? norm.channels : 0,
+                      norm.slope,
+                      m.y,
+                      -m.x * m.y};
     }
 };
 
 /* Numbers as they are. */
 template <class M> struct plain_load {
-    typedef typename M::eight raw;
+    struct cursor {
+        enum { plain = 1 };
+        typedef typename M::eight raw;
+        const typename M::number *x;
+        int channels;
+        __device__ void copy(unsigned to, int pixel, int inside) const {
+#pragma unroll
+            for (int i = 0; i < (int)sizeof(raw); i += 16)
+                copy_16(to + i, (const char *)(x + pixel * channels) + i, inside);
+        }
+        __device__ void fetch(raw &r, int pixel) const {
+            r = M::fetch(x + pixel * channels);
+        }
+        __device__ typename M::eight finish(const raw &r) const {
+            return r;
+        }
+    };
     const typename M::number *x[2];
     int pixels, channels;
     divider by_slots;
-    __device__ float2 moments(int, int) const { return make_float2(0, 1); }
-    __device__ void fetch(raw &r, int net, int sample, int pixel, int slot) const {
-        r = M::fetch(x[net] + ((size_t)sample * (size_t)pixels + (size_t)pixel) * (size_t)channels +
-                     (size_t)(slot * SLOT));
+    __device__ float2 moments(int, int) const {
+        return make_float2(0, 1);
     }
-    __device__ void finish(float v[8], const raw &r, float2) const { M::floats_of(v, r); }
+    __device__ cursor at(int net, int sample, int slot, float2) const {
+        return cursor{x[net] + (size_t)sample * (size_t)pixels * (size_t)channels + (size_t)(slot * SLOT),
+                      channels};
+    }
 };
 
 /* Floats of any number of channels, those that are missing being 0: of the state, through a map, or of an array. */
-struct float_load {
-    struct raw {
-        float v[8];
+template <class M> struct float_load {
+    struct cursor {
+        enum { plain = 0 };
+        struct raw {
+            float v[8];
+        };
+        const float *x;
+        const int32_t *map;
+        int channels, first;
+        __device__ void fetch(raw &r, int pixel) const {
+            int at = pixel * channels + first;
+#pragma unroll
+            for (int i = 0; i < 8; i++) r.v[i] = first + i >= channels ? 0 : map ? x[map[at + i]] : x[at + i];
+        }
+        __device__ typename M::eight finish(const raw &r) const {
+            return M::numbers_of(r.v);
+        }
     };
     const float *x[2];
     const int32_t *map; /* NULL: none */
     size_t stride[2];   /* from sample to sample */
     int channels[2];
     divider by_slots;
-    __device__ float2 moments(int, int) const { return make_float2(0, 1); }
-    __device__ void fetch(raw &r, int net, int sample, int pixel, int slot) const {
-        const float *from = x[net] + (size_t)sample * stride[net];
-        size_t at = (size_t)pixel * (size_t)channels[net];
-#pragma unroll
-        for (int i = 0; i < 8; i++) {
-            int channel = slot * SLOT + i;
-            r.v[i] = channel >= channels[net] ? 0
-                     : map                    ? from[map[at + (size_t)channel]]
-                                              : from[at + (size_t)channel];
-        }
+    __device__ float2 moments(int, int) const {
+        return make_float2(0, 1);
     }
-    __device__ void finish(float v[8], const raw &r, float2) const {
-#pragma unroll
-        for (int i = 0; i < 8; i++) v[i] = r.v[i];
+    __device__ cursor at(int net, int sample, int slot, float2) const {
+        return cursor{x[net] + (size_t)sample * stride[net], map, channels[net], slot * SLOT};
     }
 };
 
-/* ---- what becomes of their results ---- */
+/* ---- what becomes of their results ----
+ * A row is a thread's place in one pixel, from its first channel on; a column is what all pixels share. */
 
-/* Activations: with bias, added to others where there are such, and summed for their norm. */
-template <class M> struct act_store {
+/* Activations: with bias, added to others if it ADDS, and summed for their norm. */
+template <class M, bool ADDS> struct act_store {
+    typedef float2 column;
+    struct row {
+        typename M::number *y;
+        const typename M::number *shortcut;
+    };
     typename M::number *y[2];
     const typename M::number *shortcut[2]; /* may be y itself */
     const float *bias[2];
@@ -126,19 +166,27 @@ template <class M> struct act_store {
     float slope;
     band_sums sums;
     __device__ float2 moments(int, int) const { return make_float2(0, 1); }
-    __device__ void pair(int net, int sample, int pixel, int channel, float a, float b, float2, float &sum,
-                         float &square) const {
+    __device__ column at_column(int net, int channel) const { return *(const float2 *)(bias[net] + channel); }
+    __device__ row at_row(int net, int sample, int pixel, int channel, float2) const {
         size_t at = ((size_t)sample * (size_t)pixels + (size_t)pixel) * (size_t)channels + (size_t)channel;
-        float2 shift = *(const float2 *)(bias[net] + channel);
+        return row{y[net] + at, ADDS ? shortcut[net] + at : NULL};
+    }
+    __device__ void next(row &at) const {
+        at.y += 8 * channels;
+        if (ADDS) at.shortcut += 8 * channels;
+    }
+    typedef typename M::two extra;
+    __device__ extra fetch(const row &at, int channel) const {
+        return ADDS ? M::two_at(at.shortcut + channel) : extra{};
+    }
+    __device__ void pair(const row &at, float2 shift, extra h, int channel, float a, float b, float &sum,
+                         float &square) const {
         a += shift.x, b += shift.y;
-        if (shortcut[net]) {
-            float2 h = M::get2(shortcut[net] + at);
-            a += h.x, b += h.y;
-        }
-        M::put2(y[net] + at, a, b);
+        if (ADDS) a += M::first(h), b += M::second(h);
+        M::put2(at.y + channel, a, b);
         a = leaky(a, slope), b = leaky(b, slope);
         sum += a + b;
-        square += a * a + b * b;
+        square = fmaf(a, a, fmaf(b, b, square));
     }
     __device__ void take(int net, int sample, int band, float2 sum) const {
         sums.at[net][(size_t)sample * MAX_BANDS + (size_t)band] = sum;
@@ -147,38 +195,72 @@ template <class M> struct act_store {
 
 /* Floats of any number of channels: a network's outputs, or the gradient of what it read. */
 struct float_store {
+    typedef float2 column;
+    struct row {
+        float *y;
+        int left, step; /* channels from the first on; to the pixel after the eighth */
+    };
     float *y[2];
-    const float *bias[2]; /* NULL: none */
+    const float *bias[2]; /* NULL: none; as many as fill eights */
     size_t stride[2];
     int channels[2];
     __device__ float2 moments(int, int) const { return make_float2(0, 1); }
-    __device__ void pair(int net, int sample, int pixel, int channel, float a, float b, float2, float &,
+    __device__ column at_column(int net, int channel) const {
+        return bias[net] ? *(const float2 *)(bias[net] + channel) : make_float2(0, 0);
+    }
+    __device__ row at_row(int net, int sample, int pixel, int channel, float2) const {
+        return row{y[net] + (size_t)sample * stride[net] + (size_t)pixel * (size_t)channels[net] +
+                       (size_t)channel,
+                   channels[net] - channel, 8 * channels[net]};
+    }
+    __device__ void next(row &at) const { at.y += at.step; }
+    struct extra {};
+    __device__ extra fetch(const row &, int) const { return extra{}; }
+    __device__ void pair(const row &at, float2 shift, extra, int channel, float a, float b, float &,
                          float &) const {
-        float *to =
-            y[net] + (size_t)sample * stride[net] + (size_t)pixel * (size_t)channels[net] + (size_t)channel;
-        to[0] = a + (bias[net] ? bias[net][channel] : 0);
-        if (channel + 1 < channels[net]) to[1] = b + (bias[net] ? bias[net][channel + 1] : 0);
+        if (channel < at.left) at.y[channel] = a + shift.x;
+        if (channel + 1 < at.left) at.y[channel + 1] = b + shift.y;
     }
     __device__ void take(int, int, int, float2) const {}
 };
 
 /* The gradient q of normalised activations: with it the sums of q g and q g e, e being what the norm made of them. */
 template <class M> struct gradient_store {
+    struct column {};
+    struct row {
+        typename M::number *q;
+        const typename M::number *x, *g;
+        float scale, shift;
+    };
     typename M::number *q[2];
     const typename M::number *x[2]; /* the activations */
     norm_view<M> norm;
     int pixels;
     band_sums sums;
     __device__ float2 moments(int net, int sample) const { return norm.moments(net, sample); }
-    __device__ void pair(int net, int sample, int pixel, int channel, float a, float b, float2 m, float &sum,
-                         float &product) const {
+    __device__ column at_column(int, int) const { return column{}; }
+    __device__ row at_row(int net, int sample, int pixel, int channel, float2 m) const {
         size_t at =
             ((size_t)sample * (size_t)pixels + (size_t)pixel) * (size_t)norm.channels + (size_t)channel;
-        float2 g = M::get2(norm.g[net] + norm.place(pixel, channel)), v = M::get2(x[net] + at);
-        M::put2(q[net] + at, a, b);
-        a *= g.x, b *= g.y;
+        return row{q[net] + at, x[net] + at, norm.g[net] + norm.place(pixel, channel), m.y, -m.x * m.y};
+    }
+    __device__ void next(row &at) const {
+        at.q += 8 * norm.channels, at.x += 8 * norm.channels;
+        if (norm.per_element) at.g += 8 * norm.channels;
+    }
+    struct extra {
+        typename M::two g, x;
+    };
+    __device__ extra fetch(const row &at, int channel) const {
+        return extra{M::two_at(at.g + channel), M::two_at(at.x + channel)};
+    }
+    __device__ void pair(const row &at, column, const extra &of, int channel, float a, float b, float &sum,
+                         float &product) const {
+        M::put2(at.q + channel, a, b);
+        a *= M::first(of.g), b *= M::second(of.g);
         sum += a + b;
-        product += a * (leaky(v.x, norm.slope) - m.x) * m.y + b * (leaky(v.y, norm.slope) - m.x) * m.y;
+        product = fmaf(a, fmaf(leaky(M::first(of.x), norm.slope), at.scale, at.shift), product);
+        product = fmaf(b, fmaf(leaky(M::second(of.x), norm.slope), at.scale, at.shift), product);
     }
     __device__ void take(int net, int sample, int band, float2 sum) const {
         sums.at[net][(size_t)sample * MAX_BANDS + (size_t)band] = sum;
@@ -191,8 +273,9 @@ enum { NORM_SAMPLES = 32 }; /* of a piece, at most */
 
 template <class M> struct norm_back_call {
     const typename M::number *q[2], *x[2];
-    typename M::number *dx[2];
-    int add; /* to what dx holds */
+    typename M::number *dx[2],
+        *normalised[2]; /* gradients and normalised activations; the latter NULL: not wanted */
+    int add;            /* to what dx holds */
     norm_view<M> norm;
     band_sums sums;                   /* of q g and q g e */
     int n, elements, each, first_net; /* each: samples of a piece */
@@ -200,11 +283,12 @@ template <class M> struct norm_back_call {
     size_t stride;                    /* from piece to piece */
 };
 
-/* With t = act(x), e = (t - mean) r and p = q g: dt = r (p - mean(p) - e mean(p e)), dx = act'(x) dt. A thread has eight
- * elements, of all samples of a piece. */
+/* With t = act(x), e = (t - mean) r and p = q g: dt = r (p - mean(p) - e mean(p e)), dx = act'(x) dt. A thread has the elements
+ * of 16 bytes, of all samples of a piece. */
 template <class M>
-static __global__ void __launch_bounds__(NORM_THREADS)
+static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 4)
     norm_back_kernel(const __grid_constant__ norm_back_call<M> c) {
+    enum { W = M::across, AHEAD = 4 };
     __shared__ float4 numbers[NORM_SAMPLES]; /* of each sample: mean, r, mean(p), mean(p e) */
     const int net = c.first_net + (int)blockIdx.z, first = (int)blockIdx.y * c.each,
               samples = c.n - first < c.each ? c.n - first : c.each;
@@ -215,50 +299,79 @@ static __global__ void __launch_bounds__(NORM_THREADS)
             make_float4(m.x, m.y, (float)(s.x / c.norm.count), (float)(s.y / c.norm.count));
     }
     __syncthreads();
-    const int element = ((int)blockIdx.x * NORM_THREADS + (int)threadIdx.x) * SLOT,
+    const int element = (int)blockIdx.x * NORM_ELEMENTS + (int)threadIdx.x * W,
               present = element < c.elements;
-    float dg[8] = {0, 0, 0, 0, 0, 0, 0, 0}, db[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-    if (present) {
-        float g[8];
-        M::floats_of(g, M::fetch(c.norm.g[net] + (c.norm.per_element ? element : element % c.norm.channels)));
-        size_t at = (size_t)first * (size_t)c.elements + (size_t)element;
-#pragma unroll 4
-        for (int i = 0; i < samples; i++, at += (size_t)c.elements) {
-            float q[8], x[8], dx[8];
-            const float4 m = numbers[i];
-            M::floats_of(q, M::fetch(c.q[net] + at));
-            M::floats_of(x, M::fetch(c.x[net] + at));
-            if (c.add) M::floats_of(dx, M::fetch(c.dx[net] + at));
+    float dg[W], db[W];
 #pragma unroll
-            for (int k = 0; k < 8; k++) {
-                float e = (leaky(x[k], c.norm.slope) - m.x) * m.y;
-                float d = m.y * (q[k] * g[k] - m.z - e * m.w) * (x[k] > 0 ? 1 : c.norm.slope);
-                dx[k] = c.add ? dx[k] + d : d;
-                dg[k] += q[k] * e;
-                db[k] += q[k];
+    for (int k = 0; k < W; k++) dg[k] = db[k] = 0;
+    if (present) {
+        float g[W], b[W];
+        const int parameter = c.norm.per_element ? element : element % c.norm.channels;
+        M::split(g, M::vector_at(c.norm.g[net] + parameter));
+        M::split(b, M::vector_at(c.norm.b[net] + parameter));
+        const size_t start = (size_t)first * (size_t)c.elements + (size_t)element;
+        const typename M::number *q_at = c.q[net] + start, *x_at = c.x[net] + start;
+        typename M::number *dx_at = c.dx[net] + start,
+                           *y_at = c.normalised[net] ? c.normalised[net] + start : NULL;
+        for (int begin = 0; begin < samples; begin += AHEAD) {
+            typename M::vector qs[AHEAD], xs[AHEAD], dxs[AHEAD];
+#pragma unroll
+            for (int i = 0; i < AHEAD; i++) { /* what is beyond the last one is loaded in vain */
+                const size_t at = (size_t)(begin + i < samples ? begin + i : begin) * (size_t)c.elements;
+                qs[i] = M::vector_at(q_at + at);
+                xs[i] = M::vector_at(x_at + at);
+                if (c.add) dxs[i] = M::vector_at(dx_at + at);
             }
-            M::put8(c.dx[net] + at, dx);
+#pragma unroll
+            for (int i = 0; i < AHEAD; i++) {
+                if (begin + i >= samples) break;
+                const size_t at = (size_t)(begin + i) * (size_t)c.elements;
+                const float4 m = numbers[begin + i];
+                const float shift = -m.x * m.y;
+                float q[W], x[W], y[W], dx[W];
+                M::split(q, qs[i]);
+                M::split(x, xs[i]);
+                if (c.add) M::split(dx, dxs[i]);
+#pragma unroll
+                for (int k = 0; k < W; k++) {
+                    float e = fmaf(leaky(x[k], c.norm.slope), m.y, shift);
+                    float d = m.y * (fmaf(q[k], g[k], -m.z) - e * m.w);
+                    d = x[k] > 0 ? d : c.norm.slope * d;
+                    dx[k] = c.add ? dx[k] + d : d;
+                    dg[k] = fmaf(q[k], e, dg[k]);
+                    db[k] += q[k];
+                    y[k] = fmaf(e, g[k], b[k]);
+                }
+                *(typename M::vector *)(dx_at + at) = M::join(dx);
+                if (y_at) *(typename M::vector *)(y_at + at) = M::join(y);
+            }
         }
     }
     if (!c.partial[net]) return;
     float *to = c.partial[net] + (size_t)blockIdx.y * c.stride;
     if (c.norm.per_element) {
         if (!present) return;
-        for (int k = 0; k < 8; k++) to[element + k] = dg[k], to[c.elements + element + k] = db[k];
+#pragma unroll
+        for (int k = 0; k < W; k += 4) {
+            *(float4 *)(to + element + k) = make_float4(dg[k], dg[k + 1], dg[k + 2], dg[k + 3]);
+            *(float4 *)(to + c.elements + element + k) = make_float4(db[k], db[k + 1], db[k + 2], db[k + 3]);
+        }
         return;
     }
-    /* Of each channel the sum over the threads that have it, in their order. */
-    __shared__ float all[NORM_THREADS][SLOT + 1];
-    const int slots = c.norm.channels / SLOT, offset = (int)blockIdx.x * NORM_THREADS % slots;
+    /* Of each channel the sum over the elements of the block that have it, in their order. */
+    __shared__ float all[NORM_ELEMENTS];
+    const int offset = (int)((size_t)blockIdx.x * NORM_ELEMENTS % (size_t)c.norm.channels);
     to += (size_t)blockIdx.x * 2 * (size_t)c.norm.channels;
     for (int which = 0; which < 2; which++) {
         __syncthreads();
-        for (int k = 0; k < SLOT; k++) all[threadIdx.x][k] = which ? db[k] : dg[k];
+#pragma unroll
+        for (int k = 0; k < W; k++) all[(int)threadIdx.x * W + k] = which ? db[k] : dg[k];
         __syncthreads();
-        for (int channel = (int)threadIdx.x; channel < c.norm.channels; channel += NORM_THREADS) {
+        for (int channel = (int)threadIdx.x; channel < c.norm.channels; channel += (int)blockDim.x) {
             float sum = 0;
-            for (int i = (channel / SLOT - offset + slots) % slots; i < NORM_THREADS; i += slots)
-                sum += all[i][channel % SLOT];
+            for (int i = channel >= offset ? channel - offset : channel - offset + c.norm.channels;
+                 i < NORM_ELEMENTS; i += c.norm.channels)
+                sum += all[i];
             to[which * c.norm.channels + channel] = sum;
         }
     }

@@ -89,11 +89,9 @@ static jf_status make_gradients(const device *d, image_op *op) {
     JF_TRY(MEM_NEW(d->ctx, &op->gradient, (size_t)(op->tiles + tiles)));
     for (int i = 0; i < op->sets; i++)
         for (int step = 0; step < op->set[i].steps; step++)
-            for (int k = 0; k < op->together; k++) {
-                int channel = op->set[i].channel + k * TILE;
-                if (channel < op->out)
-                    op->gradient[op->gradients++] = (op_gradient){op->set[i].step + step, channel};
-            }
+            for (int k = 0; k < op->together; k++)
+                op->gradient[op->gradients++] =
+                    (op_gradient){op->set[i].step + step, op->set[i].channel + k * TILE};
     for (int i = 0; i < tiles; i++) op->gradient[op->gradients++] = (op_gradient){-1, i * TILE};
     return JF_OK;
 }

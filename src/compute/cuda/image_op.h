@@ -39,7 +39,7 @@ typedef struct image_op {
     int sets, steps, tiles, gradients;
     op_set *set;           /* those of many steps first */
     op_slot *slot;         /* (2 steps) */
-    op_gradient *gradient; /* of the forward direction; neighbours share their step or their outputs */
+    op_gradient *gradient; /* of the forward direction: as its tiles, and then those of the bias */
     int32_t *tables;       /* on the device: sets (4 numbers), slots (2: shift, channel), gradients (2) */
 } image_op;
 

@@ -10,7 +10,7 @@ static int can_plan(const coupling_layer *l, const image_net nets[2]) {
         const image_net *t = &nets[k];
         if (t->K == 0) continue;
         present++;
-        if (t->K % 8 != 0 || t->concat % 8 != 0 || t->w > 4096 || t->h > 4096) return 0;
+        if (t->K % 8 != 0 || t->concat % 8 != 0 || t->concat > 256 || t->w > 4096 || t->h > 4096) return 0;
     }
     return present > 0 && law_outputs_per_element(&l->law) >= 0;
 }
@@ -27,11 +27,17 @@ static const image_conv *convs_of(const image_net *net, int part, int *count) {
     return b->branch;
 }
 
-/* Tiles of a set, by how many outputs read the same inputs: all of them in a 1x1 convolution; of grouped ones those of a group. */
-static int together(int kind, int direction) {
-    if (kind == OP_BRANCHES) return direction == FORWARD ? 1 : 2;
-    if (kind == OP_OUT) return direction == FORWARD ? 1 : 4;
-    return kind == OP_IN && direction == BACKWARD ? 1 : 4;
+/* Tiles of a set: those that read the same inputs, which are all of a 1x1 convolution, and few of grouped ones. Sets are all of
+ * one size. */
+static int together(const image_net *net, int kind, int direction) {
+    int outputs = kind == OP_OUT && direction == FORWARD        ? net->out.shape.out
+                  : kind == OP_IN && direction == BACKWARD      ? net->in.shape.in
+                  : kind == OP_BRANCHES && direction == FORWARD ? 8 /* one by one */
+                  : kind == OP_SECOND && direction == BACKWARD  ? net->concat
+                                                                : net->K;
+    int most = kind == OP_BRANCHES ? 2 : 4, tiles = (outputs + 7) / 8;
+    while (tiles % most != 0) most /= 2;
+    return most;
 }
 
 static jf_status create_ops(device *d, image_plan *p, int net) {
@@ -40,7 +46,7 @@ static jf_status create_ops(device *d, image_plan *p, int net) {
             int part = kind == OP_OUT ? p->parts - 1 : kind, count;
             const image_conv *convs = convs_of(&p->nets[net], part, &count);
             JF_TRY(op_create(d, &p->ops[net][kind][direction], convs, count, direction,
-                             together(kind, direction)));
+                             together(&p->nets[net], kind, direction)));
         }
     return JF_OK;
 }
@@ -108,7 +114,7 @@ static jf_status place_norms(device *d, image_plan *p) {
     for (int j = 0; j < p->norms; j++) {
         int channels = norm_channels(p, j), elements = p->h * p->w * channels,
             width = p->per_element ? elements : channels,
-            blocks = p->per_element ? 1 : (elements / 8 + NORM_THREADS - 1) / NORM_THREADS;
+            blocks = p->per_element ? 1 : (elements + NORM_ELEMENTS - 1) / NORM_ELEMENTS;
         p->norm_at[j] = p->norm_numbers;
         for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
             const image_norm *of = norm_of(&p->nets[net], j);

@@ -58,7 +58,7 @@ jf_status image_plan_create(device *d, image_plan **out,
                             const coupling_layer *layer); /* NULL: not for such a layer */
 void image_plan_free(device *d, image_plan *p);
 
-/* Threads of a block of norm_back: what partial gradients of norms for each channel come from. */
-#define NORM_THREADS 256
+/* Elements that a block of norm_back_kernel takes: what partial gradients of norms for each channel are summed over. */
+#define NORM_ELEMENTS 2048
 
 #endif

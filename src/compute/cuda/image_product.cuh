@@ -12,7 +12,7 @@ extern "C" {
 #include "compute/cuda/image_passes.h"
 }
 
-enum { WARPS = 8, MAX_UNITS = 16, MAX_BANDS = IMAGE_MAX_BANDS, BIAS = 0x7fff };
+enum { GRADIENT_WARPS = 8, MAX_UNITS = 16, MAX_BANDS = IMAGE_MAX_BANDS };
 
 /* Division of small numbers (below 2^16) by one that is the same for all of a launch. */
 typedef struct divider {
@@ -53,49 +53,90 @@ typedef struct product_call {
 
 /* ---- tiles of operands ---- */
 
-/* Samples as operands: rows from first_row - halo on, of the channels of the operator. */
+/* AHEAD pixels, `step` bytes from each other: those of which `left` counts, stride by stride. next(k, inside) says which one is
+ * next; what lies outside of the image becomes 0. */
+template <class M, int AHEAD, class CURSOR, class NEXT>
+static __device__ inline void fill_pixels(char *to, int step, int left, int stride, const CURSOR &cursor,
+                                          NEXT next) {
+    if constexpr (CURSOR::plain && M::plain) {
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            int inside, pixel = next(k, inside);
+            if (left > k * stride) cursor.copy(shared_address(to + k * step), inside ? pixel : 0, inside);
+        }
+    } else {
+        typename CURSOR::raw raw[AHEAD];
+        int inside[AHEAD];
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            int pixel = next(k, inside[k]);
+            cursor.fetch(raw[k], inside[k] ? pixel : 0);
+        }
+#pragma unroll
+        for (int k = 0; k < AHEAD; k++) {
+            typename M::eight v = cursor.finish(raw[k]);
+            if (!inside[k]) v = typename M::eight{};
+            if (left > k * stride) M::put_operands(to + k * step, v);
+        }
+    }
+}
+
+/* Samples as operands: rows from first_row - halo on, of the channels of the operator. Each thread has one slot of channels, of
+ * every so manieth pixel. Where operands are what lies in memory they are copied, which is waited for later. */
 template <class M, class LOAD>
 static __device__ void fill_tile(char *to, const op_view &op, const cut &t, const LOAD &load, int net,
                                  int sample, int first_row, float2 moments) {
     enum { AHEAD = M::bytes == 2 ? 4 : 2 };
-    int slots = op.in / SLOT, total = t.pixels * slots;
-    divider by_slots = load.by_slots;
-    for (int begin = (int)threadIdx.x; begin < total; begin += AHEAD * WARPS * 32) {
-        typename LOAD::raw raw[AHEAD];
-        int inside[AHEAD], place[AHEAD];
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            int i = begin + k * WARPS * 32, position = divided(i, by_slots), slot = i - position * slots;
-            int line = divided(position - op.halo, t.by_width), column = position - op.halo - line * t.width;
-            int row = first_row + line - op.halo;
-            inside[k] = i < total && position >= op.halo && column < op.w && row >= 0 && row < op.h;
-            place[k] = i < total ? position * t.pixel_bytes + slot * SLOT * M::bytes : -1;
-            if (inside[k]) load.fetch(raw[k], net, sample, row * op.w + column, slot);
-        }
-#pragma unroll
-        for (int k = 0; k < AHEAD; k++) {
-            float v[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-            if (inside[k]) load.finish(v, raw[k], moments);
-            if (place[k] >= 0) M::put_operands(to + place[k], v);
-        }
+    const int slots = op.in / SLOT, stride = divided((int)blockDim.x, load.by_slots);
+    int position = divided((int)threadIdx.x, load.by_slots);
+    const int slot = (int)threadIdx.x - position * slots;
+    if (position >= stride) return;
+    const typename LOAD::cursor cursor = load.at(net, sample, slot, moments);
+    to += position * t.pixel_bytes + slot * SLOT * M::bytes;
+    const int step = stride * t.pixel_bytes;
+    int left = t.pixels - position;
+    if (op.halo == 0) { /* pixels follow each other */
+        int pixel = first_row * op.w + position, end = op.h * op.w;
+        for (; left > 0; left -= AHEAD * stride, to += AHEAD * step, pixel += AHEAD * stride)
+            fill_pixels<M, AHEAD>(to, step, left, stride, cursor, [&](int k, int &inside) {
+                inside = pixel + k * stride < end;
+                return pixel + k * stride;
+            });
+        return;
     }
+    const int down = divided(stride, t.by_width), right = stride - down * t.width;
+    position += t.width - op.halo; /* a row above, so that it is not negative */
+    int line = divided(position, t.by_width), column = position - line * t.width;
+    int row = first_row - op.halo + line - 1;
+    for (; left > 0; left -= AHEAD * stride, to += AHEAD * step)
+        fill_pixels<M, AHEAD>(to, step, left, stride, cursor, [&](int, int &inside) {
+            int pixel = row * op.w + column;
+            inside = column < op.w && (unsigned)row < (unsigned)op.h;
+            row += down, column += right;
+            if (column >= t.width) column -= t.width, row++;
+            return pixel;
+        });
 }
 
 /* The same without anything around, and with zeros up to `pixels`. */
 template <class M, class LOAD>
 static __device__ void fill_plain(char *to, int pixel_bytes, int pixels, int present, const LOAD &load,
                                   int channels, int net, int sample, int first) {
-    int slots = channels / SLOT, total = pixels * slots;
-    for (int i = (int)threadIdx.x; i < total; i += WARPS * 32) {
-        int pixel = divided(i, load.by_slots), slot = i - pixel * slots;
-        float v[8] = {0, 0, 0, 0, 0, 0, 0, 0};
-        if (pixel < present) {
-            typename LOAD::raw raw;
-            load.fetch(raw, net, sample, first + pixel, slot);
-            load.finish(v, raw, make_float2(0, 1));
-        }
-        M::put_operands(to + pixel * pixel_bytes + slot * SLOT * M::bytes, v);
-    }
+    const int slots = channels / SLOT, stride = divided((int)blockDim.x, load.by_slots);
+    int pixel = divided((int)threadIdx.x, load.by_slots);
+    const int slot = (int)threadIdx.x - pixel * slots;
+    if (pixel >= stride) return;
+    const typename LOAD::cursor cursor = load.at(net, sample, slot, make_float2(0, 1));
+    to += slot * SLOT * M::bytes;
+    enum { AHEAD = M::bytes == 2 ? 4 : 2 };
+    const int step = stride * pixel_bytes;
+    to += pixel * pixel_bytes;
+    for (int left = pixels - pixel; left > 0;
+         left -= AHEAD * stride, to += AHEAD * step, pixel += AHEAD * stride)
+        fill_pixels<M, AHEAD>(to, step, left, stride, cursor, [&](int k, int &inside) {
+            inside = pixel + k * stride < present;
+            return first + pixel + k * stride;
+        });
 }
 
 /* Where pixel p of a band begins in its tile. */
@@ -110,11 +151,13 @@ static __device__ inline int rows_of_band(const op_view &op, const cut &t, int b
 }
 
 static __device__ void place_slots(int *to, const op_view &op, const cut &t, int bytes) {
-    for (int i = (int)threadIdx.x; i < 2 * op.steps; i += WARPS * 32)
+    for (int i = (int)threadIdx.x; i < 2 * op.steps; i += (int)blockDim.x)
         to[i] = op.slot[i].x * t.pixel_bytes + op.slot[i].y * bytes;
 }
 
 /* ---- an operator ---- */
+
+template <bool VALUE> struct known { static constexpr bool value = VALUE; };
 
 /* The sum of two numbers over a warp, for its first lane. */
 static __device__ inline float2 warp_sum(float a, float b) {
@@ -125,9 +168,12 @@ static __device__ inline float2 warp_sum(float a, float b) {
     return make_float2(a, b);
 }
 
+/* Blocks that a multiprocessor should have room for: of kernels with fewer sums there are registers for more. */
+#define RESIDENT(warps, together) ((together) > 2 ? 16 / (warps) : 24 / (warps))
+
 /* TOGETHER: tiles of a set; GROUP: tiles of pixels that a warp takes at once. */
-template <class M, int TOGETHER, int GROUP, class LOAD, class STORE>
-static __global__ void __launch_bounds__(WARPS * 32, 2)
+template <class M, int WARPS, int TOGETHER, int GROUP, class LOAD, class STORE>
+static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS, TOGETHER))
     product_kernel(const __grid_constant__ product_call c, const __grid_constant__ LOAD load,
                    const __grid_constant__ STORE store) {
     extern __shared__ __align__(16) char memory[];
@@ -151,24 +197,31 @@ static __global__ void __launch_bounds__(WARPS * 32, 2)
         int sample = (first + u) / t.bands, band = (first + u) % t.bands;
         fill_tile<M>(memory + u * t.bytes, op, t, load, net, sample, band * t.rows, read_moments[u]);
     }
+    wait_for_copies();
     __syncthreads();
 
     const int groups = (t.rows * op.w + GROUP * TILE_ROWS - 1) / (GROUP * TILE_ROWS),
               items = op.sets * groups;
     const typename M::weights *packed = (const typename M::weights *)c.weights[net] + lane;
-    int current = -1;
     float sum_a = 0, sum_b = 0;
-    for (int item = warp; item < units * items; item += WARPS) {
-        int u = item / items, set_number = (item - u * items) / groups,
-            group = item - u * items - set_number * groups;
-        if (u != current && current >= 0) {
-            float2 sum = warp_sum(sum_a, sum_b);
-            if (lane == 0) sums[current][warp] = sum;
-            sum_a = sum_b = 0;
+    /* The warp's results in their order: unit, set, group. What follows of the unit is worked out where it changes. */
+    int u = -1, set_number = op.sets - 1, group = groups - 1 + warp + 1, sample = 0, band = 0, present = 0;
+    for (;; group += WARPS) {
+        int before = u;
+        while (group >= groups) {
+            group -= groups;
+            if (++set_number == op.sets) set_number = 0, u++;
         }
-        current = u;
-        int sample = (first + u) / t.bands, band = (first + u) % t.bands;
-        int present = rows_of_band(op, t, band) * op.w;
+        if (u != before) {
+            if (before >= 0) {
+                float2 sum = warp_sum(sum_a, sum_b);
+                if (lane == 0) sums[before][warp] = sum;
+                sum_a = sum_b = 0;
+            }
+            if (u >= units) break;
+            sample = (first + u) / t.bands, band = first + u - sample * t.bands;
+            present = rows_of_band(op, t, band) * op.w;
+        }
         const int4 set = op.set[set_number];
         unsigned row[GROUP];
 #pragma unroll
@@ -197,25 +250,43 @@ static __global__ void __launch_bounds__(WARPS * 32, 2)
                 for (int j = 0; j < TOGETHER; j++) M::multiply(sum[i][j], a, b[j]);
             }
         }
-        const int base = band * t.rows * op.w;
+        typename STORE::column columns[TOGETHER];
+        const int channel = set.x + lane % 4 * 2, p = group * GROUP * TILE_ROWS + lane / 4;
 #pragma unroll
-        for (int i = 0; i < GROUP; i++)
+        for (int j = 0; j < TOGETHER; j++) columns[j] = store.at_column(net, channel + j * TILE_COLUMNS);
+        typename STORE::row at =
+            store.at_row(net, sample, band * t.rows * op.w + p, channel, made_moments[u]);
+        auto store_rows = [&](auto whole) {
 #pragma unroll
-            for (int half = 0; half < 2; half++) {
-                int p = (group * GROUP + i) * TILE_ROWS + half * 8 + lane / 4;
-                if (p >= present) continue;
+            for (int i = 0; i < GROUP;
+                 i++) { /* of each tile eight rows, and eight rows; what they need is fetched together */
+                typename STORE::extra extra[2][TOGETHER];
+                typename STORE::row second = at;
+                store.next(second);
+                const bool one = whole.value || p + i * TILE_ROWS < present,
+                           two = whole.value || p + i * TILE_ROWS + 8 < present;
 #pragma unroll
                 for (int j = 0; j < TOGETHER; j++) {
-                    int channel = set.x + j * TILE_COLUMNS + lane % 4 * 2;
-                    if (channel < op.out)
-                        store.pair(net, sample, base + p, channel, sum[i][j][2 * half],
-                                   sum[i][j][2 * half + 1], made_moments[u], sum_a, sum_b);
+                    if (one) extra[0][j] = store.fetch(at, j * TILE_COLUMNS);
+                    if (two) extra[1][j] = store.fetch(second, j * TILE_COLUMNS);
                 }
+#pragma unroll
+                for (int j = 0; j < TOGETHER; j++) {
+                    const float *v = sum[i][j];
+                    if (one)
+                        store.pair(at, columns[j], extra[0][j], j * TILE_COLUMNS, v[0], v[1], sum_a, sum_b);
+                    if (two)
+                        store.pair(second, columns[j], extra[1][j], j * TILE_COLUMNS, v[2], v[3], sum_a,
+                                   sum_b);
+                }
+                at = second;
+                store.next(at);
             }
-    }
-    if (current >= 0) {
-        float2 sum = warp_sum(sum_a, sum_b);
-        if (lane == 0) sums[current][warp] = sum;
+        };
+        if ((group + 1) * GROUP * TILE_ROWS <= present)
+            store_rows(known<true>{});
+        else
+            store_rows(known<false>{});
     }
     __syncthreads();
     if ((int)threadIdx.x < units) {
@@ -231,45 +302,57 @@ typedef struct gradient_call {
     op_view op[2];
     cut t;
     int n, first_net, pieces;
+    int outputs;       /* channels of what was given, in eights, of both networks */
     float *partial[2]; /* [piece][tile][OP_TILE_WEIGHTS] */
     size_t stride;     /* from piece to piece */
 } gradient_call;
 
-/* Of a piece of the units (blockIdx.x), EACH tiles for each warp. X: what the operator reads; Y: the gradient of what it
- * gave. */
-template <class M, int EACH, class X, class Y>
-static __global__ void __launch_bounds__(WARPS * 32, 2)
+static constexpr int BIASES = 2; /* tiles of biases of a warp */
+
+/* Of a piece of the units (blockIdx.x), EACH tiles for each warp, of which SHARE neighbours read the same inputs. X: what the
+ * operator reads; Y: the gradient of what it gave. */
+template <class M, int EACH, int SHARE, class X, class Y>
+static __global__ void __launch_bounds__(GRADIENT_WARPS * 32, 2)
     gradient_kernel(const __grid_constant__ gradient_call c, const __grid_constant__ X x,
                     const __grid_constant__ Y y) {
     extern __shared__ __align__(16) char memory[];
-    __shared__ float2 moments;
     const int net = c.first_net + (int)blockIdx.y, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const op_view &op = c.op[net];
     const cut &t = c.t;
     char *other = memory + t.bytes;
-    int *slot_at = (int *)(other + t.other_bytes * t.other_pixels);
-    const int first_tile = ((int)blockIdx.z * WARPS + warp) * EACH,
-              outputs = (op.out + SLOT - 1) / SLOT * SLOT;
-    float sum[EACH][4];
-    int tile[EACH]; /* step and first output, in one number; -1: none */
+    const int all_warps = (int)gridDim.z * GRADIENT_WARPS,
+              warp_number = (int)blockIdx.z * GRADIENT_WARPS + warp, first_tile = warp_number * EACH,
+              biases = (op.out + SLOT - 1) / SLOT, tiles = op.gradients - biases;
+    float sum[EACH][4], bias_sum[BIASES][4];
+    typename M::place place[EACH / SHARE];     /* bytes from a pixel to what this lane reads of it */
+    int channels[EACH], bias_channels[BIASES]; /* of the outputs, in bytes */
+    /* Warps without so many tiles compute the first one again, and leave it. */
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
         sum[i][0] = sum[i][1] = sum[i][2] = sum[i][3] = 0;
-        int2 here = first_tile + i < op.gradients ? op.gradient[first_tile + i] : make_int2(0, 0);
-        tile[i] = first_tile + i < op.gradients ? (here.x < 0 ? BIAS : here.x) << 16 | here.y : -1;
+        const int2 tile = op.gradient[first_tile + i < tiles ? first_tile + i : 0];
+        channels[i] = tile.y * M::bytes;
+        if (i % SHARE != 0) continue;
+        const int2 slot0 = op.slot[2 * tile.x], slot1 = op.slot[2 * tile.x + 1];
+        M::find(place[i / SHARE], slot0.x * t.pixel_bytes + slot0.y * M::bytes,
+                slot1.x * t.pixel_bytes + slot1.y * M::bytes, lane);
     }
-    place_slots(slot_at, op, t, M::bytes);
+#pragma unroll
+    for (int i = 0; i < BIASES; i++) {
+        bias_sum[i][0] = bias_sum[i][1] = bias_sum[i][2] = bias_sum[i][3] = 0;
+        int tile = warp_number + i * all_warps;
+        bias_channels[i] = (tile < biases ? tile : 0) * SLOT * M::bytes;
+    }
     const size_t units = (size_t)c.n * (size_t)t.bands,
                  end = piece_begin(units, c.pieces, (int)blockIdx.x + 1);
     for (size_t unit = piece_begin(units, c.pieces, (int)blockIdx.x); unit < end; unit++) {
-        int sample = (int)(unit / (size_t)t.bands), band = (int)(unit % (size_t)t.bands);
-        int present = rows_of_band(op, t, band) * op.w;
+        const int sample = (int)unit / t.bands, band = (int)unit - sample * t.bands,
+                  present = rows_of_band(op, t, band) * op.w;
         __syncthreads();
-        if (threadIdx.x == 0) moments = x.moments(net, sample);
-        __syncthreads();
-        fill_tile<M>(memory, op, t, x, net, sample, band * t.rows, moments);
-        fill_plain<M>(other, t.other_bytes, t.other_pixels, present, y, outputs, net, sample,
+        fill_plain<M>(other, t.other_bytes, t.other_pixels, present, y, c.outputs, net, sample,
                       band * t.rows * op.w);
+        fill_tile<M>(memory, op, t, x, net, sample, band * t.rows, make_float2(0, 1));
+        wait_for_copies();
         __syncthreads();
         for (int block = 0; block * TILE_ROWS < present; block++) {
             unsigned from[4], columns[4];
@@ -282,33 +365,32 @@ static __global__ void __launch_bounds__(WARPS * 32, 2)
             }
             typename M::operand a;
             typename M::column b;
-            int step = -1, channel = -1;
 #pragma unroll
             for (int i = 0; i < EACH; i++) {
-                if (tile[i] < 0) break;
-                if (tile[i] >> 16 != step) {
-                    step = tile[i] >> 16;
-                    if (step != BIAS)
-                        M::load_channels(a, from, slot_at[2 * step], slot_at[2 * step + 1], lane);
-                    else
-                        M::ones(a);
-                }
-                if ((tile[i] & 0xffff) != channel) {
-                    channel = tile[i] & 0xffff;
-                    M::load_columns(b, columns, channel * M::bytes, lane);
-                }
+                if (i % SHARE == 0) M::load_channels(a, from, place[i / SHARE]);
+                M::load_columns(b, columns, channels[i], lane);
                 M::multiply_columns(sum[i], a, b);
+            }
+            M::ones(a);
+#pragma unroll
+            for (int i = 0; i < BIASES; i++) {
+                M::load_columns(b, columns, bias_channels[i], lane);
+                M::multiply_columns(bias_sum[i], a, b);
             }
         }
     }
     float *to = c.partial[net] + (size_t)blockIdx.x * c.stride;
+    auto leave = [&](int tile, const float v[4]) {
+        float *at = to + (size_t)tile * OP_TILE_WEIGHTS + lane / 4 * TILE_COLUMNS + lane % 4 * 2;
+        *(float2 *)at = make_float2(v[0], v[1]);
+        *(float2 *)(at + 8 * TILE_COLUMNS) = make_float2(v[2], v[3]);
+    };
 #pragma unroll
-    for (int i = 0; i < EACH; i++) {
-        if (tile[i] < 0) break;
-        float *at = to + (size_t)(first_tile + i) * OP_TILE_WEIGHTS + lane / 4 * TILE_COLUMNS + lane % 4 * 2;
-        *(float2 *)at = make_float2(sum[i][0], sum[i][1]);
-        *(float2 *)(at + 8 * TILE_COLUMNS) = make_float2(sum[i][2], sum[i][3]);
-    }
+    for (int i = 0; i < EACH; i++)
+        if (first_tile + i < tiles) leave(first_tile + i, sum[i]);
+#pragma unroll
+    for (int i = 0; i < BIASES; i++)
+        if (warp_number + i * all_warps < biases) leave(tiles + warp_number + i * all_warps, bias_sum[i]);
 }
 
 #endif
