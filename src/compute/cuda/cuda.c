@@ -63,6 +63,10 @@ static void cuda_close(device *d) {
     }
     (void)cudaFree(own->partial);
     (void)cudaFree(own->numbers);
+    for (int i = 0; i < CUDA_SIDES; i++)
+        if (own->done[i]) (void)cudaEventDestroy(own->done[i]);
+    if (own->fork) (void)cudaEventDestroy(own->fork);
+    if (own->side) (void)cudaStreamDestroy(own->side);
     if (own->stream) (void)cudaStreamDestroy(own->stream);
     (void)cudaGetLastError();
     pool_free(own->pool);
@@ -93,10 +97,17 @@ static jf_status open_parts(device *d, int threads) {
     CUDA_TRY_DONE(cudaSetDevice(own->index), "choosing the GPU");
     CUDA_TRY_DONE(cudaGetDeviceProperties(&properties, own->index), "asking for its properties");
     snprintf(own->name, sizeof own->name, "%.*s", (int)sizeof own->name - 1, properties.name);
+    own->major = properties.major;
     own->processors = properties.multiProcessorCount;
     own->shared_block = properties.sharedMemPerBlockOptin;
     own->shared_processor = properties.sharedMemPerMultiprocessor;
-    CUDA_TRY_DONE(cudaStreamCreateWithFlags(&own->stream, cudaStreamNonBlocking), "making a stream");
+    int low = 0, high = 0;
+    CUDA_TRY_DONE(cudaDeviceGetStreamPriorityRange(&low, &high), "asking for priorities");
+    CUDA_TRY_DONE(cudaStreamCreateWithPriority(&own->stream, cudaStreamNonBlocking, high), "making a stream");
+    CUDA_TRY_DONE(cudaStreamCreateWithPriority(&own->side, cudaStreamNonBlocking, low), "making a stream");
+    CUDA_TRY_DONE(cudaEventCreateWithFlags(&own->fork, cudaEventDisableTiming), "making an event");
+    for (int i = 0; i < CUDA_SIDES; i++)
+        CUDA_TRY_DONE(cudaEventCreateWithFlags(&own->done[i], cudaEventDisableTiming), "making an event");
     for (int i = 0; i < 2; i++) {
         CUDA_TRY_DONE(cudaMallocHost(&own->slots[i].memory, CUDA_TRANSFER * sizeof(double)),
                       "memory for transfers");
@@ -299,6 +310,23 @@ static void cuda_background(device *d, int tasks, task_fn fn, void *arg) {
 }
 static void cuda_background_wait(device *d) {
     pool_background_finish(((cuda_device *)d->own)->pool);
+}
+
+cudaStream_t cuda_side_begin(cuda_device *own) {
+    if (own->profile) return own->stream;
+    cuda_note(own, cudaEventRecord(own->fork, own->stream), "recording an event");
+    cuda_note(own, cudaStreamWaitEvent(own->side, own->fork, 0), "waiting for an event");
+    return own->side;
+}
+void cuda_side_end(cuda_device *own, int number) {
+    if (own->profile) return;
+    cuda_note(own, cudaEventRecord(own->done[number], own->side), "recording an event");
+    own->under_way[number] = 1;
+}
+void cuda_side_wait(cuda_device *own, int number) {
+    if (!own->under_way[number]) return;
+    cuda_note(own, cudaStreamWaitEvent(own->stream, own->done[number], 0), "waiting for an event");
+    own->under_way[number] = 0;
 }
 
 /* ---- recordings: graphs ---- */

@@ -12,6 +12,7 @@
 #include <pthread.h>
 
 #define CUDA_PARTIAL  ((size_t)1 << 22) /* numbers of all partial sums of an operation, at most */
+#define CUDA_SIDES    3                 /* works beside the stream that can be waited for one by one */
 #define CUDA_TRANSFER ((size_t)1 << 18) /* numbers that are transferred at once */
 
 /* Page-locked memory of the host that a transfer goes through, and when the last one has left it. */
@@ -25,7 +26,11 @@ typedef struct cuda_profile cuda_profile; /* profile.h */
 typedef struct cuda_device {
     int index; /* of the GPU */
     cudaStream_t stream;
+    cudaStream_t side; /* for what nobody waits for soon (cuda_side_begin()) */
+    cudaEvent_t fork, done[CUDA_SIDES];
+    int under_way[CUDA_SIDES];
     char name[64];
+    int major;      /* of its compute capability */
     int processors; /* multiprocessors */
     size_t shared_block,
         shared_processor; /* bytes of shared memory of a block, at most, and of a multiprocessor */
@@ -71,6 +76,13 @@ void cuda_note(cuda_device *own, cudaError_t error, const char *what);
 void cuda_send(cuda_device *own, void *to, const void *from, size_t bytes);
 /* Zeroed memory of the device. `unit` and count are for the message where there is none. */
 jf_status cuda_reserve(const device *d, void **out, size_t count, size_t size, const char *unit);
+
+/* Work beside the stream, after all that was asked for before it: what is launched between begin and end in the stream that
+ * begin returns. wait: what is asked for from now on comes after the last work of that number. While a profile is taken it is the
+ * stream itself, so that times do not mix. */
+cudaStream_t cuda_side_begin(cuda_device *own);
+void cuda_side_end(cuda_device *own, int number);
+void cuda_side_wait(cuda_device *own, int number);
 
 /* elements.cu */
 void cuda_fill(device *d, real *to, double value, size_t count);

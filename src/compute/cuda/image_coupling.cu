@@ -78,10 +78,13 @@ static void lay_out_back(const image_plan *p, const image_passes *m, image_batch
         b->du1[net] = (float *)take(r, n * (size_t)p->layer.k * sizeof(float));
         b->dh[net] = take(r, thin);
         b->thin[net] = take(r, thin);
+        b->last_thin[net] = take(r, thin);
         b->wide[net] = take(r, n * pixels_of(p) * (size_t)p->concat * (size_t)m->number_bytes);
         b->back_sums[net] = (float *)take(r, n * IMAGE_MAX_BANDS * 2 * sizeof(float));
         if (!gradients) continue;
-        b->normalised[net] = take(r, n * pixels_of(p) * (size_t)p->concat * (size_t)m->number_bytes);
+        for (int i = 0; i < 3; i++)
+            b->normalised[i][net] =
+                take(r, n * pixels_of(p) * (size_t)norm_channels(p, i) * (size_t)m->number_bytes);
         b->partial[net] =
             (float *)take(r, (size_t)b->pieces * (size_t)most * OP_TILE_WEIGHTS * sizeof(float));
         b->norm_partial[net] =

@@ -34,6 +34,13 @@ static __device__ inline void load_transposed(unsigned r[4], unsigned address) {
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
                  : "r"(address));
 }
+/* Where `wanted`, which is the same for all of a warp; otherwise r stays as it is. */
+static __device__ inline void load_two_transposed_if(int wanted, unsigned r[2], unsigned address) {
+    asm volatile("{ .reg .pred p; setp.ne.s32 p, %3, 0;"
+                 " @p ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2]; }"
+                 : "+r"(r[0]), "+r"(r[1])
+                 : "r"(address), "r"(wanted));
+}
 static __device__ inline void load_two_transposed(unsigned r[2], unsigned address) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
                  : "=r"(r[0]), "=r"(r[1])
@@ -110,21 +117,16 @@ struct bf16_math {
         return make_uint4(pair_bf16(v[0], v[1]), pair_bf16(v[2], v[3]), pair_bf16(v[4], v[5]),
                           pair_bf16(v[6], v[7]));
     }
-    /* act(x) normalised: (scale act(x) + shift) g + b, the product with g in bf16 */
+    /* act(x) normalised: (scale act(x) + shift) g + b */
     static __device__ eight normalise(const eight &x, const eight &g, const eight &b, float slope,
                                       float scale, float shift) {
-        const unsigned xs[4] = {x.x, x.y, x.z, x.w}, gs[4] = {g.x, g.y, g.z, g.w},
-                       bs[4] = {b.x, b.y, b.z, b.w};
-        unsigned out[4];
+        float xs[8], gs[8], bs[8];
+        floats_of(xs, x);
+        floats_of(gs, g);
+        floats_of(bs, b);
 #pragma unroll
-        for (int i = 0; i < 4; i++) {
-            unsigned e = pair_bf16(fmaf(leaky(low_bf16(xs[i]), slope), scale, shift),
-                                   fmaf(leaky(high_bf16(xs[i]), slope), scale, shift));
-            __nv_bfloat162 y = __hfma2(*(__nv_bfloat162 *)&e, *(const __nv_bfloat162 *)&gs[i],
-                                       *(const __nv_bfloat162 *)&bs[i]);
-            out[i] = *(unsigned *)&y;
-        }
-        return make_uint4(out[0], out[1], out[2], out[3]);
+        for (int i = 0; i < 8; i++) xs[i] = fmaf(fmaf(leaky(xs[i], slope), scale, shift), gs[i], bs[i]);
+        return numbers_of(xs);
     }
     typedef unsigned two;
     static __device__ two two_at(const number *p) {
@@ -170,6 +172,9 @@ struct bf16_math {
     }
     static __device__ void load_columns(column b, const unsigned pixels[4], int at, int) {
         load_two_transposed(b, pixels[0] + (unsigned)at);
+    }
+    static __device__ void load_columns_if(int wanted, column b, const unsigned pixels[4], int at, int) {
+        load_two_transposed_if(wanted, b, pixels[0] + (unsigned)at);
     }
     static __device__ void ones(operand a) {
         a[0] = a[1] = a[2] = a[3] = 0x3f803f80u;
@@ -264,6 +269,9 @@ struct float_math {
     static __device__ void load_columns(column b, const unsigned pixels[4], int at, int lane) {
         for (int i = 0; i < 4; i++) b[i] = load_word(pixels[i] + (unsigned)at + (unsigned)(lane / 4) * 4);
     }
+    static __device__ void load_columns_if(int wanted, column b, const unsigned pixels[4], int at, int lane) {
+        if (wanted) load_columns(b, pixels, at, lane);
+    }
     static __device__ void ones(operand a) {
         for (int i = 0; i < 8; i++) a[i] = 0x3f800000u;
     }
@@ -298,9 +306,9 @@ struct fp32_math : float_math {
     static __device__ float round(float v) { return v; }
     static __device__ void put_operands(void *shared, const eight &v) { *(eight *)shared = v; }
 
-    /* v as the sum of a number of tf32 and a rest. Tensor cores cut off what tf32 cannot hold of the rest. */
+    /* v as the sum of a number of tf32, the nearest, and a rest. Tensor cores cut off what tf32 cannot hold of the rest. */
     static __device__ void in_two(unsigned v, unsigned &high, unsigned &rest) {
-        high = v & 0xffffe000u;
+        high = (v + 0x1000u) & 0xffffe000u; /* half of the last place is added, the rest cut off */
         rest = __float_as_uint(__uint_as_float(v) - __uint_as_float(high));
     }
     static __device__ void multiply_half(float c[4], const unsigned a[4], const unsigned b[2]) {

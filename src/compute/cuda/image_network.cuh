@@ -36,7 +36,7 @@ template <class M> struct network_pass {
         norm_view<M> v = {};
         v.channels = norm_channels(p, q), v.per_element = p->per_element;
         v.slope = p->slope, v.epsilon = p->epsilon;
-        v.count = (double)pixels() * v.channels;
+        v.share = 1 / ((double)pixels() * v.channels);
         v.sums = sums(q);
         size_t width = (size_t)v.channels * (p->per_element ? pixels() : 1);
         for (int net = 0; net < 2; net++) {
@@ -72,8 +72,11 @@ template <class M> struct network_pass {
             if (o->in > in) in = o->in;
             if (o->steps > steps) steps = o->steps;
         }
-        const size_t most = own->shared_block - 4096, table = 2 * (size_t)steps * sizeof(int);
-        const int warps = warps_of(op), wanted = other ? 2 : RESIDENT(warps, op->together);
+        const size_t most = own->shared_block - 3072,
+                     table = 2 * (size_t)steps * sizeof(int) + (size_t)op->sets * sizeof(int4) +
+                             (size_t)stage_bytes(warps_of(op), op->together == 1 ? 2 : op->together,
+                                                 kind == OP_SECOND && direction == FORWARD ? 4 : M::bytes);
+        const int warps = warps_of(op), wanted = other ? 2 : RESIDENT(warps);
         double least = 1e30;
         cut best = {};
         for (int bands = 1; bands <= op->h && bands <= MAX_BANDS; bands++) {
@@ -130,33 +133,35 @@ template <class M> struct network_pass {
         int few = warps_of(op) < 8;
         switch (op->together) {
         case 4:
-            return few ? product_by<4, 4, 2>(part, direction, load, store, name)
-                       : product_by<8, 4, 2>(part, direction, load, store, name);
+            return few ? product_by<4, 1, 4, 2>(part, direction, load, store, name)
+                       : product_by<8, 1, 4, 2>(part, direction, load, store, name);
         case 2:
-            return few ? product_by<4, 2, 2>(part, direction, load, store, name)
-                       : product_by<8, 2, 2>(part, direction, load, store, name);
+            return few ? product_by<4, 1, 2, 4>(part, direction, load, store, name)
+                       : product_by<8, 1, 2, 4>(part, direction, load, store, name);
         default:
-            return product_by<8, 1, 4>(part, direction, load, store, name);
+            return product_by<8, 2, 1, 4>(part, direction, load, store, name);
         }
     }
-    template <int WARPS, int TOGETHER, int GROUP, class LOAD, class STORE>
+    template <int WARPS, int SETS, int TOGETHER, int GROUP, class LOAD, class STORE>
     void product_by(int part, int direction, LOAD load, STORE store, const char *name) const {
         int kind = part_kind(p, part);
         product_call c = {};
         c.t = choose(kind, direction);
         c.n = b->rows, c.first_net = p->first_net;
-        size_t steps = 0;
+        size_t steps = 0, sets = 0;
         for (int net = 0; net < 2; net++) {
             c.op[net] = view(net, kind, direction);
             c.weights[net] = weights(net, part, direction);
             if ((size_t)c.op[net].steps > steps) steps = (size_t)c.op[net].steps;
+            if ((size_t)c.op[net].sets > sets) sets = (size_t)c.op[net].sets;
         }
         load.by_slots = divider_of(c.op[p->first_net].in / SLOT);
-        size_t bytes = (size_t)c.t.units * (size_t)c.t.bytes + 2 * steps * sizeof(int);
-        auto kernel = product_kernel<M, WARPS, TOGETHER, GROUP, LOAD, STORE>;
+        size_t bytes = (size_t)c.t.units * (size_t)c.t.bytes + 2 * steps * sizeof(int) + sets * sizeof(int4);
+        if (STORE::staged) bytes += (size_t)stage_bytes(WARPS, SETS * TOGETHER, STORE::staged);
+        auto kernel = product_kernel<M, WARPS, SETS, TOGETHER, GROUP, LOAD, STORE>;
         allow(kernel, bytes);
         dim3 grid(blocks_for((size_t)b->rows * (size_t)c.t.bands, c.t.units), (unsigned)nets());
-        kernel<<<grid, WARPS * 32, bytes, own->stream>>>(c, load, store);
+        launch_early(own, kernel, grid, WARPS * 32, bytes, c, load, store);
         launched(own, name);
     }
 
@@ -177,17 +182,20 @@ template <class M> struct network_pass {
         x.by_slots = divider_of(c.op[p->first_net].in / SLOT);
         y.by_slots = divider_of(outputs / SLOT);
         size_t bytes = (size_t)c.t.bytes + (size_t)c.t.other_bytes * (size_t)c.t.other_pixels;
+        cudaStream_t beside = cuda_side_begin(own);
         auto kernel = gradient_kernel<M, EACH, SHARE, X, Y>;
         allow(kernel, bytes);
         unsigned blocks = blocks_for((size_t)tiles, EACH * (int)GRADIENT_WARPS),
                  for_biases = blocks_for((size_t)outputs / SLOT, BIASES * (int)GRADIENT_WARPS);
         dim3 grid((unsigned)b->pieces, (unsigned)nets(), blocks > for_biases ? blocks : for_biases);
-        kernel<<<grid, GRADIENT_WARPS * 32, bytes, own->stream>>>(c, x, y);
+        kernel<<<grid, GRADIENT_WARPS * 32, bytes, beside>>>(c, x, y);
         launched(own, name);
+        cuda_side_end(own, part % 3);
     }
     template <class X, class Y> void gradient(int part, X x, Y y, int outputs, const char *name) const {
         if (!b->partial[p->first_net]) return;
-        switch (p->ops[p->first_net][part_kind(p, part)][FORWARD].together) {
+        const image_op *op = &p->ops[p->first_net][part_kind(p, part)][FORWARD];
+        switch (op->together) {
         case 4:
             return gradient_by<8, 4>(part, x, y, outputs, name);
         case 2:
@@ -277,11 +285,11 @@ template <class M> struct network_pass {
         for (int net = 0; net < 2; net++) {
             c.q[net] = (const number *)from[net], c.dx[net] = (number *)to[net], c.x[net] = acts(net, j);
             c.partial[net] = b->norm_partial[net] ? b->norm_partial[net] + at : NULL;
-            c.normalised[net] = b->norm_partial[net] ? (number *)b->normalised[net] : NULL;
+            c.normalised[net] = b->norm_partial[net] ? (number *)b->normalised[j % 3][net] : NULL;
         }
         dim3 grid(blocks_for((size_t)c.elements, NORM_ELEMENTS), blocks_for((size_t)c.n, c.each),
                   (unsigned)nets());
-        norm_back_kernel<M><<<grid, NORM_ELEMENTS / M::across, 0, own->stream>>>(c);
+        launch_early(own, norm_back_kernel<M>, grid, NORM_ELEMENTS / M::across, 0, c);
         launched(own, "image: norms, backward");
     }
     /* Numbers of the partial gradients of a norm. */
@@ -290,8 +298,11 @@ template <class M> struct network_pass {
         return 2 * (p->per_element ? elements : (elements + NORM_ELEMENTS - 1) / NORM_ELEMENTS * channels);
     }
 
+    /* Gradients of weights are computed beside the way back, which needs none of them: each has its own normalised activations,
+     * and before something that it reads is written again it is waited for (side_wait, by the kind of its part). */
     void backward() const {
-        void *const *dh = b->dh, *const *wide = b->wide, *const *thin = b->thin;
+        void *const *dh = b->dh, *const *wide = b->wide, *const *thin = b->thin,
+                    *const *last_thin = b->last_thin;
         int last = p->norms - 1, outputs = (p->outs[0] > p->outs[1] ? p->outs[0] : p->outs[1]);
         float_load<M> dout = {};
         for (int net = 0; net < 2; net++)
@@ -299,27 +310,36 @@ template <class M> struct network_pass {
             dout.channels[net] = p->outs[net];
         product(p->parts - 1, BACKWARD, dout, gradients_of(last, wide), "image: convolution out, backward");
         norm_back(last, wide, dh, 0);
-        gradient(p->parts - 1, plain(b->normalised, p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
+        gradient(p->parts - 1, plain(b->normalised[last % 3], p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
                  "image: convolution out, weights");
         for (int q = p->parts - 2; q >= 1; q -= 3) {
+            wait_for(q - 1);
             product(q, BACKWARD, plain(dh, p->K), gradients_of(q - 1, wide), "image: 1x1, backward");
             norm_back(q - 1, wide, wide, 0);
-            gradient(q, plain(b->normalised, p->concat), plain(dh, p->K), p->K, "image: 1x1, weights");
+            gradient(q, plain(b->normalised[(q - 1) % 3], p->concat), plain(dh, p->K), p->K,
+                     "image: 1x1, weights");
+            wait_for(q - 2);
             product(q - 1, BACKWARD, plain(wide, p->concat), gradients_of(q - 2, thin),
                     "image: branches, backward");
             norm_back(q - 2, thin, thin, 0);
-            gradient(q - 1, plain(b->normalised, p->K), plain(wide, p->concat), p->concat,
+            gradient(q - 1, plain(b->normalised[(q - 2) % 3], p->K), plain(wide, p->concat), p->concat,
                      "image: branches, weights");
-            product(q - 2, BACKWARD, plain(thin, p->K), gradients_of(q - 3, wide), "image: 1x1, backward");
-            norm_back(q - 3, wide, dh, 1);
-            gradient(q - 2, plain(b->normalised, p->K), plain(thin, p->K), p->K, "image: 1x1, weights");
+            product(q - 2, BACKWARD, plain(thin, p->K), gradients_of(q - 3, last_thin),
+                    "image: 1x1, backward");
+            wait_for(q);
+            norm_back(q - 3, last_thin, dh, 1);
+            gradient(q - 2, plain(b->normalised[(q - 3) % 3], p->K), plain(thin, p->K), p->K,
+                     "image: 1x1, weights");
         }
         gradient(0, source(), plain(dh, p->K), p->K, "image: convolution in, weights");
         float_store du = {};
         for (int net = 0; net < 2; net++)
             du.y[net] = b->du1[net], du.stride[net] = (size_t)p->layer.k, du.channels[net] = p->in;
         product(0, BACKWARD, plain(dh, p->K), du, "image: convolution in, backward");
+        for (int q = 0; q < 3; q++) wait_for(q);
     }
+    /* The gradient of the last part of this kind (parts of a residual block repeat every three) is there. */
+    void wait_for(int part) const { cuda_side_wait(own, part % 3); }
 
     /* ---- packing ---- */
 

@@ -17,12 +17,12 @@ typedef struct band_sums {
 static __device__ inline double2 sum_of_bands(const band_sums &s, int net, int sample) {
     const float2 *at = s.at[net] + (size_t)sample * MAX_BANDS;
     double2 sum = make_double2(0, 0);
-    for (int first = 0; first < s.bands; first += 8) { /* eight at once are on their way */
-        float2 of[8];
+    for (int first = 0; first < s.bands; first += 4) { /* four at once are on their way */
+        float2 of[4];
 #pragma unroll
-        for (int i = 0; i < 8; i++) of[i] = first + i < s.bands ? at[first + i] : make_float2(0, 0);
+        for (int i = 0; i < 4; i++) of[i] = first + i < s.bands ? at[first + i] : make_float2(0, 0);
 #pragma unroll
-        for (int i = 0; i < 8; i++) sum.x += of[i].x, sum.y += of[i].y;
+        for (int i = 0; i < 4; i++) sum.x += (double)of[i].x, sum.y += (double)of[i].y;
     }
     return sum;
 }
@@ -32,14 +32,14 @@ template <class M> struct norm_view {
     const typename M::number *g[2], *b[2];
     int channels, per_element;
     float slope, epsilon;
-    double count; /* elements of a sample */
+    double share; /* one over the elements of a sample */
     band_sums sums;
 
     /* mean and 1 / deviation */
     __device__ float2 moments(int net, int sample) const {
         double2 s = sum_of_bands(sums, net, sample);
-        double mean = s.x / count, var = s.y / count - mean * mean;
-        return make_float2((float)mean, 1 / sqrtf((float)(var > 0 ? var : 0) + epsilon));
+        double mean = s.x * share, var = s.y * share - mean * mean; /* of which little may be left */
+        return make_float2((float)mean, 1 / sqrtf(fmaxf((float)var, 0) + epsilon));
     }
     __device__ size_t place(int pixel, int channel) const {
         return (per_element ? (size_t)pixel * (size_t)channels : 0) + (size_t)channel;
@@ -150,12 +150,15 @@ template <class M> struct float_load {
 };
 
 /* ---- what becomes of their results ----
- * A row is a thread's place in one pixel, from its first channel on; a column is what all pixels share. */
+ * A fragment is two results of a thread, as the product leaves them; a place is where a thread has its eights of channels.
+ * staged: the size of a number between the two, in shared memory; 0: fragments are stored as they are. */
 
 /* Activations: with bias, added to others if it ADDS, and summed for their norm. */
 template <class M, bool ADDS> struct act_store {
+    enum { staged = ADDS ? 4 : M::bytes };
     typedef float2 column;
-    struct row {
+    typedef typename M::eight extra;
+    struct place {
         typename M::number *y;
         const typename M::number *shortcut;
     };
@@ -167,26 +170,43 @@ template <class M, bool ADDS> struct act_store {
     band_sums sums;
     __device__ float2 moments(int, int) const { return make_float2(0, 1); }
     __device__ column at_column(int net, int channel) const { return *(const float2 *)(bias[net] + channel); }
-    __device__ row at_row(int net, int sample, int pixel, int channel, float2) const {
+    __device__ place at(int net, int sample, int pixel, int channel, float2) const {
         size_t at = ((size_t)sample * (size_t)pixels + (size_t)pixel) * (size_t)channels + (size_t)channel;
-        return row{y[net] + at, ADDS ? shortcut[net] + at : NULL};
+        return place{y[net] + at, ADDS ? shortcut[net] + at : NULL};
     }
-    __device__ void next(row &at) const {
-        at.y += 8 * channels;
-        if (ADDS) at.shortcut += 8 * channels;
+    __device__ extra fetch(const place &at, int pixel) const {
+        return ADDS ? M::fetch(at.shortcut + pixel * channels) : extra{};
     }
-    typedef typename M::two extra;
-    __device__ extra fetch(const row &at, int channel) const {
-        return ADDS ? M::two_at(at.shortcut + channel) : extra{};
-    }
-    __device__ void pair(const row &at, float2 shift, extra h, int channel, float a, float b, float &sum,
-                         float &square) const {
+    __device__ void fragment(char *stage, float2 shift, float a, float b, bool valid, float &sum,
+                             float &square) const {
         a += shift.x, b += shift.y;
-        if (ADDS) a += M::first(h), b += M::second(h);
-        M::put2(at.y + channel, a, b);
-        a = leaky(a, slope), b = leaky(b, slope);
+        if (ADDS) {
+            *(float2 *)stage = make_float2(a, b);
+            return;
+        }
+        M::put2((typename M::number *)stage, a, b);
+        a = valid ? leaky(a, slope) : 0, b = valid ? leaky(b, slope) : 0;
         sum += a + b;
         square = fmaf(a, a, fmaf(b, b, square));
+    }
+    __device__ void eight(const place &at, const extra &h, const char *stage, int pixel, float &sum,
+                          float &square) const {
+        if (!ADDS) {
+            *(typename M::eight *)(at.y + pixel * channels) = *(const typename M::eight *)stage;
+            return;
+        }
+        float v[8], add[8];
+        float_math::floats_of(v, *(const float_math::eight *)stage);
+        M::floats_of(add, h);
+#pragma unroll
+        for (int i = 0; i < 8; i++) v[i] += add[i];
+        M::put8(at.y + pixel * channels, v);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            float t = leaky(v[i], slope);
+            sum += t;
+            square = fmaf(t, t, square);
+        }
     }
     __device__ void take(int net, int sample, int band, float2 sum) const {
         sums.at[net][(size_t)sample * MAX_BANDS + (size_t)band] = sum;
@@ -195,11 +215,8 @@ template <class M, bool ADDS> struct act_store {
 
 /* Floats of any number of channels: a network's outputs, or the gradient of what it read. */
 struct float_store {
+    enum { staged = 0 };
     typedef float2 column;
-    struct row {
-        float *y;
-        int left, step; /* channels from the first on; to the pixel after the eighth */
-    };
     float *y[2];
     const float *bias[2]; /* NULL: none; as many as fill eights */
     size_t stride[2];
@@ -208,26 +225,23 @@ struct float_store {
     __device__ column at_column(int net, int channel) const {
         return bias[net] ? *(const float2 *)(bias[net] + channel) : make_float2(0, 0);
     }
-    __device__ row at_row(int net, int sample, int pixel, int channel, float2) const {
-        return row{y[net] + (size_t)sample * stride[net] + (size_t)pixel * (size_t)channels[net] +
-                       (size_t)channel,
-                   channels[net] - channel, 8 * channels[net]};
-    }
-    __device__ void next(row &at) const { at.y += at.step; }
-    struct extra {};
-    __device__ extra fetch(const row &, int) const { return extra{}; }
-    __device__ void pair(const row &at, float2 shift, extra, int channel, float a, float b, float &,
-                         float &) const {
-        if (channel < at.left) at.y[channel] = a + shift.x;
-        if (channel + 1 < at.left) at.y[channel + 1] = b + shift.y;
+    __device__ void pair(int net, int sample, int pixel, int channel, float2 shift, float a, float b) const {
+        float *to =
+            y[net] + (size_t)sample * stride[net] + (size_t)pixel * (size_t)channels[net] + (size_t)channel;
+        if (channel < channels[net]) to[0] = a + shift.x;
+        if (channel + 1 < channels[net]) to[1] = b + shift.y;
     }
     __device__ void take(int, int, int, float2) const {}
 };
 
 /* The gradient q of normalised activations: with it the sums of q g and q g e, e being what the norm made of them. */
 template <class M> struct gradient_store {
+    enum { staged = M::bytes };
     struct column {};
-    struct row {
+    struct extra {
+        typename M::eight x, g;
+    };
+    struct place {
         typename M::number *q;
         const typename M::number *x, *g;
         float scale, shift;
@@ -239,28 +253,32 @@ template <class M> struct gradient_store {
     band_sums sums;
     __device__ float2 moments(int net, int sample) const { return norm.moments(net, sample); }
     __device__ column at_column(int, int) const { return column{}; }
-    __device__ row at_row(int net, int sample, int pixel, int channel, float2 m) const {
+    __device__ place at(int net, int sample, int pixel, int channel, float2 m) const {
         size_t at =
             ((size_t)sample * (size_t)pixels + (size_t)pixel) * (size_t)norm.channels + (size_t)channel;
-        return row{q[net] + at, x[net] + at, norm.g[net] + norm.place(pixel, channel), m.y, -m.x * m.y};
+        return place{q[net] + at, x[net] + at, norm.g[net] + norm.place(pixel, channel), m.y, -m.x * m.y};
     }
-    __device__ void next(row &at) const {
-        at.q += 8 * norm.channels, at.x += 8 * norm.channels;
-        if (norm.per_element) at.g += 8 * norm.channels;
+    __device__ extra fetch(const place &at, int pixel) const {
+        return extra{M::fetch(at.x + pixel * norm.channels),
+                     M::fetch(at.g + (norm.per_element ? pixel * norm.channels : 0))};
     }
-    struct extra {
-        typename M::two g, x;
-    };
-    __device__ extra fetch(const row &at, int channel) const {
-        return extra{M::two_at(at.g + channel), M::two_at(at.x + channel)};
+    __device__ void fragment(char *stage, column, float a, float b, bool, float &, float &) const {
+        M::put2((typename M::number *)stage, a, b);
     }
-    __device__ void pair(const row &at, column, const extra &of, int channel, float a, float b, float &sum,
-                         float &product) const {
-        M::put2(at.q + channel, a, b);
-        a *= M::first(of.g), b *= M::second(of.g);
-        sum += a + b;
-        product = fmaf(a, fmaf(leaky(M::first(of.x), norm.slope), at.scale, at.shift), product);
-        product = fmaf(b, fmaf(leaky(M::second(of.x), norm.slope), at.scale, at.shift), product);
+    __device__ void eight(const place &at, const extra &of, const char *stage, int pixel, float &sum,
+                          float &product) const {
+        const typename M::eight v = *(const typename M::eight *)stage;
+        float of_q[8], of_x[8], of_g[8];
+        *(typename M::eight *)(at.q + pixel * norm.channels) = v;
+        M::floats_of(of_q, v);
+        M::floats_of(of_x, of.x);
+        M::floats_of(of_g, of.g);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            float p = of_q[i] * of_g[i];
+            sum += p;
+            product = fmaf(p, fmaf(leaky(of_x[i], norm.slope), at.scale, at.shift), product);
+        }
     }
     __device__ void take(int net, int sample, int band, float2 sum) const {
         sums.at[net][(size_t)sample * MAX_BANDS + (size_t)band] = sum;
@@ -292,15 +310,31 @@ static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 
     __shared__ float4 numbers[NORM_SAMPLES]; /* of each sample: mean, r, mean(p), mean(p e) */
     const int net = c.first_net + (int)blockIdx.z, first = (int)blockIdx.y * c.each,
               samples = c.n - first < c.each ? c.n - first : c.each;
+    after_the_last();
+    const int element = (int)blockIdx.x * NORM_ELEMENTS + (int)threadIdx.x * W,
+              present = element < c.elements;
+    const size_t start = (size_t)first * (size_t)c.elements + (size_t)(present ? element : 0);
+    const typename M::number *q_at = c.q[net] + start, *x_at = c.x[net] + start;
+    typename M::number *dx_at = c.dx[net] + start,
+                       *y_at = c.normalised[net] ? c.normalised[net] + start : NULL;
+    typename M::vector qs[AHEAD], xs[AHEAD], dxs[AHEAD];
+    auto fetch = [&](int begin) {
+#pragma unroll
+        for (int i = 0; i < AHEAD; i++) { /* what is beyond the last one is loaded in vain */
+            const size_t at = (size_t)(begin + i < samples ? begin + i : samples - 1) * (size_t)c.elements;
+            qs[i] = M::vector_at(q_at + at);
+            xs[i] = M::vector_at(x_at + at);
+            if (c.add) dxs[i] = M::vector_at(dx_at + at);
+        }
+    };
+    fetch(0);
     if ((int)threadIdx.x < samples) {
         float2 m = c.norm.moments(net, first + (int)threadIdx.x);
         double2 s = sum_of_bands(c.sums, net, first + (int)threadIdx.x);
         numbers[threadIdx.x] =
-            make_float4(m.x, m.y, (float)(s.x / c.norm.count), (float)(s.y / c.norm.count));
+            make_float4(m.x, m.y, (float)(s.x * c.norm.share), (float)(s.y * c.norm.share));
     }
     __syncthreads();
-    const int element = (int)blockIdx.x * NORM_ELEMENTS + (int)threadIdx.x * W,
-              present = element < c.elements;
     float dg[W], db[W];
 #pragma unroll
     for (int k = 0; k < W; k++) dg[k] = db[k] = 0;
@@ -309,19 +343,7 @@ static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 
         const int parameter = c.norm.per_element ? element : element % c.norm.channels;
         M::split(g, M::vector_at(c.norm.g[net] + parameter));
         M::split(b, M::vector_at(c.norm.b[net] + parameter));
-        const size_t start = (size_t)first * (size_t)c.elements + (size_t)element;
-        const typename M::number *q_at = c.q[net] + start, *x_at = c.x[net] + start;
-        typename M::number *dx_at = c.dx[net] + start,
-                           *y_at = c.normalised[net] ? c.normalised[net] + start : NULL;
         for (int begin = 0; begin < samples; begin += AHEAD) {
-            typename M::vector qs[AHEAD], xs[AHEAD], dxs[AHEAD];
-#pragma unroll
-            for (int i = 0; i < AHEAD; i++) { /* what is beyond the last one is loaded in vain */
-                const size_t at = (size_t)(begin + i < samples ? begin + i : begin) * (size_t)c.elements;
-                qs[i] = M::vector_at(q_at + at);
-                xs[i] = M::vector_at(x_at + at);
-                if (c.add) dxs[i] = M::vector_at(dx_at + at);
-            }
 #pragma unroll
             for (int i = 0; i < AHEAD; i++) {
                 if (begin + i >= samples) break;
@@ -345,6 +367,7 @@ static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 
                 *(typename M::vector *)(dx_at + at) = M::join(dx);
                 if (y_at) *(typename M::vector *)(y_at + at) = M::join(y);
             }
+            if (begin + AHEAD < samples) fetch(begin + AHEAD);
         }
     }
     if (!c.partial[net]) return;

@@ -19,7 +19,8 @@ typedef struct image_batch {
     const float *dout[2];
     float *du1[2];                       /* (rows, k) */
     void *dh[2], *wide[2], *thin[2];     /* numbers: (rows, pixels, K), (.., concat), (.., K) */
-    void *normalised[2];                 /* numbers: (rows, pixels, concat) */
+    void *last_thin[2];                  /* as thin */
+    void *normalised[3][2];              /* numbers: what norms 0, 3, .. and 1, 4, .. and 2, 5, .. made */
     float *back_sums[2];                 /* (rows, MAX_BANDS, 2) */
     float *partial[2], *norm_partial[2]; /* NULL: gradients are not wanted */
     int pieces, gradient_tiles;          /* of partial: [piece][tile] */

@@ -168,49 +168,62 @@ static __device__ inline float2 warp_sum(float a, float b) {
     return make_float2(a, b);
 }
 
-/* Blocks that a multiprocessor should have room for: of kernels with fewer sums there are registers for more. */
-#define RESIDENT(warps, together) ((together) > 2 ? 16 / (warps) : 24 / (warps))
+/* Blocks that a multiprocessor should have room for. */
+#define RESIDENT(warps) (16 / (warps))
 
-/* TOGETHER: tiles of a set; GROUP: tiles of pixels that a warp takes at once. */
-template <class M, int WARPS, int TOGETHER, int GROUP, class LOAD, class STORE>
-static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS, TOGETHER))
+/* Shared memory by which a warp turns a tile of results, of which each thread has pairs, into rows of whole vectors: bytes of a
+ * row, the last 16 so that rows begin in different banks, and of all warps. */
+static __host__ __device__ constexpr int stage_row(int tiles, int bytes) {
+    return tiles * TILE_COLUMNS * bytes + 16;
+}
+static __host__ __device__ constexpr int stage_bytes(int warps, int tiles, int bytes) {
+    return warps * TILE_ROWS * stage_row(tiles, bytes);
+}
+
+/* A warp takes GROUP tiles of pixels at once, of SETS sets of TOGETHER tiles each. */
+template <class M, int WARPS, int SETS, int TOGETHER, int GROUP, class LOAD, class STORE>
+static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS))
     product_kernel(const __grid_constant__ product_call c, const __grid_constant__ LOAD load,
                    const __grid_constant__ STORE store) {
+    enum { TILES = SETS * TOGETHER };
     extern __shared__ __align__(16) char memory[];
-    __shared__ float2 read_moments[MAX_UNITS], made_moments[MAX_UNITS], sums[MAX_UNITS][WARPS];
+    __shared__ float2 made_moments[MAX_UNITS], sums[MAX_UNITS][WARPS];
     const int net = c.first_net + (int)blockIdx.y, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const op_view &op = c.op[net];
     const cut &t = c.t;
     const int first = (int)blockIdx.x * t.units, total = c.n * t.bands,
               units = total - first < t.units ? total - first : t.units;
-    int *slot_at = (int *)(memory + t.units * t.bytes);
+    char *stage = memory + t.units * t.bytes; /* all of it a multiple of 16 bytes */
+    int4 *sets = (int4 *)(stage + (STORE::staged ? stage_bytes(WARPS, TILES, STORE::staged) : 0));
+    int *slot_at = (int *)(sets + op.sets);
+    if (STORE::staged) stage += warp * TILE_ROWS * stage_row(TILES, STORE::staged);
     place_slots(slot_at, op, t, M::bytes);
-    if ((int)threadIdx.x < units) {
-        int sample = (first + (int)threadIdx.x) / t.bands;
-        read_moments[threadIdx.x] = load.moments(net, sample);
-        made_moments[threadIdx.x] = store.moments(net, sample);
-    }
+    for (int i = (int)threadIdx.x; i < op.sets; i += WARPS * 32) sets[i] = op.set[i];
     for (int i = (int)threadIdx.x; i < MAX_UNITS * WARPS; i += WARPS * 32)
         sums[i / WARPS][i % WARPS] = make_float2(0, 0);
-    __syncthreads();
-    for (int u = 0; u < units; u++) {
+    after_the_last();
+    if ((int)threadIdx.x < units)
+        made_moments[threadIdx.x] = store.moments(net, (first + (int)threadIdx.x) / t.bands);
+    for (int u = 0; u < units;
+         u++) { /* every thread finds the moments itself, which is sooner than to wait for one */
         int sample = (first + u) / t.bands, band = (first + u) % t.bands;
-        fill_tile<M>(memory + u * t.bytes, op, t, load, net, sample, band * t.rows, read_moments[u]);
+        fill_tile<M>(memory + u * t.bytes, op, t, load, net, sample, band * t.rows,
+                     load.moments(net, sample));
     }
     wait_for_copies();
     __syncthreads();
 
     const int groups = (t.rows * op.w + GROUP * TILE_ROWS - 1) / (GROUP * TILE_ROWS),
-              items = op.sets * groups;
+              all_sets = (op.sets + SETS - 1) / SETS;
     const typename M::weights *packed = (const typename M::weights *)c.weights[net] + lane;
     float sum_a = 0, sum_b = 0;
-    /* The warp's results in their order: unit, set, group. What follows of the unit is worked out where it changes. */
-    int u = -1, set_number = op.sets - 1, group = groups - 1 + warp + 1, sample = 0, band = 0, present = 0;
+    /* The warp's results in their order: unit, sets, group. What follows of the unit is worked out where it changes. */
+    int u = -1, set_number = all_sets - 1, group = groups + warp, sample = 0, band = 0, present = 0;
     for (;; group += WARPS) {
         int before = u;
         while (group >= groups) {
             group -= groups;
-            if (++set_number == op.sets) set_number = 0, u++;
+            if (++set_number == all_sets) set_number = 0, u++;
         }
         if (u != before) {
             if (before >= 0) {
@@ -222,71 +235,107 @@ static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS, TOGETHER))
             sample = (first + u) / t.bands, band = first + u - sample * t.bands;
             present = rows_of_band(op, t, band) * op.w;
         }
-        const int4 set = op.set[set_number];
         unsigned row[GROUP];
 #pragma unroll
         for (int i = 0; i < GROUP; i++) {
             int p = (group * GROUP + i) * TILE_ROWS + lane % 16;
             row[i] = shared_address(memory + u * t.bytes + pixel_place(op, t, p < present ? p : present - 1));
         }
-        float sum[GROUP][TOGETHER][4];
+        float sum[GROUP][TILES][4];
+        typename STORE::column columns[TILES];
+        int channels[SETS]; /* of each set the first one; -1: there is none */
 #pragma unroll
         for (int i = 0; i < GROUP; i++)
 #pragma unroll
-            for (int j = 0; j < TOGETHER; j++) sum[i][j][0] = sum[i][j][1] = sum[i][j][2] = sum[i][j][3] = 0;
-        const typename M::weights *w = packed + (size_t)set.w * 32;
-        const int *slot = slot_at + 2 * set.y;
-#pragma unroll 2
-        for (int step = 0; step < set.z; step++) {
-            typename M::weights b[TOGETHER];
+            for (int j = 0; j < TILES; j++) sum[i][j][0] = sum[i][j][1] = sum[i][j][2] = sum[i][j][3] = 0;
 #pragma unroll
-            for (int j = 0; j < TOGETHER; j++) b[j] = w[(step * TOGETHER + j) * 32];
-            int slot0 = slot[2 * step], slot1 = slot[2 * step + 1];
+        for (int k = 0; k < SETS; k++) {
+            const int number = set_number * SETS + k;
+            channels[k] = number < op.sets ? sets[number].x : -1;
+            if (SETS > 1 && channels[k] < 0) continue;
+            const int4 set = sets[number];
 #pragma unroll
-            for (int i = 0; i < GROUP; i++) {
-                typename M::operand a;
-                M::load(a, row[i], slot0, slot1, lane);
+            for (int j = 0; j < TOGETHER; j++)
+                columns[k * TOGETHER + j] = store.at_column(net, set.x + j * TILE_COLUMNS + lane % 4 * 2);
+            const typename M::weights *w = packed + (size_t)set.w * 32;
+            const int *slot = slot_at + 2 * set.y;
+            typename M::weights b[TOGETHER], ahead[TOGETHER]; /* those of the next step arrive meanwhile */
 #pragma unroll
-                for (int j = 0; j < TOGETHER; j++) M::multiply(sum[i][j], a, b[j]);
+            for (int j = 0; j < TOGETHER; j++) b[j] = w[j * 32];
+            for (int step = 0; step < set.z; step++) {
+                w += TOGETHER * 32;
+#pragma unroll
+                for (int j = 0; j < TOGETHER; j++)
+                    if (step + 1 < set.z) ahead[j] = w[j * 32];
+                const int slot0 = slot[2 * step], slot1 = slot[2 * step + 1];
+                enum { LOADS = M::bytes == 2 ? GROUP : 2 }; /* operands that are on their way together */
+#pragma unroll
+                for (int begin = 0; begin < GROUP; begin += LOADS) {
+                    typename M::operand a[LOADS];
+#pragma unroll
+                    for (int i = 0; i < LOADS; i++) M::load(a[i], row[begin + i], slot0, slot1, lane);
+#pragma unroll
+                    for (int i = 0; i < LOADS; i++)
+#pragma unroll
+                        for (int j = 0; j < TOGETHER; j++)
+                            M::multiply(sum[begin + i][k * TOGETHER + j], a[i], b[j]);
+                }
+#pragma unroll
+                for (int j = 0; j < TOGETHER; j++) b[j] = ahead[j];
             }
         }
-        typename STORE::column columns[TOGETHER];
-        const int channel = set.x + lane % 4 * 2, p = group * GROUP * TILE_ROWS + lane / 4;
+        const int begin = group * GROUP * TILE_ROWS, start = band * t.rows * op.w;
+        if constexpr (STORE::staged) {
+            /* Of each tile of pixels a lane has VECTORS vectors of eight channels, always of the same channels. */
+            enum { VECTORS = TILES * TILE_ROWS / 32, ROW = stage_row(TILES, STORE::staged) };
+            const int mine = lane % TILES;
+            int set_channel = channels[0];
 #pragma unroll
-        for (int j = 0; j < TOGETHER; j++) columns[j] = store.at_column(net, channel + j * TILE_COLUMNS);
-        typename STORE::row at =
-            store.at_row(net, sample, band * t.rows * op.w + p, channel, made_moments[u]);
-        auto store_rows = [&](auto whole) {
+            for (int k = 1; k < SETS; k++)
+                if (mine / TOGETHER == k) set_channel = channels[k];
+            const int channel = (set_channel < 0 ? 0 : set_channel) + mine % TOGETHER * TILE_COLUMNS;
+            const typename STORE::place place = store.at(net, sample, start, channel, made_moments[u]);
 #pragma unroll
-            for (int i = 0; i < GROUP;
-                 i++) { /* of each tile eight rows, and eight rows; what they need is fetched together */
-                typename STORE::extra extra[2][TOGETHER];
-                typename STORE::row second = at;
-                store.next(second);
-                const bool one = whole.value || p + i * TILE_ROWS < present,
-                           two = whole.value || p + i * TILE_ROWS + 8 < present;
+            for (int i = 0; i < GROUP; i++) {
+                typename STORE::extra extra[VECTORS];
 #pragma unroll
-                for (int j = 0; j < TOGETHER; j++) {
-                    if (one) extra[0][j] = store.fetch(at, j * TILE_COLUMNS);
-                    if (two) extra[1][j] = store.fetch(second, j * TILE_COLUMNS);
+                for (int v = 0; v < VECTORS; v++) {
+                    int p = begin + i * TILE_ROWS + (lane + 32 * v) / TILES;
+                    extra[v] = store.fetch(place, p < present ? p : present - 1);
                 }
 #pragma unroll
-                for (int j = 0; j < TOGETHER; j++) {
-                    const float *v = sum[i][j];
-                    if (one)
-                        store.pair(at, columns[j], extra[0][j], j * TILE_COLUMNS, v[0], v[1], sum_a, sum_b);
-                    if (two)
-                        store.pair(second, columns[j], extra[1][j], j * TILE_COLUMNS, v[2], v[3], sum_a,
-                                   sum_b);
+                for (int half = 0; half < 2; half++) {
+                    const bool valid = begin + i * TILE_ROWS + half * 8 + lane / 4 < present;
+                    char *to = stage + (half * 8 + lane / 4) * ROW + lane % 4 * 2 * STORE::staged;
+#pragma unroll
+                    for (int j = 0; j < TILES; j++)
+                        store.fragment(to + j * TILE_COLUMNS * STORE::staged, columns[j], sum[i][j][2 * half],
+                                       sum[i][j][2 * half + 1], valid && channels[j / TOGETHER] >= 0, sum_a,
+                                       sum_b);
                 }
-                at = second;
-                store.next(at);
+                __syncwarp();
+#pragma unroll
+                for (int v = 0; v < VECTORS; v++) {
+                    int r = (lane + 32 * v) / TILES, p = begin + i * TILE_ROWS + r;
+                    if (p < present && set_channel >= 0)
+                        store.eight(place, extra[v], stage + r * ROW + mine * TILE_COLUMNS * STORE::staged, p,
+                                    sum_a, sum_b);
+                }
+                __syncwarp();
             }
-        };
-        if ((group + 1) * GROUP * TILE_ROWS <= present)
-            store_rows(known<true>{});
-        else
-            store_rows(known<false>{});
+        } else {
+#pragma unroll
+            for (int i = 0; i < 2 * GROUP; i++) {
+                int p = begin + i * 8 + lane / 4;
+                if (p >= present) break;
+#pragma unroll
+                for (int j = 0; j < TILES; j++)
+                    if (channels[j / TOGETHER] >= 0)
+                        store.pair(net, sample, start + p,
+                                   channels[j / TOGETHER] + j % TOGETHER * TILE_COLUMNS + lane % 4 * 2,
+                                   columns[j], sum[i / 2][j][i % 2 * 2], sum[i / 2][j][i % 2 * 2 + 1]);
+            }
+        }
     }
     __syncthreads();
     if ((int)threadIdx.x < units) {
@@ -363,20 +412,38 @@ static __global__ void __launch_bounds__(GRADIENT_WARPS * 32, 2)
                 from[i] = shared_address(memory + pixel_place(op, t, p < present ? p : present - 1));
                 columns[i] = shared_address(other + q * t.other_bytes);
             }
-            typename M::operand a;
-            typename M::column b;
+            enum { LOADS = SHARE > 2 ? SHARE : 2 }; /* tiles whose operands are on their way together */
+            typename M::operand a[LOADS / SHARE];
+            typename M::column b[LOADS];
+            if constexpr (SHARE == 1) { /* neighbours mostly share their outputs instead */
 #pragma unroll
-            for (int i = 0; i < EACH; i++) {
-                if (i % SHARE == 0) M::load_channels(a, from, place[i / SHARE]);
-                M::load_columns(b, columns, channels[i], lane);
-                M::multiply_columns(sum[i], a, b);
-            }
-            M::ones(a);
+                for (int i = 0; i < EACH; i += LOADS) {
 #pragma unroll
-            for (int i = 0; i < BIASES; i++) {
-                M::load_columns(b, columns, bias_channels[i], lane);
-                M::multiply_columns(bias_sum[i], a, b);
+                    for (int k = 0; k < LOADS; k++) M::load_channels(a[k], from, place[i + k]);
+#pragma unroll
+                    for (int k = 0; k < LOADS; k++) {
+                        M::load_columns_if(i + k == 0 || channels[i + k] != channels[i + k - 1], b[0],
+                                           columns, channels[i + k], lane);
+                        M::multiply_columns(sum[i + k], a[k], b[0]);
+                    }
+                }
+            } else {
+#pragma unroll
+                for (int i = 0; i < EACH; i += LOADS) {
+#pragma unroll
+                    for (int k = 0; k < LOADS; k++) {
+                        if (k % SHARE == 0) M::load_channels(a[k / SHARE], from, place[(i + k) / SHARE]);
+                        M::load_columns(b[k], columns, channels[i + k], lane);
+                    }
+#pragma unroll
+                    for (int k = 0; k < LOADS; k++) M::multiply_columns(sum[i + k], a[k / SHARE], b[k]);
+                }
             }
+            M::ones(a[0]);
+#pragma unroll
+            for (int i = 0; i < BIASES; i++) M::load_columns(b[i], columns, bias_channels[i], lane);
+#pragma unroll
+            for (int i = 0; i < BIASES; i++) M::multiply_columns(bias_sum[i], a[0], b[i]);
         }
     }
     float *to = c.partial[net] + (size_t)blockIdx.x * c.stride;

@@ -35,6 +35,29 @@ static inline void launched(cuda_device *own, const char *kernel) {
     launched_product(own, kernel, 0);
 }
 
+/* A kernel that begins while the one before it ends, on GPUs that can: it calls after_the_last() before it touches memory that
+ * others write. */
+template <class... PARAMETERS, class... ARGUMENTS>
+static void launch_early(const cuda_device *own, void (*kernel)(PARAMETERS...), dim3 grid, int threads,
+                         size_t shared, const ARGUMENTS &...arguments) {
+    cudaLaunchAttribute early;
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t c = {};
+    c.gridDim = grid;
+    c.blockDim = dim3((unsigned)threads);
+    c.dynamicSmemBytes = shared;
+    c.stream = own->stream;
+    c.attrs = &early;
+    c.numAttrs = own->major >= 9 ? 1 : 0;
+    (void)cudaLaunchKernelEx(&c, kernel, arguments...); /* launched() tells of failures */
+}
+static __device__ inline void after_the_last() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 /* for each index below count; blocks may be fewer than it takes */
 #define FOR_EACH_INDEX(i, count)                                                                             \
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < (count);                              \
