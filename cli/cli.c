@@ -74,7 +74,8 @@ static int set_value(const call *c, jf_recipe *r, const char *item) {
 
 /* --precision NAME, of the commands that have it */
 static int set_precision(const call *c, jf_recipe *r) {
-    if (!option_given(c->arguments, "precision")) return CLI_OK;
+    if (!option_is_known(c->arguments, "precision") || !option_given(c->arguments, "precision"))
+        return CLI_OK;
     const char *name = option_text(c->arguments, "precision");
     return jf_recipe_set(r, "train.precision", name) == JF_OK ? CLI_OK : cli_fail_library(c);
 }

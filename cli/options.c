@@ -168,11 +168,20 @@ const char *argument(const arguments *a, int index) {
     return index < a->count ? a->values[index] : NULL;
 }
 
-static const option *find(const arguments *a, const char *name) {
+static const option *look_up(const arguments *a, const char *name) {
     const option *o = a->options;
     while (o->name && strcmp(o->name, name) != 0) o++;
+    return o;
+}
+
+static const option *find(const arguments *a, const char *name) {
+    const option *o = look_up(a, name);
     assert(o->name); /* a command asks for what its table has */
     return o;
+}
+
+int option_is_known(const arguments *a, const char *name) {
+    return look_up(a, name)->name != NULL;
 }
 
 int option_given(const arguments *a, const char *name) {

@@ -86,7 +86,8 @@ typedef struct arguments {
 int arguments_parse(arguments *out, const option *options, const char *names, int argc, char **argv);
 void arguments_free(arguments *a);
 
-const char *argument(const arguments *a, int index); /* NULL past the last */
+const char *argument(const arguments *a, int index);       /* NULL past the last */
+int option_is_known(const arguments *a, const char *name); /* whether the command has it */
 int option_given(const arguments *a, const char *name);
 const char *option_text(const arguments *a, const char *name);            /* or the default, or NULL */
 const char *option_item(const arguments *a, const char *name, int index); /* of a list; NULL past the last */
