@@ -98,7 +98,7 @@ static coupling_case *coupling_new(law_id id, int n, int k, int m, int depth_a, 
     rng r = rng_stream((rng_key){.seed = (uint64_t)(n * 1000 + width), .purpose = RNG_TEST}, 0);
     double slope = depth_a > 13 ? 1 : 0.5; /* or too little is left of the deepest */
     c->n = n;
-    law_config law = {.id = id};
+    law_config law = law_with_defaults(id);
     c->nets[0] = (dense_net){k, law_outputs(&law, m), depth_a, width, slope, c->w[0], c->b[0]};
     c->nets[1] = (dense_net){k, law_shifts(&law, m), depth_b, width, slope, c->w[1], c->b[1]};
     c->c = (coupling_layer){.form = "dense",

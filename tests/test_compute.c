@@ -181,7 +181,7 @@ static void check_law(const bench *b) {
     for (int law = 0; law < law_count; law++)
         for (int i = 0; i < BATCHES; i++)
             for (int m = 1; m <= 5; m++) {
-                law_sizes z = {{.id = (law_id)law}, batches[i], m, (i + m) % 3 ? 1 : 7};
+                law_sizes z = {law_with_defaults((law_id)law), batches[i], m, (i + m) % 3 ? 1 : 7};
                 snprintf(what, sizeof what, "law %s n %d rows %d m %d", law_name(z.law.id), z.n, z.rows, m);
                 compare(b, run_laws, &z, what);
             }

@@ -8,6 +8,7 @@
 #include "compute/law/linear.h"
 #include "compute/law/scale.h"
 #include "compute/law/shear.h"
+#include "compute/law/spline.h"
 
 /* On m elements: A (outputs(c, m)), b (m) where the law has a shift. */
 typedef struct law_functions {

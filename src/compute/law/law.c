@@ -1,10 +1,18 @@
 /* Names and shapes of the laws, from their list. */
 #include "compute/law/law.h"
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef double num;
 #include "compute/law/formulas.h"
+
+law_config law_with_defaults(law_id law) {
+    law_config c = {.id = law};
+    const recipe_key *key = law_shape_of(law)->keys;
+    for (int i = 0; key && key->name && i < LAW_MAX_HYPER; i++, key++) c.hyper[i] = atof(key->fallback);
+    return c;
+}
 
 const char *law_name(law_id law) {
     static const char *const names[] = {

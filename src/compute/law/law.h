@@ -28,6 +28,7 @@
     X(affine, LAW_EACH)                                                                                      \
     X(shear, LAW_ALL)                                                                                        \
     X(additive, LAW_EACH)                                                                                    \
+    X(spline, LAW_EACH)                                                                                      \
     X(scale, SHARED_EACH)                                                                                    \
     X(linear, SHARED_ALL)
 
@@ -58,6 +59,7 @@ typedef struct law_config {
 /* Bounds of s: no layer can scale by more than exp(3) either way. */
 #define LAW_SCALE_LIMIT 3.0
 
+law_config law_with_defaults(law_id law);
 const char *law_name(law_id law);
 int law_find(const char *name); /* -1: no such law */
 const law_shape *law_shape_of(law_id law);
