@@ -128,16 +128,6 @@ struct bf16_math {
         for (int i = 0; i < 8; i++) xs[i] = fmaf(fmaf(leaky(xs[i], slope), scale, shift), gs[i], bs[i]);
         return numbers_of(xs);
     }
-    typedef unsigned two;
-    static __device__ two two_at(const number *p) {
-        return *(const unsigned *)p;
-    }
-    static __device__ float first(two v) {
-        return low_bf16(v);
-    }
-    static __device__ float second(two v) {
-        return high_bf16(v);
-    }
     static __device__ void put2(number *p, float a, float b) {
         *(unsigned *)p = pair_bf16(a, b);
     }
@@ -226,16 +216,6 @@ struct float_math {
     static __device__ void put8(float *p, const float v[8]) {
         ((float4 *)p)[0] = make_float4(v[0], v[1], v[2], v[3]);
         ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
-    }
-    typedef float2 two;
-    static __device__ two two_at(const float *p) {
-        return *(const float2 *)p;
-    }
-    static __device__ float first(two v) {
-        return v.x;
-    }
-    static __device__ float second(two v) {
-        return v.y;
     }
     static __device__ void put2(float *p, float a, float b) {
         *(float2 *)p = make_float2(a, b);

@@ -1,9 +1,9 @@
-#include "compute/cuda/image_plan.h"
 #include "base/memory.h"
+#include "compute/cuda/image_passes.h"
 #include <stdlib.h>
 #include <string.h>
 
-/* Channels come in eights, and all parts of the networks are of the shapes that the kernels know. */
+/* Channels come in eights; whether tiles have room is seen when there are operators. */
 static int can_plan(const coupling_layer *l, const image_net nets[2]) {
     int present = 0;
     for (int k = 0; k < 2; k++) {
@@ -38,6 +38,28 @@ static int together(const image_net *net, int kind, int direction) {
     int most = kind == OP_BRANCHES ? 2 : 4, tiles = (outputs + 7) / 8;
     while (tiles % most != 0) most /= 2;
     return most;
+}
+
+/* Whether the narrowest bands that there may be of an operator have room in shared memory, in the precision with the largest
+ * numbers. other: channels of a second tile, of the gradient of its weights. */
+static int has_room(const cuda_device *own, const image_op *op, int other) {
+    const int beside = 24 << 10; /* tables, and results on their way out */
+    int rows = (op->h + IMAGE_MAX_BANDS - 1) / IMAGE_MAX_BANDS;
+    size_t pixels = (size_t)op->halo + (size_t)(rows + 2 * op->halo) * (size_t)op_row(op->w, op->halo);
+    size_t plain = ((size_t)rows * (size_t)op->w + 15) / 16 * 16;
+    size_t bytes = pixels * ((size_t)op->in * 4 + 16) + (other > 0 ? plain * ((size_t)other * 4 + 16) : 0);
+    return bytes + (size_t)beside <= own->shared_block && pixels < 1 << 16;
+}
+
+static int all_have_room(const cuda_device *own, const image_plan *p) {
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++)
+        for (int kind = 0; kind < OP_KINDS; kind++) {
+            const image_op *ops = p->ops[net][kind];
+            if (!has_room(own, &ops[FORWARD], 0) || !has_room(own, &ops[BACKWARD], 0) ||
+                !has_room(own, &ops[FORWARD], (ops[FORWARD].out + 7) / 8 * 8))
+                return 0;
+        }
+    return 1;
 }
 
 static jf_status create_ops(device *d, image_plan *p, int net) {
@@ -161,7 +183,7 @@ jf_status image_plan_create(device *d, image_plan **out, const coupling_layer *l
     p->parts = 3 * p->depth + 2;
     p->norms = 3 * p->depth + 1;
     jf_status status = create_parts(d, p);
-    if (status == JF_OK)
+    if (status == JF_OK && all_have_room(d->own, p))
         *out = p;
     else
         image_plan_free(d, p);
