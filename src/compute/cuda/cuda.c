@@ -266,17 +266,24 @@ static int receive(cuda_device *own, cuda_slot *s, const void *from, size_t byte
     return error == cudaSuccess;
 }
 
-static void cuda_get(device *d, double *to, const real *from, size_t count) {
+/* Floats or doubles of the device, by their size. */
+static void fetch_numbers(device *d, double *to, const void *from, size_t count, size_t size) {
     cuda_device *own = cuda_use(d);
     pthread_mutex_lock(&own->lock);
     for (size_t at = 0; at < count; at += CUDA_TRANSFER) {
         size_t piece = piece_of(count, at);
         cuda_slot *s = next_slot(own);
-        const float *numbers = s->memory;
-        int arrived = receive(own, s, (const float *)from + at, piece * sizeof *numbers);
-        for (size_t i = 0; i < piece; i++) to[at + i] = arrived ? (double)numbers[i] : NAN;
+        const float *floats = s->memory;
+        const double *doubles = s->memory;
+        int arrived = receive(own, s, (const char *)from + at * size, piece * size);
+        for (size_t i = 0; i < piece; i++)
+            to[at + i] = !arrived ? NAN : size == sizeof *floats ? (double)floats[i] : doubles[i];
     }
     pthread_mutex_unlock(&own->lock);
+}
+
+static void cuda_get(device *d, double *to, const real *from, size_t count) {
+    fetch_numbers(d, to, from, count, sizeof(float));
 }
 
 static void cuda_put_scalars(device *d, scalar *to, const double *from, size_t count) {
@@ -284,16 +291,7 @@ static void cuda_put_scalars(device *d, scalar *to, const double *from, size_t c
 }
 
 static void cuda_get_scalars(device *d, double *to, const scalar *from, size_t count) {
-    cuda_device *own = cuda_use(d);
-    pthread_mutex_lock(&own->lock);
-    for (size_t at = 0; at < count; at += CUDA_TRANSFER) {
-        size_t piece = piece_of(count, at);
-        cuda_slot *s = next_slot(own);
-        const double *numbers = s->memory;
-        int arrived = receive(own, s, (const double *)from + at, piece * sizeof *numbers);
-        for (size_t i = 0; i < piece; i++) to[at + i] = arrived ? numbers[i] : NAN;
-    }
-    pthread_mutex_unlock(&own->lock);
+    fetch_numbers(d, to, from, count, sizeof(double));
 }
 
 static void cuda_copy(device *d, real *to, const real *from, size_t count) {

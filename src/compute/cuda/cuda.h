@@ -50,6 +50,20 @@ typedef struct cuda_device {
 
 #define CUDA_NUMBERS 512
 
+/* Scratch of a plan's call, or what it keeps, laid out piece by piece; without memory its size is counted. */
+typedef struct cuda_room {
+    char *base;
+    size_t used; /* bytes */
+} cuda_room;
+static inline void *cuda_take(cuda_room *r, size_t bytes) {
+    void *p = r->base ? r->base + r->used : NULL;
+    r->used += (bytes + 255) / 256 * 256;
+    return p;
+}
+static inline size_t cuda_room_reals(const cuda_room *r) {
+    return r->used / sizeof(float);
+}
+
 /* A kind of whole layers: that of the networks that `form` names (layer.h). Its plans begin with a layer_plan. */
 typedef struct cuda_plan_kind cuda_plan_kind;
 struct layer_plan {

@@ -89,35 +89,25 @@ static size_t dense_kept(const layer_plan *p, int n, precision in) {
     return acts_size((const dense_plan *)p, n);
 }
 
-/* Scratch of a call, laid out piece by piece; without memory its size is counted. */
-typedef struct room {
-    float *base;
-    size_t used;
-} room;
-static float *take(room *r, size_t count) {
-    float *p = r->base ? r->base + r->used : NULL;
-    r->used += (count + 31) / 32 * 32;
-    return p;
-}
 typedef struct places {
     float *out, *acts, *grads, *du1, *ds;
 } places;
-static places lay_out(const dense_plan *p, room *r, int n, layer_use use) {
+static places lay_out(const dense_plan *p, cuda_room *r, int n, layer_use use) {
     places at = {0};
     size_t rows = (size_t)n;
-    if (!use.kept) at.out = take(r, 2 * rows * (size_t)p->units);
+    if (!use.kept) at.out = cuda_take(r, sizeof(float) * 2 * rows * (size_t)p->units);
     if (!use.backward) return at;
-    if (!use.kept) at.acts = take(r, acts_size(p, n));
-    at.grads = take(r, acts_size(p, n));
-    at.du1 = take(r, 2 * rows * (size_t)p->k);
-    at.ds = take(r, rows);
+    if (!use.kept) at.acts = cuda_take(r, sizeof(float) * acts_size(p, n));
+    at.grads = cuda_take(r, sizeof(float) * acts_size(p, n));
+    at.du1 = cuda_take(r, sizeof(float) * 2 * rows * (size_t)p->k);
+    at.ds = cuda_take(r, sizeof(float) * rows);
     return at;
 }
 
 static size_t dense_scratch(const layer_plan *p, int n, layer_use use) {
-    room r = {NULL, 0};
+    cuda_room r = {NULL, 0};
     lay_out((const dense_plan *)p, &r, n, use);
-    return r.used;
+    return cuda_room_reals(&r);
 }
 
 /* ---- running ---- */
@@ -177,7 +167,7 @@ static void dense_run(device *d, const layer_plan *plan, const layer_call *call)
     cuda_device *own = cuda_use(d);
     int backward = pass_is_backward(call->kind);
     if (call->n < 1) return;
-    room r = {(float *)call->scratch, 0};
+    cuda_room r = {(char *)call->scratch, 0};
     layer_use use = {backward, call->grad != NULL, call->kept != NULL, call->precision};
     places at = lay_out(p, &r, call->n, use);
     dense_call c = networks_of(p, call, &at);

@@ -36,82 +36,66 @@ static int norm_samples_of(const image_plan *p, int rows) {
     return samples < 4 ? 4 : samples > 32 ? 32 : samples;
 }
 
-/* Scratch, or what is kept, piece by piece; without memory its size is counted. */
-typedef struct room {
-    char *base;
-    size_t used; /* bytes */
-} room;
-static void *take(room *r, size_t bytes) {
-    void *p = r->base ? r->base + r->used : NULL;
-    r->used += (bytes + 255) / 256 * 256;
-    return p;
-}
-static size_t as_reals(const room *r) {
-    return r->used / sizeof(float);
-}
-
 static size_t pixels_of(const image_plan *p) {
     return (size_t)p->h * (size_t)p->w;
 }
 
 /* Activations of `capacity` samples: what a pass leaves for its way back. */
-static void lay_out_kept(const image_plan *p, const image_passes *m, image_batch *b, room *r, int capacity,
-                         int all) {
+static void lay_out_kept(const image_plan *p, const image_passes *m, image_batch *b, cuda_room *r,
+                         int capacity, int all) {
     size_t K = (size_t)p->K, block = 2 * K + (size_t)p->concat;
     size_t channels = all ? (size_t)p->depth * block + K : block;
     b->capacity = capacity, b->all = all;
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
         size_t n = (size_t)capacity, out = (size_t)p->outs[net];
-        b->acts[net] = take(r, n * pixels_of(p) * channels * (size_t)m->number_bytes);
-        b->sums[net] = (float *)take(r, (size_t)p->norms * n * IMAGE_MAX_BANDS * 2 * sizeof(float));
-        b->out[net] = (float *)take(r, n * pixels_of(p) * out * sizeof(float));
+        b->acts[net] = cuda_take(r, n * pixels_of(p) * channels * (size_t)m->number_bytes);
+        b->sums[net] = (float *)cuda_take(r, (size_t)p->norms * n * IMAGE_MAX_BANDS * 2 * sizeof(float));
+        b->out[net] = (float *)cuda_take(r, n * pixels_of(p) * out * sizeof(float));
     }
 }
 
-static void lay_out_back(const image_plan *p, const image_passes *m, image_batch *b, room *r, int rows,
+static void lay_out_back(const image_plan *p, const image_passes *m, image_batch *b, cuda_room *r, int rows,
                          int gradients) {
     int most = p->gradients[0] > p->gradients[1] ? p->gradients[0] : p->gradients[1];
     size_t n = (size_t)rows, thin = n * pixels_of(p) * (size_t)p->K * (size_t)m->number_bytes;
     b->pieces = pieces_of(rows), b->gradient_tiles = most, b->norm_samples = norm_samples_of(p, rows);
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
-        b->dout[net] = (float *)take(r, n * pixels_of(p) * (size_t)p->outs[net] * sizeof(float));
-        b->du1[net] = (float *)take(r, n * (size_t)p->layer.k * sizeof(float));
-        b->dh[net] = take(r, thin);
-        b->thin[net] = take(r, thin);
-        b->last_thin[net] = take(r, thin);
-        b->wide[net] = take(r, n * pixels_of(p) * (size_t)p->concat * (size_t)m->number_bytes);
-        b->back_sums[net] = (float *)take(r, n * IMAGE_MAX_BANDS * 2 * sizeof(float));
+        b->dout[net] = (float *)cuda_take(r, n * pixels_of(p) * (size_t)p->outs[net] * sizeof(float));
+        b->du1[net] = (float *)cuda_take(r, n * (size_t)p->layer.k * sizeof(float));
+        b->dh[net] = cuda_take(r, thin);
+        b->thin[net] = cuda_take(r, thin);
+        b->last_thin[net] = cuda_take(r, thin);
+        b->wide[net] = cuda_take(r, n * pixels_of(p) * (size_t)p->concat * (size_t)m->number_bytes);
+        b->back_sums[net] = (float *)cuda_take(r, n * IMAGE_MAX_BANDS * 2 * sizeof(float));
         if (!gradients) continue;
         for (int i = 0; i < 3; i++)
             b->normalised[i][net] =
-                take(r, n * pixels_of(p) * (size_t)norm_channels(p, i) * (size_t)m->number_bytes);
+                cuda_take(r, n * pixels_of(p) * (size_t)norm_channels(p, i) * (size_t)m->number_bytes);
         b->partial[net] =
-            (float *)take(r, (size_t)b->pieces * (size_t)most * OP_TILE_WEIGHTS * sizeof(float));
+            (float *)cuda_take(r, (size_t)b->pieces * (size_t)most * OP_TILE_WEIGHTS * sizeof(float));
         b->norm_partial[net] =
-            (float *)take(r, (size_t)blocks_for(n, b->norm_samples) * p->norm_gradients * sizeof(float));
+            (float *)cuda_take(r, (size_t)blocks_for(n, b->norm_samples) * p->norm_gradients * sizeof(float));
     }
 }
 
-static void lay_out_packed(const image_plan *p, const image_passes *m, image_batch *b, room *r,
-                           int direction) {
+static void lay_out_packed(const image_plan *p, const image_passes *m, image_batch *b, cuda_room *r) {
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
         int tiles = p->tiles[net][0] > p->tiles[net][1] ? p->tiles[net][0] : p->tiles[net][1];
-        (void)direction;
-        b->weights[net] = take(r, (size_t)tiles * 32 * (size_t)m->lane_bytes);
-        b->biases[net] = (float *)take(r, (size_t)p->biases[net] * sizeof(float));
-        b->norms[net] = take(r, p->norm_numbers * (size_t)m->number_bytes);
+        b->weights[net] = cuda_take(r, (size_t)tiles * 32 * (size_t)m->lane_bytes);
+        b->biases[net] = (float *)cuda_take(r, (size_t)p->biases[net] * sizeof(float));
+        b->norms[net] = cuda_take(r, p->norm_numbers * (size_t)m->number_bytes);
     }
 }
 
 /* All of a call's scratch. ds: (n). */
-static float *lay_out(const image_plan *p, image_batch *b, room *r, int n, layer_use use) {
+static float *lay_out(const image_plan *p, image_batch *b, cuda_room *r, int n, layer_use use) {
     const image_passes *m = passes[use.precision];
     int rows = wave_of(n, use.backward, use.kept);
-    lay_out_packed(p, m, b, r, 0);
+    lay_out_packed(p, m, b, r);
     if (!use.kept) lay_out_kept(p, m, b, r, rows, use.backward);
     if (!use.backward) return NULL;
     lay_out_back(p, m, b, r, rows, use.gradients);
-    return (float *)take(r, (size_t)rows * sizeof(float));
+    return (float *)cuda_take(r, (size_t)rows * sizeof(float));
 }
 
 /* ---- the law: a block for each sample ---- */
@@ -292,12 +276,11 @@ static void image_run(device *d, const layer_plan *plan, const layer_call *call)
     layer_use use = {pass_is_backward(call->kind), call->grad != NULL, call->kept != NULL, call->precision};
     int wave = wave_of(call->n, use.backward, use.kept);
     image_batch b = {};
-    room scratch = {(char *)call->scratch, 0}, kept = {(char *)call->kept, 0};
+    cuda_room scratch = {(char *)call->scratch, 0}, kept = {(char *)call->kept, 0};
     float *ds = lay_out(p, &b, &scratch, call->n, use);
     if (use.kept) lay_out_kept(p, passes[call->precision], &b, &kept, call->n, 1);
     for (int first = 0; first < call->n; first += wave) {
         b.rows = call->n - first < wave ? call->n - first : wave;
-        b.pieces = pieces_of(b.rows), b.norm_samples = norm_samples_of(p, b.rows);
         run_wave(own, p, call, b, first, ds);
     }
 }
@@ -320,16 +303,16 @@ static void image_close(device *d, layer_plan *p) {
 static size_t image_kept(const layer_plan *plan, int n, precision in) {
     const image_plan *p = (const image_plan *)plan;
     image_batch b = {};
-    room r = {NULL, 0};
+    cuda_room r = {NULL, 0};
     lay_out_kept(p, passes[in], &b, &r, n, 1);
-    return as_reals(&r);
+    return cuda_room_reals(&r);
 }
 
 static size_t image_scratch(const layer_plan *plan, int n, layer_use use) {
     image_batch b = {};
-    room r = {NULL, 0};
+    cuda_room r = {NULL, 0};
     lay_out((const image_plan *)plan, &b, &r, n, use);
-    return as_reals(&r);
+    return cuda_room_reals(&r);
 }
 
 extern "C" const cuda_plan_kind cuda_plan_image = {"resnext",  image_open,    image_close,

@@ -108,38 +108,20 @@ struct bf16_math {
         const unsigned words[4] = {w.x, w.y, w.z, w.w};
         for (int i = 0; i < 4; i++) v[2 * i] = low_bf16(words[i]), v[2 * i + 1] = high_bf16(words[i]);
     }
-    static __device__ void put8(number *p, const float v[8]) {
-        *(uint4 *)p = make_uint4(pair_bf16(v[0], v[1]), pair_bf16(v[2], v[3]), pair_bf16(v[4], v[5]),
-                                 pair_bf16(v[6], v[7]));
-    }
+    static __device__ void put8(number *p, const float v[8]) { *(uint4 *)p = numbers_of(v); }
     static __device__ void put_operands(void *shared, const eight &v) { *(uint4 *)shared = v; }
     static __device__ eight numbers_of(const float v[8]) {
         return make_uint4(pair_bf16(v[0], v[1]), pair_bf16(v[2], v[3]), pair_bf16(v[4], v[5]),
                           pair_bf16(v[6], v[7]));
     }
-    /* act(x) normalised: (scale act(x) + shift) g + b */
-    static __device__ eight normalise(const eight &x, const eight &g, const eight &b, float slope,
-                                      float scale, float shift) {
-        float xs[8], gs[8], bs[8];
-        floats_of(xs, x);
-        floats_of(gs, g);
-        floats_of(bs, b);
-#pragma unroll
-        for (int i = 0; i < 8; i++) xs[i] = fmaf(fmaf(leaky(xs[i], slope), scale, shift), gs[i], bs[i]);
-        return numbers_of(xs);
-    }
-    static __device__ void put2(number *p, float a, float b) {
-        *(unsigned *)p = pair_bf16(a, b);
-    }
+    static __device__ void put2(number *p, float a, float b) { *(unsigned *)p = pair_bf16(a, b); }
 
     /* A of 16 rows: `row` is the address of row lane % 16, the slots lie so many bytes behind. */
     static __device__ void load(operand a, unsigned row, int slot0, int slot1, int lane) {
         load_matrices(a, row + (unsigned)(lane < 16 ? slot0 : slot1));
     }
     /* B from its packed form: terms 2t, 2t + 1, 2t + 8, 2t + 9 of column g */
-    static __device__ int term(int lane, int i) {
-        return i % 2 + 2 * (lane % 4) + i / 2 * 8;
-    }
+    static __device__ int term(int lane, int i) { return i % 2 + 2 * (lane % 4) + i / 2 * 8; }
     static __device__ void multiply(float c[4], const operand a, const weights &b) {
         const unsigned words[2] = {b.x, b.y};
         multiply_bf16(c, a, words);
@@ -147,9 +129,7 @@ struct bf16_math {
 
     /* Transposed: rows of A are channels, its 16 terms are pixels, whose addresses pixel() gives for each lane. */
     typedef unsigned column[2];
-    static __device__ int pixel(int lane, int) {
-        return lane % 8 + lane / 16 * 8;
-    }
+    static __device__ int pixel(int lane, int) { return lane % 8 + lane / 16 * 8; }
     typedef int place;
     static __device__ void find(place &p, int slot0, int slot1, int lane) {
         p = lane / 8 % 2 ? slot1 : slot0;
@@ -157,18 +137,14 @@ struct bf16_math {
     static __device__ void load_channels(operand a, const unsigned pixels[4], place p) {
         load_transposed(a, pixels[0] + (unsigned)p);
     }
-    static __device__ int column_pixel(int lane, int) {
-        return lane % 16;
-    }
+    static __device__ int column_pixel(int lane, int) { return lane % 16; }
     static __device__ void load_columns(column b, const unsigned pixels[4], int at, int) {
         load_two_transposed(b, pixels[0] + (unsigned)at);
     }
     static __device__ void load_columns_if(int wanted, column b, const unsigned pixels[4], int at, int) {
         load_two_transposed_if(wanted, b, pixels[0] + (unsigned)at);
     }
-    static __device__ void ones(operand a) {
-        a[0] = a[1] = a[2] = a[3] = 0x3f803f80u;
-    }
+    static __device__ void ones(operand a) { a[0] = a[1] = a[2] = a[3] = 0x3f803f80u; }
     static __device__ void multiply_columns(float c[4], const operand a, const column b) {
         multiply_bf16(c, a, b);
     }
@@ -196,16 +172,6 @@ struct float_math {
     static __device__ eight numbers_of(const float v[8]) {
         return eight{make_float4(v[0], v[1], v[2], v[3]), make_float4(v[4], v[5], v[6], v[7])};
     }
-    static __device__ eight normalise(const eight &x, const eight &g, const eight &b, float slope,
-                                      float scale, float shift) {
-        float xs[8], gs[8], bs[8];
-        floats_of(xs, x);
-        floats_of(gs, g);
-        floats_of(bs, b);
-#pragma unroll
-        for (int i = 0; i < 8; i++) xs[i] = fmaf(fmaf(leaky(xs[i], slope), scale, shift), gs[i], bs[i]);
-        return numbers_of(xs);
-    }
     static __device__ eight fetch(const float *p) {
         return eight{((const float4 *)p)[0], ((const float4 *)p)[1]};
     }
@@ -213,25 +179,16 @@ struct float_math {
         const float4 &a = e.a, &b = e.b;
         v[0] = a.x, v[1] = a.y, v[2] = a.z, v[3] = a.w, v[4] = b.x, v[5] = b.y, v[6] = b.z, v[7] = b.w;
     }
-    static __device__ void put8(float *p, const float v[8]) {
-        ((float4 *)p)[0] = make_float4(v[0], v[1], v[2], v[3]);
-        ((float4 *)p)[1] = make_float4(v[4], v[5], v[6], v[7]);
-    }
-    static __device__ void put2(float *p, float a, float b) {
-        *(float2 *)p = make_float2(a, b);
-    }
+    static __device__ void put8(float *p, const float v[8]) { *(eight *)p = numbers_of(v); }
+    static __device__ void put2(float *p, float a, float b) { *(float2 *)p = make_float2(a, b); }
     static __device__ void load(operand a, unsigned row, int slot0, int slot1, int lane) {
         unsigned half = lane < 16 ? 0 : 16;
         load_matrices(a, row + (unsigned)slot0 + half);
         load_matrices(a + 4, row + (unsigned)slot1 + half);
     }
-    static __device__ int term(int lane, int i) {
-        return lane % 4 + i * 4;
-    }
+    static __device__ int term(int lane, int i) { return lane % 4 + i * 4; }
 
-    static __device__ int pixel(int lane, int i) {
-        return lane % 4 + i * 4;
-    }
+    static __device__ int pixel(int lane, int i) { return lane % 4 + i * 4; }
     typedef int2 place;
     static __device__ void find(place &p, int slot0, int slot1, int lane) {
         p = make_int2(slot0 + lane / 4 * 4, slot1 + lane / 4 * 4);
@@ -243,9 +200,7 @@ struct float_math {
                 a[4 * half + 2 * i + 1] = load_word(pixels[2 * half + i] + (unsigned)p.y);
             }
     }
-    static __device__ int column_pixel(int lane, int i) {
-        return lane % 4 + i * 4;
-    }
+    static __device__ int column_pixel(int lane, int i) { return lane % 4 + i * 4; }
     static __device__ void load_columns(column b, const unsigned pixels[4], int at, int lane) {
         for (int i = 0; i < 4; i++) b[i] = load_word(pixels[i] + (unsigned)at + (unsigned)(lane / 4) * 4);
     }
@@ -309,5 +264,19 @@ struct fp32_math : float_math {
         multiply_half(c, a + 4, b + 2);
     }
 };
+
+/* act(x) normalised: (scale act(x) + shift) g + b */
+template <class M>
+static __device__ inline typename M::eight normalise(const typename M::eight &x, const typename M::eight &g,
+                                                     const typename M::eight &b, float slope, float scale,
+                                                     float shift) {
+    float xs[8], gs[8], bs[8];
+    M::floats_of(xs, x);
+    M::floats_of(gs, g);
+    M::floats_of(bs, b);
+#pragma unroll
+    for (int i = 0; i < 8; i++) xs[i] = fmaf(fmaf(leaky(xs[i], slope), scale, shift), gs[i], bs[i]);
+    return M::numbers_of(xs);
+}
 
 #endif

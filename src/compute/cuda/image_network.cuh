@@ -280,11 +280,9 @@ template <class M> struct network_pass {
         c.n = b->rows, c.elements = (int)pixels() * c.norm.channels, c.each = b->norm_samples,
         c.first_net = p->first_net;
         c.stride = p->norm_gradients;
-        size_t at = 0;
-        for (int i = 0; i < j; i++) at += norm_partial(i);
         for (int net = 0; net < 2; net++) {
             c.q[net] = (const number *)from[net], c.dx[net] = (number *)to[net], c.x[net] = acts(net, j);
-            c.partial[net] = b->norm_partial[net] ? b->norm_partial[net] + at : NULL;
+            c.partial[net] = b->norm_partial[net] ? b->norm_partial[net] + p->norm_gradient_at[j] : NULL;
             c.normalised[net] = b->norm_partial[net] ? (number *)b->normalised[j % 3][net] : NULL;
         }
         dim3 grid(blocks_for((size_t)c.elements, NORM_ELEMENTS), blocks_for((size_t)c.n, c.each),
@@ -292,12 +290,6 @@ template <class M> struct network_pass {
         launch_early(own, norm_back_kernel<M>, grid, NORM_ELEMENTS / M::across, 0, c);
         launched(own, "image: norms, backward");
     }
-    /* Numbers of the partial gradients of a norm. */
-    size_t norm_partial(int j) const {
-        size_t channels = (size_t)norm_channels(p, j), elements = pixels() * channels;
-        return 2 * (p->per_element ? elements : (elements + NORM_ELEMENTS - 1) / NORM_ELEMENTS * channels);
-    }
-
     /* Gradients of weights are computed beside the way back, which needs none of them: each has its own normalised activations,
      * and before something that it reads is written again it is waited for (side_wait, by the kind of its part). */
     void backward() const {

@@ -65,7 +65,7 @@ template <class M> struct norm_load {
             r.b = M::fetch(b + pixel * step);
         }
         __device__ typename M::eight finish(const raw &r) const {
-            return M::normalise(r.x, r.g, r.b, slope, scale, shift);
+            return normalise<M>(r.x, r.g, r.b, slope, scale, shift);
         }
     };
     const typename M::number *x[2];

@@ -132,12 +132,14 @@ static jf_status send_maps(device *d, image_plan *p, int net) {
 static jf_status place_norms(device *d, image_plan *p) {
     int32_t *table;
     JF_TRY(MEM_NEW(d->ctx, &p->norm_at, (size_t)p->norms));
+    JF_TRY(MEM_NEW(d->ctx, &p->norm_gradient_at, (size_t)p->norms));
     JF_TRY(MEM_NEW(d->ctx, &table, 2 * (size_t)p->norms * NORM_NUMBERS));
     for (int j = 0; j < p->norms; j++) {
         int channels = norm_channels(p, j), elements = p->h * p->w * channels,
             width = p->per_element ? elements : channels,
             blocks = p->per_element ? 1 : (elements + NORM_ELEMENTS - 1) / NORM_ELEMENTS;
         p->norm_at[j] = p->norm_numbers;
+        p->norm_gradient_at[j] = p->norm_gradients;
         for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
             const image_norm *of = norm_of(&p->nets[net], j);
             const int32_t numbers[NORM_NUMBERS] = {(int32_t)of->g, (int32_t)of->b, width,
@@ -204,5 +206,6 @@ void image_plan_free(device *d, image_plan *p) {
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         if (maps[i]) d->kind->release_map(d, maps[i]);
     free(p->norm_at);
+    free(p->norm_gradient_at);
     free(p);
 }

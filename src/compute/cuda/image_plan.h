@@ -34,6 +34,7 @@ typedef struct image_plan {
     image_op ops[2][OP_KINDS][2];  /* [network][kind][direction] */
     part_place *place[2];          /* (parts) */
     size_t *norm_at;               /* (norms): where its packed scale begins; its bias lies behind it */
+    size_t *norm_gradient_at;      /* (norms): where its gradients begin among those of a piece */
     size_t norm_numbers;           /* of all of them */
     size_t norm_gradients;         /* numbers of a piece of their partial gradients */
     int tiles[2][2], gradients[2]; /* all tiles of a network */
