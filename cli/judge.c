@@ -1,11 +1,11 @@
 /* jointflow judge: how far to trust a model. */
-#include "cli.h"
+#include "judging.h"
 #include <limits.h>
 #include <stdio.h>
 
 static int judge(const call *c) {
     const arguments *a = c->arguments;
-    jf_judge_options options = {.points = option_int(a, "points"), .seed = option_whole(a, "seed")};
+    jf_judge_options options = judging_options(a);
     jf_model *m = NULL;
     jf_judgement *j = NULL;
     int code = cli_load_model(c, &m, argument(a, 0));
@@ -23,7 +23,7 @@ static int judge(const call *c) {
 
 static const option options[] = {
     {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "one JSON object instead of a table"},
-    OPTION_POINTS,
+    OPTIONS_JUDGE,
     OPTION_SEED,
     OPTION_THREADS,
     OPTION_DEVICE,
@@ -32,6 +32,8 @@ static const option options[] = {
 
 static const example examples[] = {
     {"A table for people", "jointflow judge out/crescents"},
+    {"Samples of an image model for more inputs, with and without the noise of training",
+     "jointflow judge out/fashion-sr-14-28-small --inputs 1000 --denoise"},
     {"One number for a script", "jointflow judge out/crescents --json | jq .gap"},
     {0},
 };

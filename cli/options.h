@@ -50,6 +50,12 @@ typedef struct option {
         "standardised", 0, OPTION_FLAG, NULL, NULL, 0, 0,                                                    \
             "all values are in the model's units (mean 0, deviation 1) instead of the data's"                \
     }
+#define OPTION_DENOISE                                                                                       \
+    {                                                                                                        \
+        "denoise", 0, OPTION_FLAG, NULL, NULL, 0, 0,                                                         \
+            "take the noise of training off the samples: x + sigma^2 grad log p(x|y), what is expected of "  \
+            "each without it"                                                                                \
+    }
 #define OPTION_FULL_RANGE                                                                                    \
     {                                                                                                        \
         "full-range", 0, OPTION_FLAG, NULL, NULL, 0, 0,                                                      \

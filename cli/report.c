@@ -1,5 +1,5 @@
 /* jointflow report: judgement, pictures and report.html of a model, again. */
-#include "cli.h"
+#include "judging.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static char *default_folder(const char *model) {
 static int report(const call *c) {
     const arguments *a = c->arguments;
     const char *path = argument(a, 0), *given = option_text(a, "output");
-    jf_judge_options options = {.points = option_int(a, "points"), .seed = option_whole(a, "seed")};
+    jf_judge_options options = judging_options(a);
     jf_model *m = NULL;
     jf_judgement *j = NULL;
     char *folder = given ? cli_join("%s", given) : default_folder(path);
@@ -31,7 +31,7 @@ static int report(const call *c) {
 
 static const option options[] = {
     {"output", 'o', OPTION_TEXT, "FOLDER", NULL, 0, 0, "where to, by default the run folder"},
-    OPTION_POINTS,
+    OPTIONS_JUDGE,
     OPTION_SEED,
     OPTION_THREADS,
     OPTION_DEVICE,

@@ -150,6 +150,8 @@ static int sample(const call *c) {
     if (code == CLI_OK) code = samples_create(c, m, &y, &s);
     if (code == CLI_OK && jf_sample(m, s.rows, s.y, s.x, s.y_back, s.z, &use) != JF_OK)
         code = cli_fail_library(c);
+    if (code == CLI_OK && option_given(a, "denoise") && jf_denoise(m, s.rows, s.x, s.y, s.x, &use) != JF_OK)
+        code = cli_fail_library(c);
     if (code == CLI_OK) code = write_samples(c, m, &s, &y, path);
     samples_free(&s);
     conditions_free(&y);
@@ -169,6 +171,7 @@ static const option options[] = {
      "samples for each condition (default 1000, of images 25)"},
     {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
      "a .csv, .npy or .png file; by default CSV to standard output"},
+    OPTION_DENOISE,
     OPTION_FULL_RANGE,
     OPTION_STANDARDISED,
     {"with-y-back", 0, OPTION_FLAG, NULL, NULL, 0, 0,
@@ -186,6 +189,8 @@ static const example examples[] = {
     {"Classes by name, a NumPy file", "jointflow sample out/mixed -y circle,grid -n 5000 -o samples.npy"},
     {"25 images of each of two classes",
      "jointflow sample out/fashion-class-small -y shirt,sneaker -n 25 -o grid.png"},
+    {"The same without the noise that the model was trained with",
+     "jointflow sample out/fashion-class-small -y shirt,sneaker --denoise -o clean.png"},
     {"What a degraded image may have been",
      "jointflow sample out/fashion-sr-14-28-small -y @boot-14x14.png -n 10 -o grid.png"},
     {0},
@@ -202,7 +207,11 @@ const command command_sample = {
         "Of image models a .png file shows the images and a .npy file holds them, (N, h, w) or (N, h, w, "
         "channels); a .csv file holds x and y as the model knows them. Where the condition is an image, "
         "each -y @FILE is one: the degraded image in its own size, or a whole one, which is then degraded "
-        "first. The picture has a row for each: truth, if known, input, samples.",
+        "first. The picture has a row for each: truth, if known, input, samples.\n"
+        "A model that was trained with noise (train.noise) draws samples with that noise. With --denoise "
+        "each is "
+        "replaced by what is expected of it without, x + sigma^2 grad log p(x|y), which costs one backward "
+        "pass. z and y_back stay those of the noisy sample.",
     .options = options,
     .examples = examples,
     .run = sample,

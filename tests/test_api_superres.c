@@ -53,7 +53,9 @@ TEST(superres__steps_are_samples_of_the_models) {
     jf_images small = one_image(2, 2, values), first;
     jf_image_conditions given;
     jf_superres_result r;
-    CHECK_STATUS(jf_superres(coarse, fine, &small, &(jf_superres_options){2, 1, 9}, &r), JF_OK);
+    CHECK_STATUS(jf_superres(coarse, fine, &small,
+                             &(jf_superres_options){.coarse_count = 2, .fine_count = 1, .seed = 9}, &r),
+                 JF_OK);
     CHECK_STATUS(jf_image_conditions_create(coarse, &given, &small, 0, 0), JF_OK);
     for (int i = 0; i < 32; i++) y[i] = given.y[i % 16];
     CHECK_STATUS(jf_sample(coarse, 2, y, x, NULL, z, &(jf_use_options){.seed = 9}), JF_OK);
@@ -257,5 +259,38 @@ TEST(figure__of_images_are_drawn_from_models_that_are_there) {
               "class: not a model for this figure, which shows images and the task \"superres\"");
     wrong.models = pair;
     CHECK_STATUS(jf_figure(ctx, "5", &wrong), JF_ERROR_ARGUMENT);
+    jf_context_free(ctx);
+}
+
+TEST(superres__without_noise_hands_clean_images_from_step_to_step) {
+    jf_context *ctx = new_context();
+    jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
+    double values[4], y[2 * 16], x[2 * 16];
+    jf_images small = one_image(2, 2, values), first;
+    jf_image_conditions given;
+    jf_superres_options options = {.coarse_count = 2, .fine_count = 1, .seed = 9, .denoise = 1};
+    jf_superres_result r, noisy;
+    CHECK_STATUS(jf_superres(coarse, fine, &small, &options, &r), JF_OK);
+    options.denoise = 0;
+    CHECK_STATUS(jf_superres(coarse, fine, &small, &options, &noisy), JF_OK);
+    CHECK_STATUS(jf_image_conditions_create(coarse, &given, &small, 0, 0), JF_OK);
+    for (int i = 0; i < 32; i++) y[i] = given.y[i % 16];
+    CHECK_STATUS(jf_sample(coarse, 2, y, x, NULL, NULL, &(jf_use_options){.seed = 9}), JF_OK);
+    CHECK_STATUS(jf_denoise(coarse, 2, x, y, x, NULL), JF_OK);
+    CHECK_STATUS(jf_restore(coarse, &first, 2, x, y), JF_OK);
+    double moved = 0;
+    for (int i = 0; i < 32; i++) {
+        CHECK_NEAR(r.coarse.values[i], first.values[i], 1e-12);
+        moved = fmax(moved, fabs(r.coarse.values[i] - noisy.coarse.values[i]));
+    }
+    CHECK(moved > 1e-5);
+    for (int i = 0; i < 2 * PIXELS; i++) CHECK(isfinite(r.fine.values[i]));
+    CHECK(r.psnr != noisy.psnr && r.coarse_psnr != noisy.coarse_psnr);
+    jf_image_conditions_free(&given);
+    jf_images_free(&first);
+    jf_superres_result_free(&r);
+    jf_superres_result_free(&noisy);
+    jf_model_free(fine);
+    jf_model_free(coarse);
     jf_context_free(ctx);
 }

@@ -127,6 +127,12 @@ jf_status jf_encode(const jf_model *m, int n, const double *x, const double *y, 
 jf_status jf_decode(const jf_model *m, int n, const double *z, const double *y, double *x, double *y_back,
                     const jf_use_options *options);
 
+/* What is expected of x without the noise of training (train.noise), by Tweedie's formula, x + sigma^2 grad_x log p(x|y);
+ * x: samples, or anything else with that noise. clean (n, dim_x) may be x. JF_ERROR_UNSUPPORTED of models that were trained
+ * without. */
+jf_status jf_denoise(const jf_model *m, int n, const double *x, const double *y, double *clean,
+                     const jf_use_options *options);
+
 typedef struct jf_density_summary {
     double mean;         /* of log p(x | y), nats */
     double sampler_mean; /* of the density that jf_sample draws from, NAN where it was not computed */
@@ -189,6 +195,7 @@ void jf_image_conditions_free(jf_image_conditions *c);
 typedef struct jf_superres_options {
     int coarse_count, fine_count; /* 0: 10 */
     uint64_t seed;
+    int denoise; /* the noise of training is taken off the images of each step (jf_denoise) */
 } jf_superres_options;
 typedef struct jf_superres_result {
     jf_images truth;          /* count 0: not known */
@@ -251,6 +258,8 @@ typedef struct jf_judgement jf_judgement;
 typedef struct jf_judge_options {
     int points; /* fresh points; 0: 50000 */
     uint64_t seed;
+    int denoise; /* also judge samples from which the noise of training was taken (jf_denoise) */
+    int inputs;  /* of image models: held-out images that samples are drawn for; 0: 64 */
 } jf_judge_options;
 jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options);
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */

@@ -13,8 +13,13 @@ typedef struct superres_result {
 } superres_result;
 
 /* The models in either order. given: one image, an input of the coarse model or a whole one of the fine model. */
-jf_status superres_create(const model *one, const model *other, const image_array *given, int coarse_count,
-                          int fine_count, uint64_t seed, superres_result *out);
+typedef struct superres_request {
+    int coarse_count, fine_count;
+    uint64_t seed;
+    int denoise; /* takes the noise of training off the images of each step */
+} superres_request;
+jf_status superres_create(const model *one, const model *other, const image_array *given,
+                          const superres_request *q, superres_result *out);
 void superres_free(superres_result *r);
 
 #endif

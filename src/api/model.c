@@ -2,6 +2,7 @@
 #include "answer/describe.h"
 #include "api/api.h"
 #include "base/finite.h"
+#include "model/denoise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,11 @@ jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double
     if (status == JF_OK) split_rows(m, n, rows, x, y_back);
     free(rows);
     return status;
+}
+
+jf_status jf_denoise(const jf_model *m, int n, const double *x, const double *y, double *clean,
+                     const jf_use_options *options) {
+    return map_rows(m, model_denoise, n, x, y, clean, NULL, options);
 }
 
 /* Of those that there are: the sampler's density of some rows is not known. */

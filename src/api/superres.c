@@ -10,8 +10,11 @@ jf_status jf_superres(const jf_model *one, const jf_model *other, const jf_image
     jf_superres_options o = options ? *options : (jf_superres_options){0};
     image_array taken = images_taken(given);
     superres_result r;
-    jf_status status = superres_create(one, other, &taken, o.coarse_count ? o.coarse_count : DEFAULT_COUNT,
-                                       o.fine_count ? o.fine_count : DEFAULT_COUNT, o.seed, &r);
+    superres_request q = {.coarse_count = o.coarse_count ? o.coarse_count : DEFAULT_COUNT,
+                          .fine_count = o.fine_count ? o.fine_count : DEFAULT_COUNT,
+                          .seed = o.seed,
+                          .denoise = o.denoise};
+    jf_status status = superres_create(one, other, &taken, &q, &r);
     *out = (jf_superres_result){.truth = images_given(&r.truth),
                                 .input = images_given(&r.input),
                                 .coarse = images_given(&r.coarse),

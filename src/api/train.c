@@ -51,7 +51,10 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
 }
 
 jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options) {
-    return judge_run(m, out, options ? options->points : 0, options ? options->seed : 0);
+    jf_judge_options o = options ? *options : (jf_judge_options){0};
+    return judge_create(
+        m, out,
+        &(judge_request){.points = o.points, .seed = o.seed, .denoise = o.denoise, .inputs = o.inputs});
 }
 const char *jf_judgement_json(const jf_judgement *j) {
     return j->json.chars;

@@ -1,7 +1,7 @@
 /* Round trips, the integral of the density, and the distance between samples and data. */
 #include "base/statistics.h"
 #include "judge/judge.h"
-#include "model/use.h"
+#include "model/denoise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,13 +75,15 @@ done:
     return status;
 }
 
-jf_status sample_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance) {
+jf_status sample_distance(const model *m, long n, const double *xy, uint64_t seed, int denoised,
+                          double *distance) {
     size_t dim = (size_t)m->flow->dim, rows = (size_t)n;
     double *samples;
     JF_TRY(MEM_NEW(m->ctx, &samples, rows * dim));
     memcpy(samples, xy, sizeof(double) * rows * dim);
     jf_status status =
         model_sample(m, (latent_points){seed, LATENT_ENERGY, 0}, MODEL_UNITS, n, samples, NULL);
+    if (status == JF_OK && denoised) status = model_denoise(m, MODEL_UNITS, n, samples);
     if (status == JF_OK) *distance = energy_distance(xy, samples, rows, dim);
     free(samples);
     return status;

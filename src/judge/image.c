@@ -3,25 +3,25 @@
 #include "base/statistics.h"
 #include "data/tasks/task.h"
 #include "judge/judge.h"
-#include "model/use.h"
+#include "model/denoise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define INPUTS  64
 #define SAMPLES COVERAGE_SAMPLES
 #define NOISE_MARGINS                                                                                        \
     3 /* out of range by more than so many deviations of the noise: more than noise explains */
 
-/* INPUTS held-out rows and SAMPLES answers to each. */
+/* Held-out rows and SAMPLES answers to each. */
 typedef struct trial {
     const model *m;
     const task *t;
     int inputs;
     size_t dim, dim_x, dim_y, pixels; /* pixels: numbers of a restored image */
-    double alpha;
-    double *rows;    /* (inputs, dim) clean, the data's units */
-    double *samples; /* (inputs, SAMPLES, dim) */
+    double alpha;                     /* deviation of the noise, the model's units */
+    double noise;                     /* of the truth that samples are compared with: as they have it */
+    double *rows;                     /* (inputs, dim) clean, the data's units */
+    double *samples;                  /* (inputs, SAMPLES, dim) */
 } trial;
 
 static const double *sample_at(const trial *t, int input, int k) {
@@ -66,7 +66,7 @@ static void count_coverage(const trial *t, uint64_t seed, image_judgement *out) 
     for (int i = 0; i < t->inputs; i++) {
         rng r = rng_stream((rng_key){seed, RNG_NOISE, RNG_USE_COVERAGE}, (uint64_t)i);
         for (size_t e = 0; e < t->dim_x; e++) {
-            double truth = t->rows[(size_t)i * t->dim + e] + u->deviation[e] * t->alpha * rng_normal(&r);
+            double truth = t->rows[(size_t)i * t->dim + e] + u->deviation[e] * t->noise * rng_normal(&r);
             for (int k = 0; k < SAMPLES; k++) values[k] = sample_at(t, i, k)[e];
             coverage_add(&c, values, truth);
         }
@@ -127,28 +127,40 @@ done:
     return status;
 }
 
-jf_status judge_image(judgement *j, const model *m, const dataset *data, uint64_t seed) {
+static jf_status measure(const trial *t, uint64_t seed, double *image, image_judgement *out) {
+    out->inputs = t->inputs;
+    out->samples = SAMPLES;
+    count_range(t, image, out);
+    if (!t->t->kind->by_class) count_coverage(t, seed, out);
+    return t->t->kind->degrade && !t->t->kind->random ? measure_psnr(t, image, out) : JF_OK;
+}
+
+/* The same samples without the noise of training, beside the truth without. */
+static jf_status measure_denoised(trial *t, uint64_t seed, double *image, image_judgement *out) {
+    JF_TRY(model_denoise(t->m, DATA_UNITS, (long)t->inputs * SAMPLES, t->samples));
+    t->noise = 0;
+    return measure(t, seed, image, out);
+}
+
+jf_status judge_image(judgement *j, const model *m, const dataset *data, const judge_request *q) {
     trial t = {.m = m, .t = data->task, .dim = (size_t)m->flow->dim, .dim_x = (size_t)m->units.dim_x};
     double *image = NULL;
     jf_status status;
-    image_judgement *out = &j->image;
+    int inputs = q->inputs > 0 ? q->inputs : IMAGE_INPUTS;
     t.dim_y = t.dim - t.dim_x;
-    t.alpha = recipe_real(m->recipe, "train.noise");
+    t.alpha = t.noise = recipe_real(m->recipe, "train.noise");
     t.pixels = (size_t)(t.t->size.h * t.t->size.w * t.t->image_channels);
-    t.inputs = j->points < INPUTS ? (int)j->points : INPUTS;
-    out->inputs = t.inputs;
-    out->samples = SAMPLES;
+    t.inputs = j->points < inputs ? (int)j->points : inputs;
     JF_TRY_DONE(MEM_NEW(m->ctx, &t.rows, (size_t)t.inputs * t.dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &image, t.pixels));
     for (int i = 0; i < t.inputs; i++) { /* spread over the judged rows, which may be sorted by class */
         long row = (long)i * j->points / t.inputs;
         memcpy(t.rows + (size_t)i * t.dim, j->clean + (size_t)row * t.dim, t.dim * sizeof(double));
     }
-    JF_TRY_DONE(draw_samples(&t, seed));
-    count_range(&t, image, out);
-    if (!t.t->kind->by_class) count_coverage(&t, seed, out);
-    if (t.t->kind->degrade && !t.t->kind->random) JF_TRY_DONE(measure_psnr(&t, image, out));
-    JF_TRY_DONE(gaussian_floor(m, data, &out->floor));
+    JF_TRY_DONE(draw_samples(&t, q->seed));
+    JF_TRY_DONE(measure(&t, q->seed, image, &j->image));
+    JF_TRY_DONE(gaussian_floor(m, data, &j->image.floor));
+    if (q->denoise) JF_TRY_DONE(measure_denoised(&t, q->seed, image, &j->denoised));
 done:
     free(t.rows);
     free(t.samples);

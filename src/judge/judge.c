@@ -2,7 +2,7 @@
 #include "judge/judge.h"
 #include "data/gaussian.h"
 #include "judge/by_rule.h"
-#include "model/use.h"
+#include "model/denoise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,7 +115,22 @@ static jf_status compare_with_gaussian(judgement *j, const model *m, const datas
     return JF_OK;
 }
 
-static jf_status judge_data(judgement *j, const model *m, const dataset *data, uint64_t seed) {
+/* Samples as they are beside noised data, and without noise beside clean ones. */
+static jf_status compare_samples(judgement *j, const model *m, long n, const judge_request *q) {
+    double *clean;
+    JF_TRY(sample_distance(m, n, j->data, q->seed, 0, &j->energy));
+    if (!q->denoise) return JF_OK;
+    size_t count = (size_t)n * (size_t)m->flow->dim;
+    JF_TRY(MEM_NEW(m->ctx, &clean, count));
+    memcpy(clean, j->clean, sizeof(double) * count);
+    units_standardise(&m->units, (int)n, clean);
+    jf_status status = sample_distance(m, n, clean, q->seed, 1, &j->energy_denoised);
+    free(clean);
+    return status;
+}
+
+static jf_status judge_data(judgement *j, const model *m, const dataset *data, const judge_request *q) {
+    uint64_t seed = q->seed;
     const flow *f = m->flow;
     size_t dim = (size_t)f->dim, n = (size_t)j->points;
     int is_image = m->units.image.h > 0;
@@ -154,8 +169,8 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, u
     JF_TRY_DONE(roundtrip_errors(m, (long)(n < trips ? n : trips), j->data, seed, &j->roundtrip_data,
                                  &j->roundtrip_latent));
     size_t compared = is_image ? IMAGE_COMPARED : VECTOR_COMPARED;
-    JF_TRY_DONE(sample_distance(m, (long)(n < compared ? n : compared), j->data, seed, &j->energy));
-    if (is_image && data->task) JF_TRY_DONE(judge_image(j, m, data, seed));
+    JF_TRY_DONE(compare_samples(j, m, (long)(n < compared ? n : compared), q));
+    if (is_image && data->task) JF_TRY_DONE(judge_image(j, m, data, q));
 done:
     densities_free(&d);
     free(logdet);
@@ -163,16 +178,23 @@ done:
 }
 
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed) {
+    return judge_create(m, out, &(judge_request){.points = points, .seed = seed});
+}
+
+jf_status judge_create(const model *m, judgement **out, const judge_request *q) {
     *out = NULL;
     judgement *j;
     dataset *data = NULL;
     jf_status status;
+    double noise;
+    if (q->denoise) JF_TRY(model_noise(m, &noise)); /* before much is computed */
     JF_TRY(MEM_NEW(m->ctx, &j, 1));
     *j = (judgement){.ctx = m->ctx,
-                     .points = points > 0 ? points : 50000,
+                     .points = q->points > 0 ? q->points : 50000,
                      .has_data = m->objective.kind->from_data,
-                     .gaussian = NAN};
-    j->image =
+                     .gaussian = NAN,
+                     .energy_denoised = NAN};
+    j->image = j->denoised =
         (image_judgement){.psnr = NAN, .spread = NAN, .coverage_50 = NAN, .coverage_90 = NAN, .floor = NAN};
     if (j->points > MOST_NUMBERS / m->flow->dim) j->points = MOST_NUMBERS / m->flow->dim;
     if (j->has_data) {
@@ -181,9 +203,9 @@ jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed)
         j->unseen = data->rows == 0 || data->held > 0;
         if (data->held && j->points > data->held) j->points = data->held;
         if (data->rows && !data->held && j->points > data->rows) j->points = data->rows;
-        JF_TRY_DONE(judge_data(j, m, data, seed));
+        JF_TRY_DONE(judge_data(j, m, data, q));
     } else {
-        JF_TRY_DONE(judge_by_rule(j, m, seed));
+        JF_TRY_DONE(judge_by_rule(j, m, q->seed));
     }
     JF_TRY_DONE(judge_write(j, m));
     *out = j;

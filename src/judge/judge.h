@@ -51,8 +51,10 @@ jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t se
 /* Integral over x (two dimensions) of the density at one y, model units */
 jf_status density_integral(const model *m, double y, const double lo[2], const double hi[2], double *paper);
 
-/* Energy distance (n^2 pairs) between fresh data and samples at the same y, over (x, y), model units */
-jf_status sample_distance(const model *m, long n, const double *xy, uint64_t seed, double *distance);
+/* Energy distance (n^2 pairs) between fresh data and samples at the same y, over (x, y), model units; denoised: of samples
+ * without the noise of training, and so data without */
+jf_status sample_distance(const model *m, long n, const double *xy, uint64_t seed, int denoised,
+                          double *distance);
 
 /* ---- judge.c ---- */
 typedef struct class_judgement {
@@ -88,6 +90,7 @@ typedef struct coverage {
 void coverage_add(coverage *c, double samples[COVERAGE_SAMPLES], double truth); /* sorts them */
 
 /* Of image models; NAN where it does not apply. Intensities: units of the data. */
+#define IMAGE_INPUTS 64
 typedef struct image_judgement {
     int inputs, samples;             /* so many held-out images, and samples of each */
     double psnr;                     /* of the degraded reconstructions against their input, dB */
@@ -118,18 +121,27 @@ struct jf_judgement {
     double roundtrip_data, roundtrip_latent;
     latent_fit latent;
     double energy;
+    double energy_denoised; /* of samples without the noise of training and clean data; NAN: not asked for */
     int classes; /* rows of `by_class`: labels, or a few values of a continuous y (entropy and nll then NAN)
                   */
     class_judgement by_class[MAX_CLASSES];
     rule_judgement by_rule;
     image_judgement image;
-    double *clean; /* (points, dim): fresh points, the data's units */
+    image_judgement denoised; /* the same of samples without the noise of training; inputs 0: not asked for */
+    double *clean;            /* (points, dim): fresh points, the data's units */
     double *data,
         *encoded;  /* (points, dim): the same as the model saw them (noised) and their images, model units */
     int *class_of; /* (points): class of each; NULL: there are none */
     text json, table;
 };
-jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed);
+typedef struct judge_request {
+    long points; /* 0: 50000 */
+    uint64_t seed;
+    int denoise; /* also judge samples without the noise of training; refused where a model has none */
+    int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS */
+} judge_request;
+jf_status judge_create(const model *m, judgement **out, const judge_request *q);
+jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */
 void judge_free(judgement *j);
 jf_status judge_write(judgement *j, const model *m); /* fills in json and table (write.c) */
 /* A number for a table, in at most `width` characters whatever its size: by the format, or in powers of ten; "unknown"
@@ -140,7 +152,7 @@ const char *judge_number(char out[JUDGE_MAX_NUMBER], int width, const char *form
 void judge_warning(const judgement *j, char *out, size_t size);
 
 /* ---- image.c, floor.c: questions to image models ---- */
-jf_status judge_image(judgement *j, const model *m, const dataset *data, uint64_t seed);
+jf_status judge_image(judgement *j, const model *m, const dataset *data, const judge_request *q);
 jf_status gaussian_floor(const model *m, const dataset *data, double *nats_per_dim); /* NAN: not to be had */
 
 /* ---- report.c: pictures and report.html ---- */

@@ -56,8 +56,8 @@ static void write_classes(text *t, const judgement *j, const model *m) {
     text_add(t, "]");
 }
 
-static void write_image(text *t, const image_judgement *i) {
-    open_object(t, "image", '{');
+static void write_image(text *t, const char *name, const image_judgement *i) {
+    open_object(t, name, '{');
     field(t, "inputs", i->inputs);
     field(t, "samples", i->samples);
     field(t, "psnr", i->psnr);
@@ -124,8 +124,10 @@ static void write_json(judgement *j, const model *m) {
     if (j->has_data) {
         write_latent(t, &j->latent);
         field(t, "energy_distance", j->energy);
+        if (isfinite(j->energy_denoised)) field(t, "energy_distance_denoised", j->energy_denoised);
         if (j->classes) write_classes(t, j, m);
-        if (j->image.inputs) write_image(t, &j->image);
+        if (j->image.inputs) write_image(t, "image", &j->image);
+        if (j->denoised.inputs) write_image(t, "image_denoised", &j->denoised);
     } else {
         write_rule(t, j);
     }
@@ -191,8 +193,8 @@ static void worst_places(text *t, const judgement *j, const model *m) {
     text_add(t, "\n");
 }
 
-static void table_of_image(text *t, const image_judgement *i) {
-    text_add(t, "\n  %d samples for each of %d held-out images\n", i->samples, i->inputs);
+static void table_of_image(text *t, const image_judgement *i, const char *which) {
+    text_add(t, "\n  %d samples for each of %d held-out images%s\n", i->samples, i->inputs, which);
     row_where_known(t, "floor, nats per dim.", "%.4f", i->floor, "a linear-Gaussian model of the same data");
     row_where_known(t, "PSNR, dB", "%.2f", i->psnr, "of degraded reconstructions against their input");
     row_where_known(t, "spread", "%.4f", i->spread, "deviation of the samples, mean over elements of x");
@@ -240,11 +242,13 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "latent KS, worst", "%.4f", j->latent.max, "");
     row(t, "  by chance", "%.4f", j->latent.chance_max, "the worst that a perfect model would show");
     row(t, "energy distance", "%.5f", j->energy, "between samples and data, about 0 where they agree");
+    row_where_known(t, "  without noise", "%.5f", j->energy_denoised, "the same without that of training");
     if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
     if (j->image.inputs) {
-        table_of_image(t, &j->image);
+        table_of_image(t, &j->image, "");
+        if (j->denoised.inputs) table_of_image(t, &j->denoised, ", without the noise of training");
         worst_places(t, j, m);
     }
 }

@@ -12,13 +12,17 @@
 /* What is done with the rows in run->state; it leaves its results there and in run->logdet. */
 typedef void (*pass_fn)(const model *m, flow_run *run, int rows, void *user);
 
-int model_chunk(const model *m, long n) {
-    size_t most = flow_run_size(m->flow, MODEL_CHUNK, (run_use){0}, 0, NULL).scratch;
-    size_t least = flow_run_size(m->flow, 1, (run_use){0}, 0, NULL).scratch;
+int model_chunk_of(const model *m, run_use use, long n) {
+    size_t most = flow_run_size(m->flow, MODEL_CHUNK, use, 0, NULL).scratch;
+    size_t least = flow_run_size(m->flow, 1, use, 0, NULL).scratch;
     size_t sample = (most - least) / (MODEL_CHUNK - 1) + 8 * (size_t)m->flow->dim;
     size_t fit = CHUNK_NUMBERS / (sample > 0 ? sample : 1);
     long chunk = fit < 1 ? 1 : fit > MODEL_CHUNK ? MODEL_CHUNK : (long)fit;
     return (int)(n < 1 ? 1 : n < chunk ? n : chunk);
+}
+
+int model_chunk(const model *m, long n) {
+    return model_chunk_of(m, (run_use){0}, n);
 }
 
 /* ---- a run between two uses ---- */

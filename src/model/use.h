@@ -15,6 +15,7 @@ jf_status model_inverse(const model *m, long n, double *state, double *logdet);
  * objectives without data, latent points and becomes their decoding. */
 jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms);
 int model_chunk(const model *m, long n); /* rows that go through together: n, or as many as have room */
+int model_chunk_of(const model *m, run_use use, long n); /* the same of runs for something else */
 
 /* ---- rows that can be answered for ---- */
 

@@ -237,3 +237,36 @@ expect grep -q '^ring,' folder/figure-6.csv
 run jointflow figure 5 --model "$FINE" -o folder
 expect_status 1
 expect_error_line 'jointflow: .*fine: not a model for this figure, which shows images and the task "class"'
+
+case_begin sample__denoise_moves_samples_by_a_little_and_keeps_what_they_were_drawn_for
+run jointflow sample "$CLASS" -y ring,square -n 2 --with-z
+cp "$work/stdout" noisy.csv
+run jointflow sample "$CLASS" -y ring,square -n 2 --with-z --denoise
+expect_status 0
+expect_error_line_count 0
+expect_line_count 5
+expect test "$(cmp "$work/stdout" noisy.csv | wc -l)" -eq 1
+expect test "$(cut -d, -f785- "$work/stdout")" = "$(cut -d, -f785- noisy.csv)"
+run jointflow sample "$CLASS" -y ring --denoise -o clean.png
+expect_status 0
+expect_png clean.png
+
+case_begin superres__denoise_tells_another_psnr
+run jointflow superres "$COARSE" "$FINE" --row 0 --coarse 2 --fine 2 -o a.npy
+cp "$work/stdout" noisy
+run jointflow superres "$COARSE" "$FINE" --row 0 --coarse 2 --fine 2 --denoise -o b.npy
+expect_status 0
+expect_npy b.npy '2, 2, 28, 28'
+expect test "$(cmp a.npy b.npy | wc -l)" -eq 1
+
+case_begin denoise__of_a_model_without_noise_is_refused
+fails '.*was trained with train.noise = 0.*' jointflow sample "$VECTORS" -y 0 -n 2 --denoise
+fails '.*was trained with train.noise = 0.*' jointflow judge "$VECTORS" --points 10 --denoise
+
+case_begin judge__denoise_adds_what_samples_are_without_noise
+run jointflow judge "$FINE" --points 20 --inputs 3 --denoise
+expect_status 0
+expect_line '  39 samples for each of 3 held-out images'
+expect_line '  39 samples for each of 3 held-out images, without the noise of training'
+run jointflow judge "$FINE" --points 20 --inputs 3 --denoise --json
+expect_line '.*"image_denoised": \{"inputs": 3.*'

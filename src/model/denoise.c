@@ -1,0 +1,102 @@
+/* Tweedie's formula. A model is trained on v = c + sigma N, with c the clean row and sigma = train.noise, all in the
+ * model's units: there noise is added, after standardisation and after what the task does to the intensities. The rows it
+ * draws follow the density p of v, and
+ *     E[c | v] = v + sigma^2 grad log p(v)                    for every p, since sigma N is normal
+ * Noise on y is independent of that on x, so the x of it is x + sigma^2 grad_x log p(x, y), and grad_x log p(x, y) =
+ * grad_x log p(x | y). Standardisation is linear and c = (1 - sigma) s of the standardised s lies in the units already
+ * (units.deviation), so the expected clean row in the data's units is this one, unstandardised. */
+#include "model/denoise.h"
+#include "base/finite.h"
+#include "base/memory.h"
+#include <stdlib.h>
+
+/* ---- the score ---- */
+
+/* Leaves -grad log p in run->dstate and -log p_Z(F_Z) in run->term. */
+static void run_score(const model *m, flow_run *run, int rows) {
+    const flow *f = m->flow;
+    device *d = m->d;
+    const device_kind *k = d->kind;
+    flow_forward(f, &run->pass, rows, run->state, run->logdet);
+    k->fill(d, run->dstate, 0, (size_t)rows * (size_t)f->dim); /* y' has no part in it */
+    k->prior_term(d, run->term, run->dstate, run->state, rows, f->layout, 1);
+    k->fill(d, run->dlogdet, -1, (size_t)rows);
+    flow_backward(f, &run->pass, rows, run->state, run->dstate, run->dlogdet);
+}
+
+/* What the host keeps of it. `part` (rows, dim) is overwritten. */
+static void read_score(const model *m, flow_run *run, int rows, double *part, double *score, double *log_p) {
+    device *d = m->d;
+    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
+    d->kind->copy(d, run->state, run->dstate, (size_t)rows * dim);
+    flow_run_get_rows(run, rows, part);
+    for (size_t s = 0; s < (size_t)rows; s++)
+        for (size_t i = 0; i < dim_x; i++) score[s * dim_x + i] = -part[s * dim + i];
+    if (!log_p) return;
+    d->kind->get(d, part, run->term, (size_t)rows);
+    d->kind->get(d, log_p, run->logdet, (size_t)rows);
+    for (int s = 0; s < rows; s++) log_p[s] -= part[s];
+}
+
+static jf_status check_score(const model *m, long first, int rows, const double *score) {
+    size_t dim_x = (size_t)m->units.dim_x, count = (size_t)rows * dim_x, at = count_finite(score, count);
+    if (at == count) return JF_OK;
+    return jf_fail(
+        m->ctx, JF_ERROR_NUMERIC,
+        "row %ld: the gradient of log p(x|y) is not finite, its element %zu is %g; expected rows nearer "
+        "to the data that the model was trained on",
+        first + (long)(at / dim_x) + 1, at % dim_x, score[at]);
+}
+
+jf_status model_score(const model *m, long n, const double *rows, double *score, double *log_p) {
+    run_use use = {.backward = 1};
+    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
+    int chunk = model_chunk_of(m, use, n);
+    flow_run *run = NULL;
+    double *part = NULL;
+    jf_status status;
+    JF_TRY_DONE(model_check_rows(m, ROWS_OF_DATA, 0, n, rows));
+    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, NULL, chunk, use));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &part, (size_t)chunk * dim));
+    for (long at = 0; at < n; at += chunk) {
+        int count = n - at < chunk ? (int)(n - at) : chunk;
+        double *to = score + (size_t)at * dim_x;
+        flow_run_put_rows(run, count, rows + (size_t)at * dim);
+        run_score(m, run, count);
+        read_score(m, run, count, part, to, log_p ? log_p + at : NULL);
+        JF_TRY_DONE(m->d->kind->status(m->d));
+        JF_TRY_DONE(check_score(m, at, count, to));
+    }
+done:
+    flow_run_free(run);
+    free(part);
+    return status;
+}
+
+/* ---- clean rows ---- */
+
+jf_status model_noise(const model *m, double *sigma) {
+    *sigma = m->objective.kind->from_data ? recipe_real(m->recipe, "train.noise") : 0;
+    if (*sigma > 0) return JF_OK;
+    if (!m->objective.kind->from_data)
+        return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED,
+                       "samples without noise: this model was trained by a rule, not on data with noise; "
+                       "expected one that was trained with train.noise above 0");
+    return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED,
+                   "samples without noise: this model was trained with train.noise = 0, so its samples have "
+                   "none that is known; expected one above 0");
+}
+
+jf_status model_denoise(const model *m, row_units units, long n, double *rows) {
+    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
+    double *score, sigma;
+    JF_TRY(model_noise(m, &sigma));
+    JF_TRY(MEM_NEW(m->ctx, &score, (size_t)n * dim_x));
+    if (units == DATA_UNITS) units_standardise(&m->units, (int)n, rows);
+    jf_status status = model_score(m, n, rows, score, NULL);
+    for (size_t s = 0; status == JF_OK && s < (size_t)n; s++)
+        for (size_t i = 0; i < dim_x; i++) rows[s * dim + i] += sigma * sigma * score[s * dim_x + i];
+    if (units == DATA_UNITS) units_unstandardise(&m->units, (int)n, rows);
+    free(score);
+    return status;
+}
