@@ -45,8 +45,8 @@ TEST(table__columns_become_x_and_y_with_their_names) {
         data_row(f.set, i, row);
         CHECK(row[0] == x[2 * i] && row[1] == x[2 * i + 1] && row[2] == y[i]);
     }
-    CHECK_TEXT(f.set->x_names[1], "b");
-    CHECK_TEXT(f.set->y_names[0], "c");
+    CHECK_TEXT(dataset_name(f.set, 1), "b");
+    CHECK_TEXT(dataset_name(f.set, 2), "c");
     CHECK_NEAR(f.set->mean[0], 5, 1e-14);
     CHECK_NEAR(f.set->deviation[0], sqrt(32 / 3.0), 1e-14);
     CHECK_NEAR(f.set->mean[2], 4, 1e-14);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,6 +77,34 @@ jf_status file_read(jf_context *ctx, char **out, size_t *size, const char *path,
     if (status == JF_OK) status = read_all(ctx, out, size, path, fd, expected, limit);
     close(fd);
     return status;
+}
+
+static jf_status map_open_file(jf_context *ctx, void **out, size_t *size, const char *path, int fd) {
+    struct stat info;
+    if (fstat(fd, &info) != 0) return fail_errno(ctx, path, "could not be examined");
+    if (!S_ISREG(info.st_mode))
+        return jf_fail(ctx, JF_ERROR_IO,
+                       "%s: not a regular file; expected one, which can be mapped into memory", path);
+    if (info.st_size == 0) return JF_OK;
+    void *base = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (base == MAP_FAILED) return fail_errno(ctx, path, "could not be mapped into memory");
+    *out = base;
+    *size = (size_t)info.st_size;
+    return JF_OK;
+}
+
+jf_status file_map(jf_context *ctx, void **out, size_t *size, const char *path) {
+    *out = NULL;
+    *size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return fail_errno(ctx, path, "could not be opened");
+    jf_status status = map_open_file(ctx, out, size, path, fd);
+    close(fd); /* the mapping stays */
+    return status;
+}
+
+void file_unmap(void *base, size_t size) {
+    if (base) munmap(base, size);
 }
 
 /* ---- writing ---- */

@@ -7,7 +7,11 @@
 #include <stdint.h>
 
 jf_status file_read(jf_context *ctx, char **out, size_t *size, const char *path,
-                    size_t limit);                                                       /* NUL-terminated */
+                    size_t limit); /* NUL-terminated */
+/* A regular file as memory that is read when it is touched; NULL and 0 where it is empty. What another process writes into
+ * it meanwhile is seen, and reading beyond the end of one that shrinks ends this process. */
+jf_status file_map(jf_context *ctx, void **out, size_t *size, const char *path);
+void file_unmap(void *base, size_t size);
 jf_status file_write(jf_context *ctx, const char *path, const void *bytes, size_t size); /* atomic */
 /* Atomic, and safe from a power cut where the file system can do that. */
 jf_status file_rename(jf_context *ctx, const char *from, const char *to);

@@ -19,10 +19,15 @@ int dataset_dim(const dataset *d) {
 
 void dataset_set_plane(dataset *d, const char *y_name) {
     d->dim_x = 2;
-    d->x_names[0] = "x0";
-    d->x_names[1] = "x1";
     d->dim_y = y_name ? 1 : 0;
-    d->y_names[0] = y_name;
+    d->plane_names[0] = "x0";
+    d->plane_names[1] = "x1";
+    d->plane_names[2] = y_name;
+    d->names = d->plane_names;
+}
+
+const char *dataset_name(const dataset *d, int element) {
+    return d->names ? d->names[element] : NULL;
 }
 
 /* ---- opening ---- */
@@ -71,46 +76,10 @@ jf_status dataset_set_units(dataset *d) {
 /* element 0 of x ("height") */
 static const char *column_words(const dataset *d, int column, char *out, size_t size) {
     int is_x = column < d->dim_x, place = is_x ? column : column - d->dim_x;
-    const char *name = place >= DATASET_MAX_NAMES ? NULL : is_x ? d->x_names[place] : d->y_names[place];
+    const char *name = dataset_name(d, column);
     number_print(out, size, "element %d of %s%s%s%s", place, is_x ? "x" : "y", name ? " (\"" : "",
                  name ? name : "", name ? "\")" : "");
     return out;
-}
-
-/* A column whose deviation is not finite, or 0. */
-static jf_status refuse_column(const dataset *d, int column, const double *values, long n, int stride,
-                               double deviation) {
-    char words[128], row[512] = "";
-    long most = 0;
-    column_words(d, column, words, sizeof words);
-    if (deviation == 0)
-        return jf_fail(
-            d->ctx, JF_ERROR_DATA,
-            "data set \"%s\", %s is %g in all %ld points to train on: a constant cannot be standardised, "
-            "leave it out",
-            d->kind->name, words, values[0], n);
-    for (long i = 0; i < n; i++)
-        if (fabs(values[i * stride]) > fabs(values[most * stride])) most = i;
-    if (d->rows == n) dataset_row_words(d, most, row, sizeof row);
-    return jf_fail(d->ctx, JF_ERROR_DATA,
-                   "data set \"%s\", %s: %s%sfound %g, expected a number whose square is finite; correct it "
-                   "or leave the row "
-                   "out",
-                   d->kind->name, words, row, row[0] ? ": " : "", values[most * stride]);
-}
-
-/* Mean and deviation of one column of n points, in two passes: a large offset costs no digits, and the
- * running mean of a constant is that constant, so that its deviation is exactly 0. */
-static jf_status measure_column(dataset *d, int column, const double *values, long n, int stride) {
-    double mean = 0, square = 0;
-    for (long i = 0; i < n; i++) mean += (values[i * stride] - mean) / (double)(i + 1);
-    for (long i = 0; i < n; i++) square += (values[i * stride] - mean) * (values[i * stride] - mean);
-    double deviation = sqrt(square / (double)n);
-    if (!(deviation > 0) || !isfinite(deviation))
-        return refuse_column(d, column, values, n, stride, deviation);
-    d->mean[column] = mean;
-    d->deviation[column] = deviation;
-    return JF_OK;
 }
 
 static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, double *scratch, double *xy) {
@@ -120,32 +89,107 @@ static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, 
         xy[d->dim_x + i] = d->label[d->kind->row_class(d, row)];
 }
 
-static jf_status measure_rows(dataset *d) {
+static void draw_generated(const dataset *d, rng_key key, uint64_t first, int n, int class_index,
+                           double *xy) {
     int dim = dataset_dim(d);
-    double *points, *scratch = NULL;
-    rng_key key = {.seed = DATASET_FIXED_SEED, .purpose = RNG_ROW};
-    JF_TRY(MEM_NEW(d->ctx, &points, (size_t)d->rows * (size_t)dim));
-    jf_status status = MEM_NEW(d->ctx, &scratch, d->scratch + 1);
-    for (long row = 0; status == JF_OK && row < d->rows; row++)
-        fetch_row(d, row, key, (uint64_t)row, scratch, points + row * dim);
-    for (int i = 0; i < dim && status == JF_OK; i++) status = measure_column(d, i, points + i, d->rows, dim);
-    free(points);
-    free(scratch);
-    return status;
+    for (int i = 0; i < n; i++, xy += dim) {
+        rng stream = rng_stream(key, first + (uint64_t)i);
+        int k = class_index;
+        if (k < 0) k = d->classes > 0 ? (int)rng_below(&stream, (uint32_t)d->classes) : 0;
+        d->kind->draw(d, &stream, k, xy, xy + d->dim_x);
+        for (int j = 0; d->classes > 0 && j < d->dim_y; j++) xy[d->dim_x + j] = d->label[k];
+    }
+}
+
+/* Points that are measured, one after the other as often as wanted: none of them is kept. */
+typedef struct measured {
+    const dataset *d;
+    long points;
+    double *row, *scratch;
+} measured;
+
+static void take_measured(const measured *m, long point) {
+    const dataset *d = m->d;
+    rng_key drawn = {.seed = DATASET_FIXED_SEED, .purpose = RNG_DATA, .epoch = DATASET_MEASURE_EPOCH};
+    rng_key fixed = {.seed = DATASET_FIXED_SEED, .purpose = RNG_ROW};
+    if (d->rows > 0)
+        fetch_row(d, point, fixed, (uint64_t)point, m->scratch, m->row);
+    else
+        draw_generated(d, drawn, (uint64_t)point, 1, -1, m->row);
+}
+
+/* A column whose deviation is not finite, or 0. */
+static jf_status refuse_column(const measured *m, int column) {
+    const dataset *d = m->d;
+    char words[128], row[512] = "";
+    long most = 0;
+    double largest = 0;
+    column_words(d, column, words, sizeof words);
+    take_measured(m, 0);
+    if (d->deviation[column] == 0)
+        return jf_fail(
+            d->ctx, JF_ERROR_DATA,
+            "data set \"%s\", %s is %g in all %ld points to train on: a constant cannot be standardised, "
+            "leave it out",
+            d->kind->name, words, m->row[column], m->points);
+    for (long i = 0; i < m->points; i++) {
+        take_measured(m, i);
+        if (!(fabs(m->row[column]) > fabs(largest))) continue;
+        largest = m->row[column];
+        most = i;
+    }
+    if (d->rows == m->points) dataset_row_words(d, most, row, sizeof row);
+    return jf_fail(d->ctx, JF_ERROR_DATA,
+                   "data set \"%s\", %s: %s%sfound %g, expected a number whose square is finite; correct it "
+                   "or leave the row "
+                   "out",
+                   d->kind->name, words, row, row[0] ? ": " : "", largest);
+}
+
+/* Means and deviations of the first `columns` columns, in two walks: a large offset costs no digits, and the running mean
+ * of a constant is that constant, so that its deviation is exactly 0. */
+static jf_status measure_columns(dataset *d, const measured *m, int columns) {
+    for (int i = 0; i < columns; i++) d->mean[i] = d->deviation[i] = 0;
+    for (long at = 0; at < m->points; at++) {
+        take_measured(m, at);
+        for (int i = 0; i < columns; i++) d->mean[i] += (m->row[i] - d->mean[i]) / (double)(at + 1);
+    }
+    for (long at = 0; at < m->points; at++) {
+        take_measured(m, at);
+        for (int i = 0; i < columns; i++)
+            d->deviation[i] += (m->row[i] - d->mean[i]) * (m->row[i] - d->mean[i]);
+    }
+    for (int i = 0; i < columns; i++) {
+        d->deviation[i] = sqrt(d->deviation[i] / (double)m->points);
+        if (!(d->deviation[i] > 0) || !isfinite(d->deviation[i])) return refuse_column(m, i);
+    }
+    return JF_OK;
 }
 
 /* Labels of equally likely classes need no measuring: two of them become exactly -1 and +1. */
-static jf_status measure_generated(dataset *d) {
-    int dim = dataset_dim(d), first_label = d->classes > 0 ? d->dim_x : dim;
-    double *points;
-    JF_TRY(MEM_NEW(d->ctx, &points, (size_t)MEASURE_POINTS * (size_t)dim));
-    rng_key key = {.seed = DATASET_FIXED_SEED, .purpose = RNG_DATA, .epoch = DATASET_MEASURE_EPOCH};
-    jf_status status = dataset_draw(d, key, 0, MEASURE_POINTS, -1, points);
-    for (int i = 0; i < first_label && status == JF_OK; i++) {
-        status = measure_column(d, i, points + i, MEASURE_POINTS, dim);
-    }
-    if (status == JF_OK && d->classes > 0) status = measure_column(d, d->dim_x, d->label, d->classes, 1);
-    free(points);
+static jf_status measure_labels(dataset *d) {
+    double mean = 0, square = 0;
+    for (int k = 0; k < d->classes; k++) mean += (d->label[k] - mean) / (double)(k + 1);
+    for (int k = 0; k < d->classes; k++) square += (d->label[k] - mean) * (d->label[k] - mean);
+    d->mean[d->dim_x] = mean;
+    d->deviation[d->dim_x] = sqrt(square / d->classes);
+    if (square > 0 && isfinite(square)) return JF_OK;
+    return jf_fail(
+        d->ctx, JF_ERROR_DATA,
+        "data set \"%s\": all %d classes have the label %g, which cannot be standardised; expected "
+        "labels that differ",
+        d->kind->name, d->classes, d->label[0]);
+}
+
+static jf_status measure(dataset *d) {
+    measured m = {.d = d, .points = d->rows > 0 ? d->rows : MEASURE_POINTS};
+    int labels = d->rows == 0 && d->classes > 0;
+    jf_status status = MEM_NEW(d->ctx, &m.row, (size_t)dataset_dim(d));
+    if (status == JF_OK) status = MEM_NEW(d->ctx, &m.scratch, d->scratch + 1);
+    if (status == JF_OK) status = measure_columns(d, &m, labels ? d->dim_x : dataset_dim(d));
+    if (status == JF_OK && labels) status = measure_labels(d);
+    free(m.row);
+    free(m.scratch);
     return status;
 }
 
@@ -170,18 +214,6 @@ double dataset_log_volume(const dataset *d) {
 }
 
 /* ---- drawing ---- */
-
-static void draw_generated(const dataset *d, rng_key key, uint64_t first, int n, int class_index,
-                           double *xy) {
-    int dim = dataset_dim(d);
-    for (int i = 0; i < n; i++, xy += dim) {
-        rng stream = rng_stream(key, first + (uint64_t)i);
-        int k = class_index;
-        if (k < 0) k = d->classes > 0 ? (int)rng_below(&stream, (uint32_t)d->classes) : 0;
-        d->kind->draw(d, &stream, k, xy, xy + d->dim_x);
-        for (int j = 0; d->classes > 0 && j < d->dim_y; j++) xy[d->dim_x + j] = d->label[k];
-    }
-}
 
 /* The rows that a sequence goes through: those of a class, or all. */
 static uint64_t sequence_size(const dataset *d, int class_index, const long **rows) {
@@ -331,7 +363,7 @@ static jf_status fill_in(dataset *d, const recipe *r) {
     if (d->rows > 0 && d->classes > 0) JF_TRY(list_class_rows(d));
     if (d->mean) return JF_OK;
     JF_TRY(dataset_set_units(d));
-    return d->rows > 0 ? measure_rows(d) : measure_generated(d);
+    return measure(d);
 }
 
 jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r) {

@@ -11,7 +11,6 @@
 #include "base/resident.h"
 #include "io/recipe.h"
 
-#define DATASET_MAX_NAMES 64 /* elements of x, and of y, that can have a name */
 /* The epoch of RNG_DATA on which the standardisation of generated sets is measured: not one of training. */
 #define DATASET_MEASURE_EPOCH UINT32_MAX
 /* Of what a set adds at random to the rows that are measured or held out. */
@@ -64,10 +63,13 @@ struct dataset {
     const char *class_name[MAX_CLASSES]; /* may be NULL */
     long rows;                           /* file sets: number of rows; 0: generated */
     long held;                           /* file sets: further rows, held out from training */
-    const char *x_names[DATASET_MAX_NAMES], *y_names[DATASET_MAX_NAMES]; /* axis names; may be NULL */
+    /* (dim_x + dim_y), each of which may be NULL; or NULL. Of the kind. */
+    const char *const *names;
+    int keeps_names; /* they are columns' names that the user knows: models keep them for what they write */
     /* (dim_x + dim_y) standardisation, to be freed with the set; measured element by element where open leaves it NULL */
     double *mean, *deviation;
     void *own;
+    const char *plane_names[3]; /* what dataset_set_plane makes `names` of */
     /* The rest is filled in by dataset_open. */
     long *class_rows; /* file sets with classes: (rows), the rows of class 0, then those of class 1, ... */
     long class_start[MAX_CLASSES + 1]; /* where each class begins in class_rows */
@@ -83,7 +85,8 @@ void dataset_set_plane(dataset *d, const char *y_name);
 jf_status dataset_declare(recipe *r, const char *only_if);
 jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r);
 void dataset_free(dataset *d);
-int dataset_dim(const dataset *d); /* dim_x + dim_y */
+int dataset_dim(const dataset *d);                       /* dim_x + dim_y */
+const char *dataset_name(const dataset *d, int element); /* NULL where it has none */
 
 /* Which data these are, for people and for comparing: "900 rows and 100 held out, checksum 0123456789abcdef". Of the values
  * as they lie in memory, so nothing is read for it: files that hold the same values in another way are the same. Empty

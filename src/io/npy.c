@@ -97,7 +97,9 @@ static jf_status read_descr(header *h) {
         memcpy(quoted + 1, types[i].descr, 3);
         if (accept(h, quoted)) h->type = &types[i];
     }
-    return h->type ? JF_OK : fail_header(h, "a type of '<f4', '<f8', '|u1', '<i4' or '<i8'");
+    return h->type
+               ? JF_OK
+               : fail_header(h, "a type of '<f4', '<f8', '|u1', '<i4' or '<i8' (a.astype('<f8') makes one)");
 }
 
 static jf_status read_order(header *h) {
@@ -273,6 +275,38 @@ jf_status npy_read_stack(jf_context *ctx, npy_stack *out, const char *path) {
     jf_status status = read_stack(&h, out, file, size);
     if (status != JF_OK) free(file);
     return status;
+}
+
+/* ---- mapping ---- */
+
+static jf_status find_values(npy_map *out, jf_context *ctx, const char *path) {
+    header h = {.ctx = ctx, .path = path};
+    size_t data = 0, count = 0;
+    JF_TRY(find_header(&h, out->base ? out->base : "", out->length, &data));
+    JF_TRY(read_dictionary(&h));
+    JF_TRY(check_count(&h, out->length - data, &count));
+    out->rank = h.rank;
+    memcpy(out->shape, h.shape, sizeof h.shape);
+    out->type = h.type;
+    out->values = (const char *)out->base + data;
+    return JF_OK;
+}
+
+jf_status npy_map_open(jf_context *ctx, npy_map *out, const char *path) {
+    *out = (npy_map){.rank = 0};
+    JF_TRY(file_map(ctx, &out->base, &out->length, path));
+    jf_status status = find_values(out, ctx, path);
+    if (status != JF_OK) npy_map_close(out);
+    return status;
+}
+
+void npy_map_close(npy_map *map) {
+    file_unmap(map->base, map->length);
+    *map = (npy_map){.rank = 0};
+}
+
+double npy_map_value(const npy_map *map, size_t index) {
+    return map->type->read(map->values + index * map->type->size);
 }
 
 void npy_stack_free(npy_stack *stack) {

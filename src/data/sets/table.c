@@ -1,198 +1,237 @@
-/* A table from a file (.csv or .npy): the first `x` columns are x, the next `y` columns are y, further ones
- * are not used. Each row is one pair.
+/* A table from a file (.csv or .npy), or from one of x and one of y. By default the first `x` columns are x and the next
+ * `y` columns are y; data.columns chooses others by their names. Each row is one pair.
  *
- * Invariant: what is kept is finite and no column of it is constant, so it can be standardised. */
+ * Rows stay where they are, in the file as it was read or mapped; which of them are held out is a bit each. So data larger
+ * than memory work. Invariant: what is used is finite and no column of it is constant, so it can be standardised. */
 #include "data/sets/table.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/permutation.h"
 #include "io/checksum.h"
-#include "io/csv.h"
-#include "io/npy.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define MOST_COLUMNS 1000000
+
 static const recipe_key keys[] = {
     {"data", "file", KEY_TEXT, NULL, 0, 0, NULL,
      "The table, a .csv or .npy file with one pair (x, y) a row."},
-    {"data", "x", KEY_INT, NULL, 1, DATASET_MAX_NAMES, NULL, "How many of the leading columns are x."},
-    {"data", "y", KEY_INT, NULL, 0, DATASET_MAX_NAMES - 1, NULL, "How many of the columns after x are y."},
+    {"data", "x", KEY_INT, NULL, 1, MOST_COLUMNS, NULL, "How many of the leading columns are x."},
+    {"data", "y", KEY_INT, NULL, 0, MOST_COLUMNS, NULL, "How many of the columns after x are y."},
     {"data", "discrete", KEY_BOOL, "no", 0, 0, NULL, "The values of y are classes; y is then one column."},
     {"data", "validation", KEY_REAL, "0.1", 0, 0.9, NULL,
      "Share of the rows that is held out: training stops by their loss, and the model is judged on them."},
     {0}};
 
-#define SPLIT_SEED                                                                                           \
-    20220112 /* which rows are held out is the same for every run, so that runs can be compared */
+static const recipe_key column_keys[] = {
+    {"data", "y_file", KEY_TEXT, "", 0, 0, NULL,
+     "Where y has a file of its own, row by row beside that of x; data.x and data.y then count from the "
+     "first column of each."},
+    {"data", "columns", KEY_TEXT, "", 0, 0, NULL,
+     "The columns of x, then those of y, by their names or numbers from 1, separated by commas; a name "
+     "with a comma stands in double quotes. Empty: the leading ones."},
+    {0}};
 
-/* A file as it was read. */
-typedef struct sheet {
+static jf_status table_declare(recipe *r) {
+    return recipe_declare_later(r, column_keys, "data.set=table");
+}
+
+/* ---- opening files ---- */
+
+static jf_status open_file(const dataset *d, const recipe *r, const char *key, row_file **out) {
     char *path;
-    const double *values; /* (rows, columns), of csv or npy */
-    size_t rows, columns;
-    char **names; /* (columns), of csv, or NULL */
-    csv_table csv;
-    double *npy;
-} sheet;
-
-static void sheet_free(sheet *s) {
-    csv_free(&s->csv);
-    free(s->npy);
-    free(s->path);
+    JF_TRY(file_find_data(d->ctx, &path, recipe_get(r, key)));
+    const char *extension = file_extension(path);
+    jf_status status = strcmp(extension, ".csv") == 0 || strcmp(extension, ".npy") == 0
+                           ? row_file_open(d->ctx, out, path)
+                           : recipe_fail(r, key, "found \"%s\", which ends in \"%s\", expected .csv or .npy",
+                                         path, extension);
+    free(path);
+    return status;
 }
 
-/* ---- reading ---- */
-
-static jf_status read_csv(jf_context *ctx, sheet *s) {
-    JF_TRY(csv_read(ctx, s->path, &s->csv));
-    s->values = s->csv.values;
-    s->rows = s->csv.rows;
-    s->columns = s->csv.columns;
-    s->names = s->csv.names;
+static jf_status open_files(dataset *d, const recipe *r) {
+    table *own = d->own;
+    JF_TRY(open_file(d, r, "data.file", &own->x_file));
+    own->y_file = own->x_file;
+    if (recipe_get(r, "data.y_file")[0]) JF_TRY(open_file(d, r, "data.y_file", &own->y_file));
+    size_t rows = row_file_rows(own->x_file), beside = row_file_rows(own->y_file);
+    if (beside != rows)
+        return jf_fail(d->ctx, JF_ERROR_SHAPE, "%s: found %zu rows, expected %zu as in %s, a row beside each",
+                       row_file_path(own->y_file), beside, rows, row_file_path(own->x_file));
+    if (rows < 2)
+        return jf_fail(d->ctx, JF_ERROR_SHAPE, "%s: found %zu rows, expected at least 2",
+                       row_file_path(own->x_file), rows);
+    d->bytes = row_file_bytes(own->x_file);
+    if (own->y_file != own->x_file) d->bytes += row_file_bytes(own->y_file);
     return JF_OK;
 }
 
-static jf_status read_npy(jf_context *ctx, sheet *s) {
-    int rank;
-    size_t shape[NPY_MAX_RANK];
-    JF_TRY(npy_read(ctx, s->path, &s->npy, &rank, shape));
-    if (rank != 2) {
-        return jf_fail(ctx, JF_ERROR_SHAPE, "%s: the array has %d dimension%s, expected 2 (rows, columns)",
-                       s->path, rank, rank == 1 ? "" : "s");
+/* ---- choosing columns ---- */
+
+static const row_file *file_of(const dataset *d, int element, size_t *column) {
+    const table *own = d->own;
+    int is_x = element < d->dim_x;
+    *column = is_x ? own->x_columns[element] : own->y_columns[element - d->dim_x];
+    return is_x ? own->x_file : own->y_file;
+}
+
+/* The leading columns of one file: x, then y. */
+static jf_status check_leading(const dataset *d, const row_file *f, int x, int y) {
+    size_t columns = row_file_columns(f), used = (size_t)x + (size_t)y;
+    if (columns < used)
+        return jf_fail(d->ctx, JF_ERROR_SHAPE,
+                       "%s: found %zu columns, expected at least %zu (%d of x, then %d of y)",
+                       row_file_path(f), columns, used, x, y);
+    if (columns > used)
+        jf_log(d->ctx, "%s: the last %zu of %zu columns are not used", row_file_path(f), columns - used,
+               columns);
+    return JF_OK;
+}
+
+static jf_status take_leading(dataset *d) {
+    table *own = d->own;
+    int together = own->x_file == own->y_file;
+    JF_TRY(check_leading(d, own->x_file, d->dim_x, together ? d->dim_y : 0));
+    if (!together) JF_TRY(check_leading(d, own->y_file, 0, d->dim_y));
+    for (int i = 0; i < d->dim_x; i++) own->x_columns[i] = (size_t)i;
+    for (int i = 0; i < d->dim_y; i++) own->y_columns[i] = (size_t)(i + (together ? d->dim_x : 0));
+    return JF_OK;
+}
+
+static jf_status take_named(dataset *d, const recipe *r, const char *list) {
+    table *own = d->own;
+    size_t *columns, count;
+    if (own->x_file != own->y_file)
+        return recipe_fail(r, "data.columns",
+                           "found names, but data.y_file, too: expected one file with both");
+    JF_TRY(row_file_find_all(d->ctx, own->x_file, list, &columns, &count));
+    if (count == (size_t)dataset_dim(d)) {
+        memcpy(own->x_columns, columns, (size_t)d->dim_x * sizeof *columns);
+        memcpy(own->y_columns, columns + d->dim_x, (size_t)d->dim_y * sizeof *columns);
     }
-    s->values = s->npy;
-    s->rows = shape[0];
-    s->columns = shape[1];
+    free(columns);
+    if (count != (size_t)dataset_dim(d))
+        return recipe_fail(r, "data.columns", "found %zu columns, expected %d of x and %d of y", count,
+                           d->dim_x, d->dim_y);
     return JF_OK;
 }
 
-static jf_status read_sheet(jf_context *ctx, sheet *s, const recipe *r) {
-    JF_TRY(file_find_data(ctx, &s->path, recipe_get(r, "data.file")));
-    const char *extension = file_extension(s->path);
-    if (strcmp(extension, ".csv") == 0) return read_csv(ctx, s);
-    if (strcmp(extension, ".npy") == 0) return read_npy(ctx, s);
-    return recipe_fail(r, "data.file", "found \"%s\", which ends in \"%s\", expected .csv or .npy", s->path,
-                       extension);
+static jf_status choose_columns(dataset *d, const recipe *r) {
+    table *own = d->own;
+    const char *list = recipe_get(r, "data.columns");
+    if (recipe_bool(r, "data.discrete") && d->dim_y != 1)
+        return recipe_fail(
+            r, "data.y", "found %d columns, expected 1 since data.discrete says that y is a class", d->dim_y);
+    JF_TRY(MEM_NEW(d->ctx, &own->x_columns, (size_t)d->dim_x));
+    JF_TRY(MEM_NEW(d->ctx, &own->y_columns, (size_t)d->dim_y + 1)); /* never of size 0 */
+    return list[0] ? take_named(d, r, list) : take_leading(d);
+}
+
+/* Names, where every column that is used has one. */
+static jf_status keep_names(dataset *d) {
+    table *own = d->own;
+    size_t column;
+    JF_TRY(MEM_NEW(d->ctx, &own->names, (size_t)dataset_dim(d)));
+    for (int i = 0; i < dataset_dim(d); i++) {
+        const row_file *f = file_of(d, i, &column);
+        own->names[i] = row_file_name(f, column);
+        if (!own->names[i] || !own->names[i][0]) return JF_OK;
+    }
+    d->names = own->names;
+    d->keeps_names = 1;
+    return JF_OK;
 }
 
 /* ---- checking ---- */
 
-/* column 2 ("height"), counted from 1 as people do */
-static const char *column_text(const sheet *s, size_t column, char *out, size_t size) {
-    if (s->names) {
-        number_print(out, size, "column %zu (\"%s\")", column + 1, s->names[column]);
-    } else {
-        number_print(out, size, "column %zu", column + 1);
-    }
+const char *table_place(const dataset *d, size_t file_row, int element, char *out, size_t size) {
+    char words[160];
+    size_t column;
+    const row_file *f = file_of(d, element, &column);
+    row_file_column_words(f, column, words, sizeof words);
+    number_print(out, size, "%s: row %zu, %s", row_file_path(f), file_row + 1, words);
     return out;
 }
 
-static jf_status check_sizes(const dataset *d, const sheet *s, const recipe *r) {
-    int used = d->dim_x + d->dim_y;
-    if (used > DATASET_MAX_NAMES) {
-        return recipe_fail(r, "data.y", "x and y have %d columns together, expected at most %d", used,
-                           DATASET_MAX_NAMES);
-    }
-    if (recipe_bool(r, "data.discrete") && d->dim_y != 1) {
-        return recipe_fail(
-            r, "data.y", "found %d columns, expected 1 since data.discrete says that y is a class", d->dim_y);
-    }
-    if (s->columns < (size_t)used) {
-        return jf_fail(d->ctx, JF_ERROR_SHAPE,
-                       "%s: found %zu columns, expected at least %d (%d of x, then %d of y)", s->path,
-                       s->columns, used, d->dim_x, d->dim_y);
-    }
-    if (s->rows < 2) {
-        return jf_fail(d->ctx, JF_ERROR_SHAPE, "%s: found %zu rows, expected at least 2", s->path, s->rows);
-    }
-    return JF_OK;
+static double value_in_file(const dataset *d, size_t file_row, int element) {
+    size_t column;
+    const row_file *f = file_of(d, element, &column);
+    return row_file_value(f, file_row, column);
 }
 
-static jf_status check_column(const dataset *d, const sheet *s, size_t column) {
-    char where[128];
-    int constant = 1;
-    for (size_t row = 0; row < s->rows; row++) {
-        double value = s->values[row * s->columns + column];
-        if (!isfinite(value)) {
-            return jf_fail(d->ctx, JF_ERROR_DATA, "%s: row %zu, %s is %g, expected a finite number", s->path,
-                           row + 1, column_text(s, column, where, sizeof where), value);
+/* `varies` (dim): set where a column has two values. */
+static jf_status check_values(const dataset *d, char *varies) {
+    char place[512];
+    size_t rows = row_file_rows(((const table *)d->own)->x_file);
+    for (size_t row = 0; row < rows; row++)
+        for (int i = 0; i < dataset_dim(d); i++) {
+            double value = value_in_file(d, row, i);
+            if (!isfinite(value))
+                return jf_fail(d->ctx, JF_ERROR_DATA, "%s is %g, expected a finite number",
+                               table_place(d, row, i, place, sizeof place), value);
+            if (!varies[i]) varies[i] = value != value_in_file(d, 0, i);
         }
-        if (value != s->values[column]) constant = 0;
-    }
-    if (constant) {
-        return jf_fail(d->ctx, JF_ERROR_DATA,
-                       "%s: %s is %g in all %zu rows; a constant column cannot be standardised, leave it out",
-                       s->path, column_text(s, column, where, sizeof where), s->values[column], s->rows);
-    }
     return JF_OK;
 }
 
-/* ---- keeping ---- */
-
-/* Moves the columns of row `from` of the sheet to row `to` of what is kept. */
-static void copy_row(const dataset *d, const sheet *s, size_t from, size_t to) {
-    table *own = d->own;
-    size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
-    const double *row = s->values + from * s->columns;
-    memcpy(own->x + to * nx, row, nx * sizeof *row);
-    memcpy(own->y + to * ny, row + nx, ny * sizeof *row);
+static jf_status refuse_constant(const dataset *d, int element) {
+    char words[160];
+    size_t column;
+    const row_file *f = file_of(d, element, &column);
+    return jf_fail(d->ctx, JF_ERROR_DATA,
+                   "%s: %s is %g in all %zu rows; a constant column cannot be standardised, leave it out",
+                   row_file_path(f), row_file_column_words(f, column, words, sizeof words),
+                   value_in_file(d, 0, element), row_file_rows(f));
 }
 
-/* Which rows are held out: those whose shuffled place is among the first. */
-static permutation split_places(size_t rows) {
-    return permutation_create((rng_key){SPLIT_SEED, RNG_SHUFFLE, 0}, 0, rows);
+static jf_status check_columns(const dataset *d) {
+    char *varies;
+    JF_TRY(MEM_NEW(d->ctx, &varies, (size_t)dataset_dim(d)));
+    jf_status status = check_values(d, varies);
+    for (int i = 0; status == JF_OK && i < dataset_dim(d); i++)
+        if (!varies[i]) status = refuse_constant(d, i);
+    free(varies);
+    return status;
+}
+
+/* ---- rows ---- */
+
+/* Both parts stay in the order of the file. */
+static jf_status hold_out(dataset *d, double share) {
+    table *own = d->own;
+    size_t rows = row_file_rows(own->x_file);
+    d->held = (long)(share * (double)rows);
+    d->rows = (long)rows - d->held;
+    return split_create(d->ctx, &own->split, rows, (size_t)d->held);
 }
 
 long table_file_row(const dataset *d, long row) {
-    long rows = d->rows + d->held, at = 0;
-    permutation places = split_places((size_t)rows);
-    int held = row >= d->rows;
-    long before = held ? row - d->rows : row; /* rows of the same part that come before it in the file */
-    for (; at < rows; at++) {
-        int is_held = permutation_at(&places, (uint64_t)at) < (uint64_t)d->held;
-        if (is_held == held && before-- == 0) break;
-    }
-    return at;
+    return (long)split_file_row(&((const table *)d->own)->split, (size_t)row);
 }
 
-/* Both parts stay in the order of the file. */
-static jf_status keep(dataset *d, const sheet *s, double validation) {
-    table *own = d->own;
-    size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
-    JF_TRY(MEM_NEW(d->ctx, &own->x, s->rows * nx));
-    JF_TRY(MEM_NEW(d->ctx, &own->y, s->rows * ny + 1)); /* never of size 0 */
-    d->held = (long)(validation * (double)s->rows);
-    d->rows = (long)s->rows - d->held;
-    permutation places = split_places(s->rows);
-    size_t trained = 0, held = (size_t)d->rows;
-    for (size_t row = 0; row < s->rows; row++)
-        copy_row(d, s, row, permutation_at(&places, row) < (uint64_t)d->held ? held++ : trained++);
-    for (size_t i = 0; s->names && i < nx + ny; i++) {
-        JF_TRY(mem_copy_text(d->ctx, &own->names[i], s->names[i]));
-        if (i < nx) {
-            d->x_names[i] = own->names[i];
-        } else {
-            d->y_names[i - nx] = own->names[i];
-        }
-    }
-    return JF_OK;
+void table_take(const dataset *d, long row, double *x, double *y) {
+    const table *own = d->own;
+    size_t file_row = split_file_row(&own->split, (size_t)row);
+    row_file_take(own->x_file, file_row, own->x_columns, (size_t)d->dim_x, x);
+    row_file_take(own->y_file, file_row, own->y_columns, (size_t)d->dim_y, y);
 }
 
 /* The distinct values of y, ascending, become the labels. */
-static jf_status find_classes(dataset *d, const sheet *s) {
+static jf_status find_classes(dataset *d) {
     table *own = d->own;
-    for (long row = 0; row < d->rows + d->held; row++) {
-        double y = own->y[row];
+    size_t rows = row_file_rows(own->y_file);
+    for (size_t row = 0; row < rows; row++) {
+        double y = row_file_value(own->y_file, row, own->y_columns[0]);
         int k = 0;
         while (k < d->classes && d->label[k] < y) k++;
         if (k < d->classes && d->label[k] == y) continue;
         if (d->classes == MAX_CLASSES) {
             return jf_fail(d->ctx, JF_ERROR_DATA,
-                           "%s: y has more than %d different values by row %ld, expected at most %d since "
+                           "%s: y has more than %d different values by row %zu, expected at most %d since "
                            "data.discrete says that it is a class",
-                           s->path, MAX_CLASSES, row + 1, MAX_CLASSES);
+                           row_file_path(own->y_file), MAX_CLASSES, row + 1, MAX_CLASSES);
         }
         memmove(d->label + k + 1, d->label + k, (size_t)(d->classes - k) * sizeof *d->label);
         d->label[k] = y;
@@ -213,64 +252,65 @@ static jf_status table_open(dataset *d, const recipe *r) {
     d->own = own;
     d->dim_x = recipe_int(r, "data.x");
     d->dim_y = recipe_int(r, "data.y");
-    size_t used = (size_t)(d->dim_x + d->dim_y);
-    sheet s = {.path = NULL};
-    jf_status status;
-    JF_TRY_DONE(read_sheet(d->ctx, &s, r));
-    JF_TRY_DONE(check_sizes(d, &s, r));
-    for (size_t column = 0; column < used; column++) JF_TRY_DONE(check_column(d, &s, column));
-    JF_TRY_DONE(keep(d, &s, recipe_real(r, "data.validation")));
-    JF_TRY_DONE(mem_copy_text(d->ctx, &own->path, s.path));
-    if (recipe_bool(r, "data.discrete")) JF_TRY_DONE(find_classes(d, &s));
-    if (s.columns > used) {
-        jf_log(d->ctx, "%s: the last %zu of %zu columns are not used", s.path, s.columns - used, s.columns);
-    }
-done:
-    sheet_free(&s);
-    return status;
+    JF_TRY(open_files(d, r));
+    JF_TRY(choose_columns(d, r));
+    JF_TRY(keep_names(d));
+    JF_TRY(check_columns(d));
+    JF_TRY(hold_out(d, recipe_real(r, "data.validation")));
+    return recipe_bool(r, "data.discrete") ? find_classes(d) : JF_OK;
 }
 
 static void table_fetch(const dataset *d, long row, rng *stream, double *scratch, double *x, double *y) {
     (void)stream, (void)scratch;
-    const table *own = d->own;
-    size_t nx = (size_t)d->dim_x, ny = (size_t)d->dim_y;
-    memcpy(x, own->x + (size_t)row * nx, nx * sizeof *x);
-    if (ny > 0) memcpy(y, own->y + (size_t)row * ny, ny * sizeof *y);
+    table_take(d, row, x, y);
 }
 
 static int table_row_class(const dataset *d, long row) {
     const table *own = d->own;
+    double y = row_file_value(own->y_file, (size_t)table_file_row(d, row), own->y_columns[0]);
     int k = 0;
-    while (d->label[k] != own->y[row]) k++; /* find_classes has met them all */
+    while (d->label[k] != y) k++; /* find_classes has met them all */
     return k;
 }
 
 static void table_row_words(const dataset *d, long row, char *out, size_t size) {
     const table *own = d->own;
-    number_print(out, size, "row %ld of %s", table_file_row(d, row) + 1, own->path);
+    number_print(out, size, "row %ld of %s", table_file_row(d, row) + 1, row_file_path(own->x_file));
 }
 
+/* All of x, then all of y, as doubles in the order of the set, whatever the files are like. */
 static uint64_t table_add_to_checksum(const dataset *d, uint64_t sum) {
     const table *own = d->own;
-    size_t rows = (size_t)(d->rows + d->held);
-    sum = checksum_add(sum, own->x, rows * (size_t)d->dim_x * sizeof *own->x);
-    return checksum_add(sum, own->y, rows * (size_t)d->dim_y * sizeof *own->y);
+    for (int part = 0; part < 2; part++) {
+        const row_file *f = part == 0 ? own->x_file : own->y_file;
+        const size_t *columns = part == 0 ? own->x_columns : own->y_columns;
+        int dim = part == 0 ? d->dim_x : d->dim_y;
+        for (long row = 0; row < d->rows + d->held; row++)
+            for (int i = 0; i < dim; i++) {
+                double value = row_file_value(f, (size_t)table_file_row(d, row), columns[i]);
+                sum = checksum_add(sum, &value, sizeof value);
+            }
+    }
+    return sum;
 }
 
 static void table_close(dataset *d) {
     table *own = d->own;
     if (!own) return;
-    free(own->path);
-    free(own->x);
-    free(own->y);
-    for (int i = 0; i < DATASET_MAX_NAMES; i++) free(own->names[i]);
+    if (own->y_file != own->x_file) row_file_close(own->y_file);
+    row_file_close(own->x_file);
+    free(own->x_columns);
+    free(own->y_columns);
+    free(own->names);
+    split_free(&own->split);
     free(own);
 }
 
 const dataset_kind dataset_table = {
     .name = "table",
-    .summary = "the rows of a .csv or .npy file",
+    .summary = "the rows of a .csv or .npy file, or of one of x and one of y",
     .keys = keys,
+    .declare = table_declare,
     .open = table_open,
     .close = table_close,
     .fetch = table_fetch,

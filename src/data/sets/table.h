@@ -3,16 +3,23 @@
 #define JF_DATA_SETS_TABLE_H
 
 #include "data/dataset.h"
+#include "data/split.h"
+#include "io/rows.h"
 
 typedef struct table {
-    char *path;    /* of the file */
-    double *x, *y; /* (rows, dim_x), (rows, dim_y): those to train on first, then those held out */
-    char *names[DATASET_MAX_NAMES];
+    row_file *x_file, *y_file;     /* y_file: the same, or a file of its own */
+    size_t *x_columns, *y_columns; /* (dim_x), (dim_y): which of the file's */
+    row_split split;
+    const char **names; /* (dim): those of the columns, which the files own; NULL: they have none */
     char class_text[MAX_CLASSES][MAX_CLASS_NAME];
 } table;
 
+/* Row `row` of the set, x and then y; from `rows` on those held out. */
+void table_take(const dataset *d, long row, double *x, double *y);
 /* Row of the file, from 0, that became row `row` of the set. */
 long table_file_row(const dataset *d, long row);
+/* "FILE: row 17, column 2 ("height")" of element `element` of a row of the file, from 0. */
+const char *table_place(const dataset *d, size_t file_row, int element, char *out, size_t size);
 /* table_examine.c: dataset_kind.examine */
 jf_status table_examine(const dataset *d);
 

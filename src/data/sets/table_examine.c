@@ -14,71 +14,97 @@
 #define FAR_OFF 10.0
 /* With fewer rows than this, one of them has a large share in everything. */
 #define ENOUGH_ROWS 20
+/* Copies are looked for among so many rows, spread evenly, at most: their table takes 16 to 32 bytes for each. */
+#define MOST_COMPARED 4000000
 
 /* ---- columns ---- */
 
+/* Where a column is furthest from its mean, in deviations, among the rows to train on (0) and those held out (1). */
+typedef struct furthest {
+    long row[2];
+    double off[2];
+} furthest;
+
+/* One walk through the rows, so that a file larger than memory is read once; row: scratch (dim). */
+static void find_furthest(const dataset *d, double *row, furthest *columns) {
+    for (long at = 0; at < d->rows + d->held; at++) {
+        int held = at >= d->rows;
+        table_take(d, at, row, row + d->dim_x);
+        for (int i = 0; i < dataset_dim(d); i++) {
+            double off = (row[i] - d->mean[i]) / d->deviation[i];
+            if (at != (held ? d->rows : 0) && !(fabs(off) > fabs(columns[i].off[held]))) continue;
+            columns[i].off[held] = off;
+            columns[i].row[held] = at;
+        }
+    }
+}
+
 static double value_at(const dataset *d, long row, int column) {
     const table *own = d->own;
-    return column < d->dim_x ? own->x[row * d->dim_x + column] : own->y[row * d->dim_y + column - d->dim_x];
-}
-
-/* In deviations from the mean of the rows to train on. */
-static double standardised(const dataset *d, long row, int column) {
-    return (value_at(d, row, column) - d->mean[column]) / d->deviation[column];
-}
-
-/* Of the rows from .. to-1 the one that is furthest off. */
-static long furthest(const dataset *d, int column, long from, long to) {
-    long most = from;
-    for (long row = from; row < to; row++)
-        if (fabs(standardised(d, row, column)) > fabs(standardised(d, most, column))) most = row;
-    return most;
+    int is_x = column < d->dim_x;
+    return row_file_value(is_x ? own->x_file : own->y_file, (size_t)table_file_row(d, row),
+                          is_x ? own->x_columns[column] : own->y_columns[column - d->dim_x]);
 }
 
 /* FILE: row 17, column 2 ("height") is 1e+40 */
 static const char *found_at(const dataset *d, long row, int column, char *out, size_t size) {
-    const table *own = d->own;
-    const char *name = own->names[column];
-    number_print(out, size, "%s: row %ld, column %d%s%s%s is %g", own->path, table_file_row(d, row) + 1,
-                 column + 1, name ? " (\"" : "", name ? name : "", name ? "\")" : "",
+    char place[480];
+    number_print(out, size, "%s is %g",
+                 table_place(d, (size_t)table_file_row(d, row), column, place, sizeof place),
                  value_at(d, row, column));
     return out;
 }
 
 /* The largest of n standardised values is sqrt(n - 1) at most, which is when all others are equal. */
-static void examine_trained(const dataset *d, int column) {
+static void examine_trained(const dataset *d, int column, const furthest *most) {
     char found[512];
-    long row = furthest(d, column, 0, d->rows);
-    double share = pow(standardised(d, row, column), 2) / (double)d->rows;
+    double share = pow(most->off[0], 2) / (double)d->rows;
     if (d->rows >= ENOUGH_ROWS && share > 0.5)
         jf_warn(d->ctx,
                 "%s and alone makes up %.3g%% of the column's variance: beside it all other rows become "
                 "nearly the "
                 "same number; correct it, leave the row out, or train on the column's logarithm",
-                found_at(d, row, column, found, sizeof found), 100 * share);
+                found_at(d, most->row[0], column, found, sizeof found), 100 * share);
     if (d->deviation[column] < LEAST_VARIATION * fabs(d->mean[column]))
         jf_warn(d->ctx, "%s and the column varies by %g only, which is rounding: leave it out",
                 found_at(d, 0, column, found, sizeof found), d->deviation[column]);
 }
 
-static jf_status examine_held_out(const dataset *d, int column) {
+static jf_status examine_held_out(const dataset *d, int column, const furthest *worst) {
     char found[512];
     if (d->held == 0) return JF_OK;
-    long row = furthest(d, column, d->rows, d->rows + d->held);
-    double off = standardised(d, row, column), most = sqrt(FLT_MAX);
+    double off = worst->off[1], most = sqrt(FLT_MAX);
     if (!(fabs(off) < most))
         return jf_fail(
             d->ctx, JF_ERROR_DATA,
             "%s, %g deviations away from the mean of the rows to train on; expected at most %.2g, of which "
             "a float holds the square: correct it or leave the row out",
-            found_at(d, row, column, found, sizeof found), off, most);
+            found_at(d, worst->row[1], column, found, sizeof found), off, most);
     if (fabs(off) > FAR_OFF && off * off > (double)d->rows)
         jf_warn(d->ctx,
                 "%s and held out, %.3g deviations away from the mean of the rows to train on: it outweighs "
                 "the others "
                 "in the held-out loss, by which training stops; correct it or leave the row out",
-                found_at(d, row, column, found, sizeof found), off);
+                found_at(d, worst->row[1], column, found, sizeof found), off);
     return JF_OK;
+}
+
+static jf_status examine_columns(const dataset *d) {
+    size_t dim = (size_t)dataset_dim(d);
+    double *row;
+    furthest *columns = NULL;
+    jf_status status;
+    JF_TRY(MEM_NEW(d->ctx, &row, dim));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &columns, dim));
+    find_furthest(d, row, columns);
+    for (int i = 0; i < (int)dim; i++) {
+        examine_trained(d, i, &columns[i]);
+        JF_TRY_DONE(examine_held_out(d, i, &columns[i]));
+    }
+done:
+    free(row);
+    free(columns);
+    return status;
 }
 
 /* ---- rows that are there more than once ---- */
@@ -89,7 +115,8 @@ typedef struct copies {
     long row, earlier; /* the first of them */
 } copies;
 
-static uint64_t hash_numbers(uint64_t hash, const double *values, int count) {
+static uint64_t hash_numbers(const double *values, int count) {
+    uint64_t hash = 0;
     for (int i = 0; i < count; i++) {
         double value = values[i] == 0 ? 0 : values[i]; /* -0 is 0 */
         uint64_t bits;
@@ -106,61 +133,66 @@ static int same_numbers(const double *a, const double *b, int count) {
     return 1;
 }
 
-static int same_rows(const dataset *d, long a, long b) {
-    const table *own = d->own;
-    return same_numbers(own->x + a * d->dim_x, own->x + b * d->dim_x, d->dim_x) &&
-           same_numbers(own->y + a * d->dim_y, own->y + b * d->dim_y, d->dim_y);
-}
-
-/* `slots` (mask + 1): rows + 1 by their hash, 0: free. */
-static void count_copies(const dataset *d, long *slots, size_t mask, copies *out) {
-    const table *own = d->own;
-    for (long row = 0; row < d->rows + d->held; row++) {
-        uint64_t hash = hash_numbers(0, own->x + row * d->dim_x, d->dim_x);
-        size_t at = (size_t)hash_numbers(hash, own->y + row * d->dim_y, d->dim_y) & mask;
-        while (slots[at] && !same_rows(d, slots[at] - 1, row)) at = (at + 1) & mask;
-        if (!slots[at]) {
-            slots[at] = row + 1;
+/* `slots` (mask + 1): rows + 1 by their hash, 0: free; of the set's rows every `step`-th. row, other: scratch (dim). */
+static void count_copies(const dataset *d, long step, long *slots, size_t mask, double *row, double *other,
+                         copies *out) {
+    int dim = dataset_dim(d);
+    for (long at = 0; at < d->rows + d->held; at += step) {
+        table_take(d, at, row, row + d->dim_x);
+        size_t slot = (size_t)hash_numbers(row, dim) & mask;
+        for (; slots[slot]; slot = (slot + 1) & mask) {
+            table_take(d, slots[slot] - 1, other, other + d->dim_x);
+            if (same_numbers(row, other, dim)) break;
+        }
+        if (!slots[slot]) {
+            slots[slot] = at + 1;
             continue;
         }
         if (out->count++ == 0) {
-            out->row = row;
-            out->earlier = slots[at] - 1;
+            out->row = at;
+            out->earlier = slots[slot] - 1;
         }
-        out->held += row >= d->rows && slots[at] - 1 < d->rows;
+        out->held += at >= d->rows && slots[slot] - 1 < d->rows;
     }
 }
 
-static jf_status examine_copies(const dataset *d) {
-    const table *own = d->own;
-    long rows = d->rows + d->held, *slots;
-    size_t size = 2;
-    copies c = {0};
-    while (size < 2 * (size_t)rows) size *= 2;
-    JF_TRY(MEM_NEW(d->ctx, &slots, size));
-    count_copies(d, slots, size - 1, &c);
-    free(slots);
-    char held[160] = "";
-    if (c.held)
+static void tell_copies(const dataset *d, const copies *c, long looked_at) {
+    char held[160] = "", of[64] = "";
+    if (c->count == 0) return;
+    if (c->held)
         number_print(held, sizeof held,
                      "; %ld of them are held out while their like is trained on, which makes the held-out "
                      "loss look better "
                      "than it is",
-                     c.held);
-    if (c.count)
-        jf_warn(d->ctx,
-                "%s: %ld of %ld rows are copies of others, such as row %ld of row %ld%s; remove them, or "
-                "where values "
-                "repeat by their nature set train.noise, since a density has no bound at them",
-                own->path, c.count, rows, table_file_row(d, c.row) + 1, table_file_row(d, c.earlier) + 1,
-                held);
-    return JF_OK;
+                     c->held);
+    if (looked_at < d->rows + d->held) number_print(of, sizeof of, " that were looked at");
+    jf_warn(d->ctx,
+            "%s: %ld of %ld rows%s are copies of others, such as row %ld of row %ld%s; remove them, or "
+            "where values "
+            "repeat by their nature set train.noise, since a density has no bound at them",
+            row_file_path(((const table *)d->own)->x_file), c->count, looked_at, of,
+            table_file_row(d, c->row) + 1, table_file_row(d, c->earlier) + 1, held);
+}
+
+static jf_status examine_copies(const dataset *d) {
+    long rows = d->rows + d->held, step = (rows + MOST_COMPARED - 1) / MOST_COMPARED, *slots;
+    long looked_at = (rows + step - 1) / step;
+    size_t size = 2, dim = (size_t)dataset_dim(d);
+    double *row = NULL;
+    copies c = {0};
+    while (size < 2 * (size_t)looked_at) size *= 2;
+    JF_TRY(MEM_NEW(d->ctx, &slots, size));
+    jf_status status = MEM_NEW(d->ctx, &row, 2 * dim);
+    if (status == JF_OK) {
+        count_copies(d, step, slots, size - 1, row, row + dim, &c);
+        tell_copies(d, &c, looked_at);
+    }
+    free(slots);
+    free(row);
+    return status;
 }
 
 jf_status table_examine(const dataset *d) {
-    for (int column = 0; column < dataset_dim(d); column++) {
-        examine_trained(d, column);
-        JF_TRY(examine_held_out(d, column));
-    }
+    JF_TRY(examine_columns(d));
     return examine_copies(d);
 }

@@ -1,0 +1,72 @@
+#include "data/split.h"
+#include "base/memory.h"
+#include "base/permutation.h"
+#include <stdlib.h>
+
+/* Which rows are held out is the same for every run, so that runs can be compared. */
+#define SPLIT_SEED 20220112
+
+enum { WORD = 64, BLOCK_WORDS = 8, BLOCK = WORD * BLOCK_WORDS }; /* rows of a word, and of a block */
+
+static size_t blocks_of(size_t rows) {
+    return (rows + BLOCK - 1) / BLOCK;
+}
+
+jf_status split_create(jf_context *ctx, row_split *out, size_t rows, size_t held) {
+    *out = (row_split){.rows = rows, .held = held};
+    size_t blocks = blocks_of(rows);
+    JF_TRY(MEM_NEW(ctx, &out->bits, blocks * BLOCK_WORDS + 1));
+    jf_status status = MEM_NEW(ctx, &out->before, blocks + 1);
+    if (status != JF_OK || rows == 0) {
+        if (status != JF_OK) split_free(out);
+        return status;
+    }
+    /* held out are those whose shuffled place is among the first */
+    permutation places = permutation_create((rng_key){SPLIT_SEED, RNG_SHUFFLE, 0}, 0, rows);
+    size_t count = 0;
+    for (size_t row = 0; row < rows; row++) {
+        if (row % BLOCK == 0) out->before[row / BLOCK] = count;
+        if (held == 0 || permutation_at(&places, row) >= held) continue;
+        out->bits[row / WORD] |= UINT64_C(1) << (row % WORD);
+        count++;
+    }
+    out->before[blocks] = count;
+    return JF_OK;
+}
+
+void split_free(row_split *s) {
+    free(s->bits);
+    free(s->before);
+    *s = (row_split){0};
+}
+
+/* Rows of the wanted part before a block. */
+static size_t part_before(const row_split *s, int held, size_t block) {
+    size_t rows = block * BLOCK < s->rows ? block * BLOCK : s->rows;
+    return held ? s->before[block] : rows - s->before[block];
+}
+
+size_t split_file_row(const row_split *s, size_t row) {
+    size_t trained = s->rows - s->held, low = 0, high = blocks_of(s->rows);
+    if (s->held == 0) return row;
+    int held = row >= trained;
+    size_t place = held ? row - trained : row; /* among the rows of its part */
+    while (high - low > 1) {                   /* the last block that begins at or before it */
+        size_t middle = (low + high) / 2;
+        if (part_before(s, held, middle) <= place)
+            low = middle;
+        else
+            high = middle;
+    }
+    place -= part_before(s, held, low);
+    for (size_t word = low * BLOCK_WORDS;; word++) {
+        uint64_t bits = held ? s->bits[word] : ~s->bits[word];
+        size_t count = (size_t)__builtin_popcountll(bits);
+        if (place >= count) {
+            place -= count;
+            continue;
+        }
+        for (; place > 0; place--) bits &= bits - 1; /* takes the lowest bits away */
+        return word * WORD + (size_t)__builtin_ctzll(bits);
+    }
+}

@@ -1,0 +1,177 @@
+#include "io/rows.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "io/csv.h"
+#include "io/npy.h"
+#include <stdlib.h>
+#include <string.h>
+
+struct row_file {
+    char *path;
+    size_t rows, columns;
+    csv_table csv; /* without values: the file is */
+    npy_map npy;
+};
+
+/* ---- opening ---- */
+
+static jf_status open_csv(jf_context *ctx, row_file *f) {
+    JF_TRY(csv_read(ctx, f->path, &f->csv));
+    f->rows = f->csv.rows;
+    f->columns = f->csv.columns;
+    return JF_OK;
+}
+
+static jf_status open_npy(jf_context *ctx, row_file *f) {
+    JF_TRY(npy_map_open(ctx, &f->npy, f->path));
+    int rank = f->npy.rank;
+    if (rank != 1 && rank != 2)
+        return jf_fail(ctx, JF_ERROR_SHAPE, "%s: the array has %d dimension%s, expected 2 (rows, columns)",
+                       f->path, rank, rank == 1 ? "" : "s");
+    f->rows = f->npy.shape[0];
+    f->columns = rank == 2 ? f->npy.shape[1] : 1;
+    return JF_OK;
+}
+
+static jf_status open_by_ending(jf_context *ctx, row_file *f) {
+    static const char *const texts[] = {".csv", ".txt", ".tsv"};
+    const char *ending = file_extension(f->path);
+    if (strcmp(ending, ".npy") == 0) return open_npy(ctx, f);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(ending, texts[i]) == 0) return open_csv(ctx, f);
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv or .npy, found \"%s\"", f->path, ending);
+}
+
+jf_status row_file_open(jf_context *ctx, row_file **out, const char *path) {
+    row_file *f;
+    *out = NULL;
+    JF_TRY(MEM_NEW(ctx, &f, 1));
+    jf_status status = mem_copy_text(ctx, &f->path, path);
+    if (status == JF_OK) status = open_by_ending(ctx, f);
+    if (status != JF_OK) {
+        row_file_close(f);
+        return status;
+    }
+    *out = f;
+    return JF_OK;
+}
+
+void row_file_close(row_file *f) {
+    if (!f) return;
+    csv_free(&f->csv);
+    npy_map_close(&f->npy);
+    free(f->path);
+    free(f);
+}
+
+const char *row_file_path(const row_file *f) {
+    return f->path;
+}
+
+size_t row_file_rows(const row_file *f) {
+    return f->rows;
+}
+
+size_t row_file_columns(const row_file *f) {
+    return f->columns;
+}
+
+const char *row_file_name(const row_file *f, size_t column) {
+    return f->csv.names && column < f->columns ? f->csv.names[column] : NULL;
+}
+
+size_t row_file_bytes(const row_file *f) {
+    return f->csv.values ? f->rows * f->columns * sizeof(double) : 0;
+}
+
+/* ---- values ---- */
+
+double row_file_value(const row_file *f, size_t row, size_t column) {
+    size_t at = row * f->columns + column;
+    return f->csv.values ? f->csv.values[at] : npy_map_value(&f->npy, at);
+}
+
+void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t count, double *out) {
+    for (size_t i = 0; i < count; i++) out[i] = row_file_value(f, row, columns[i]);
+}
+
+/* ---- columns by name ---- */
+
+const char *row_file_column_words(const row_file *f, size_t column, char *out, size_t size) {
+    const char *name = row_file_name(f, column);
+    if (name)
+        number_print(out, size, "column %zu (\"%s\")", column + 1, name);
+    else
+        number_print(out, size, "column %zu", column + 1);
+    return out;
+}
+
+/* "a", "b" and 3 more: what could have been meant. */
+static void list_names(const row_file *f, text *out) {
+    enum { SHOWN = 12 };
+    for (size_t i = 0; f->csv.names && i < f->columns && i < SHOWN; i++)
+        text_add(out, "%s\"%s\"", i ? ", " : "", f->csv.names[i]);
+    if (f->csv.names && f->columns > SHOWN) text_add(out, " and %zu more", f->columns - SHOWN);
+    if (!f->csv.names) text_add(out, "a number from 1 to %zu, since the columns have no names", f->columns);
+}
+
+static jf_status refuse_name(jf_context *ctx, const row_file *f, const char *name) {
+    text names = {0};
+    list_names(f, &names);
+    jf_status status = jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: there is no column \"%s\", expected %s", f->path,
+                               name, names.chars ? names.chars : "another");
+    text_free(&names);
+    return status;
+}
+
+jf_status row_file_find(jf_context *ctx, const row_file *f, const char *name, size_t *column) {
+    size_t found = 0;
+    long long number = 0;
+    for (size_t i = 0; f->csv.names && i < f->columns; i++)
+        if (strcmp(f->csv.names[i], name) == 0 && found++ == 0) *column = i;
+    if (found > 1)
+        return jf_fail(
+            ctx, JF_ERROR_ARGUMENT,
+            "%s: %zu columns are called \"%s\", expected one; choose them by their numbers, from 1", f->path,
+            found, name);
+    if (found == 1) return JF_OK;
+    if (!number_parse_int(name, &number) || number < 1 || (unsigned long long)number > f->columns)
+        return refuse_name(ctx, f, name);
+    *column = (size_t)number - 1;
+    return JF_OK;
+}
+
+/* Cuts the next name off a list, without its quotes and the blanks around it; 0 past the last. */
+static int next_name(const char **list, char *out) {
+    const char *at = *list;
+    if (!at) return 0;
+    at += strspn(at, " ");
+    int quoted = *at == '"';
+    size_t length = 0;
+    for (at += quoted; *at && (quoted ? *at != '"' : *at != ','); at++) out[length++] = *at;
+    while (!quoted && length > 0 && out[length - 1] == ' ') length--;
+    out[length] = '\0';
+    at += strcspn(at, ",");
+    *list = *at ? at + 1 : NULL;
+    return 1;
+}
+
+jf_status row_file_find_all(jf_context *ctx, const row_file *f, const char *list, size_t **columns,
+                            size_t *count) {
+    char *name = NULL;
+    jf_status status;
+    *columns = NULL;
+    *count = 0;
+    JF_TRY(MEM_NEW(ctx, &name, strlen(list) + 1));
+    JF_TRY_DONE(MEM_NEW(ctx, columns, strlen(list) + 1)); /* more than there are commas */
+    while (next_name(&list, name)) JF_TRY_DONE(row_file_find(ctx, f, name, &(*columns)[(*count)++]));
+done:
+    free(name);
+    if (status != JF_OK) {
+        free(*columns);
+        *columns = NULL;
+        *count = 0;
+    }
+    return status;
+}

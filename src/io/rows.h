@@ -1,0 +1,31 @@
+/* Rows of numbers in a file: a .csv file, which is read whole, or a .npy array, which stays where it is and is mapped, so
+ * that it may be larger than memory. */
+#ifndef JF_IO_ROWS_H
+#define JF_IO_ROWS_H
+
+#include "base/context.h"
+
+typedef struct row_file row_file;
+
+/* By its ending: .csv, .txt, .tsv, or .npy, an array (rows, columns) or (rows). */
+jf_status row_file_open(jf_context *ctx, row_file **out, const char *path);
+void row_file_close(row_file *f);
+const char *row_file_path(const row_file *f);
+size_t row_file_rows(const row_file *f);
+size_t row_file_columns(const row_file *f);
+const char *row_file_name(const row_file *f, size_t column); /* NULL where the file has no header */
+size_t row_file_bytes(const row_file *f);                    /* of memory that it holds */
+
+double row_file_value(const row_file *f, size_t row, size_t column);
+/* Some columns of a row; any number of threads at once. */
+void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t count, double *out);
+
+/* The column of this name or, where no column has it, of this number from 1. Refuses others, and a name that two have. */
+jf_status row_file_find(jf_context *ctx, const row_file *f, const char *name, size_t *column);
+/* All columns that a list names, "a,b,c"; a name that holds a comma stands in double quotes. Yours to free. */
+jf_status row_file_find_all(jf_context *ctx, const row_file *f, const char *list, size_t **columns,
+                            size_t *count);
+/* column 2 ("height"), counted from 1 as people do */
+const char *row_file_column_words(const row_file *f, size_t column, char *out, size_t size);
+
+#endif
