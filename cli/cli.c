@@ -80,14 +80,18 @@ static int set_precision(const call *c, jf_recipe *r) {
     return jf_recipe_set(r, "train.precision", name) == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
-int cli_load_recipe(const call *c, jf_recipe **out, const char *path) {
-    jf_recipe *r;
-    if (jf_recipe_load(c->ctx, &r, path) != JF_OK) return cli_fail_library(c);
+int cli_apply_settings(const call *c, jf_recipe *r) {
     const char *item;
     int code = CLI_OK;
     for (int i = 0; code == CLI_OK && (item = option_item(c->arguments, "set", i)) != NULL; i++)
         code = set_value(c, r, item);
-    if (code == CLI_OK) code = set_precision(c, r);
+    return code == CLI_OK ? set_precision(c, r) : code;
+}
+
+int cli_load_recipe(const call *c, jf_recipe **out, const char *path) {
+    jf_recipe *r;
+    if (jf_recipe_load(c->ctx, &r, path) != JF_OK) return cli_fail_library(c);
+    int code = cli_apply_settings(c, r);
     if (code == CLI_OK)
         *out = r;
     else

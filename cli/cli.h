@@ -45,6 +45,7 @@ int cli_misuse(const command *k, const char *format, ...) __attribute__((format(
 /* Both return an exit status; *out is only there after CLI_OK. */
 int cli_load_model(const call *c, jf_model **out, const char *path);   /* with --device and --threads */
 int cli_load_recipe(const call *c, jf_recipe **out, const char *path); /* with --set */
+int cli_apply_settings(const call *c, jf_recipe *r);                   /* --set and --precision */
 jf_device_options cli_device_options(const call *c);
 
 char *cli_join(const char *format, ...)

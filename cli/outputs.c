@@ -75,9 +75,10 @@ static int check_in_run(const char *folder, const char *input, const char *what)
 }
 
 int output_check_run(const call *c, const jf_recipe *r, const char *folder) {
-    static const char *const keys[] = {"data.file", "data.images"};
-    int code = check_in_run(folder, argument(c->arguments, 0), "recipe");
-    for (int i = 0; i < 2 && code == CLI_OK; i++) {
+    static const char *const keys[] = {"data.file", "data.y_file", "data.images"};
+    const char *recipe = argument(c->arguments, 0);
+    int code = recipe ? check_in_run(folder, recipe, "recipe") : CLI_OK;
+    for (int i = 0; i < 3 && code == CLI_OK; i++) {
         const char *data = jf_recipe_get(r, keys[i]);
         if (data) code = check_in_run(folder, data, keys[i]);
     }

@@ -10,10 +10,57 @@
 /* out/NAME: the file's name without folder and .ini, or the name of a shipped recipe as it is
  * (paper/sectors). */
 static char *default_folder(const char *recipe) {
-    int is_path = cli_ends_with(recipe, ".ini") || recipe[0] == '/' || recipe[0] == '.';
-    const char *slash = strrchr(recipe, '/'), *name = is_path && slash ? slash + 1 : recipe;
-    size_t length = strlen(name) - (cli_ends_with(name, ".ini") ? strlen(".ini") : 0);
-    return cli_join("out/%.*s", (int)length, name);
+    static const char *const endings[] = {".ini", ".csv", ".npy"};
+    int is_path = recipe[0] == '/' || recipe[0] == '.';
+    size_t ending = 0;
+    for (int i = 0; i < 3; i++)
+        if (cli_ends_with(recipe, endings[i])) ending = strlen(endings[i]);
+    const char *slash = strrchr(recipe, '/'), *name = (is_path || ending) && slash ? slash + 1 : recipe;
+    return cli_join("out/%.*s", (int)(strlen(name) - ending), name);
+}
+
+/* ---- tables without a recipe ---- */
+
+/* The file of x: of --x, or a table in the place of the recipe; NULL: there is a recipe. */
+static const char *table_of(const call *c) {
+    const char *given = argument(c->arguments, 0);
+    if (given && (cli_ends_with(given, ".csv") || cli_ends_with(given, ".npy"))) return given;
+    return option_text(c->arguments, "x");
+}
+
+static int check_table(const call *c) {
+    static const char *const only_tables[] = {"y", "x-columns", "y-columns", "discrete"};
+    const arguments *a = c->arguments;
+    const char *given = argument(a, 0), *table = table_of(c);
+    for (int i = 0; i < 4 && !table; i++)
+        if (option_given(a, only_tables[i]))
+            return cli_misuse(c->command,
+                              "--%s is for tables without a recipe: expected a .csv or .npy file, or --x",
+                              only_tables[i]);
+    if (!given && !table)
+        return cli_misuse(c->command, "RECIPE is missing, or --x and --y for a table without one");
+    if (given && option_given(a, "x"))
+        return cli_misuse(c->command, "found \"%s\" and --x, expected one of them", given);
+    if (table && !option_given(a, "y") && !option_given(a, "x-columns") && given)
+        return cli_misuse(c->command,
+                          "%s: which columns are x and which y? Expected --x-columns and --y-columns", table);
+    return CLI_OK;
+}
+
+static int recipe_for_table(const call *c, jf_recipe **out) {
+    const arguments *a = c->arguments;
+    jf_table_request request = {.x = table_of(c),
+                                .y = option_text(a, "y"),
+                                .x_columns = option_text(a, "x-columns"),
+                                .y_columns = option_text(a, "y-columns"),
+                                .discrete = option_given(a, "discrete")};
+    if (jf_recipe_for_table(c->ctx, out, &request) != JF_OK) return cli_fail_library(c);
+    int code = cli_apply_settings(c, *out);
+    if (code != CLI_OK) {
+        jf_recipe_free(*out);
+        *out = NULL;
+    }
+    return code;
 }
 
 /* A run is hours of work: it is not written over by mistake. */
@@ -93,6 +140,8 @@ static void say_how_to_sample(const jf_model *m, const char *folder) {
     jf_image_form form;
     if (!classes && jf_model_image_form(m, &form) == JF_OK && form.input_h > 0)
         fputs(" -y @IMAGE.png", stdout);
+    else if (!classes && dim > 4)
+        fputs(" -y @CONDITIONS.csv", stdout);
     else
         for (int i = 0; i < dim && !classes; i++) printf("%sY%d", i ? "," : " -y ", i);
     puts(" -o samples.png");
@@ -131,7 +180,8 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
                                 .user = &line,
                                 .stop = stop};
     jf_model *m = NULL;
-    if (!quiet) printf("%s %s into %s\n", options.resume ? "continuing" : "training", argument(a, 0), folder);
+    const char *what = table_of(c) ? table_of(c) : argument(a, 0);
+    if (!quiet) printf("%s %s into %s\n", options.resume ? "continuing" : "training", what, folder);
     jf_status status = jf_train(c->ctx, &m, r, &options);
     progress_end(&line);
     stop_end(); /* the model is saved: nothing is lost from here on */
@@ -147,10 +197,13 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
 
 static int train(const call *c) {
     const char *recipe = argument(c->arguments, 0), *given = option_text(c->arguments, "output");
+    const char *table = table_of(c);
     jf_recipe *r = NULL;
-    char *folder = given ? cli_join("%s", given) : default_folder(recipe);
+    int code = check_table(c);
+    if (code != CLI_OK) return code;
+    char *folder = given ? cli_join("%s", given) : default_folder(table ? table : recipe);
     if (!folder) return cli_fail_memory();
-    int code = cli_load_recipe(c, &r, recipe);
+    code = table ? recipe_for_table(c, &r) : cli_load_recipe(c, &r, recipe);
     if (code == CLI_OK) code = check_folder(c, folder);
     if (code == CLI_OK && !option_given(c->arguments, "resume")) code = output_check_run(c, r, folder);
     if (code == CLI_OK) code = train_into(c, r, folder);
@@ -161,6 +214,13 @@ static int train(const call *c) {
 
 static const option options[] = {
     {"output", 'o', OPTION_TEXT, "RUN", NULL, 0, 0, "the run folder, by default out/ and the recipe's name"},
+    {"x", 0, OPTION_TEXT, "FILE", NULL, 0, 0,
+     "a table without a recipe: the answers x, a .csv or .npy file with one example a row"},
+    {"y", 0, OPTION_TEXT, "FILE", NULL, 0, 0, "the conditions y, row by row beside x"},
+    {"x-columns", 0, OPTION_TEXT, "NAMES", NULL, 0, 0,
+     "which columns are x, by name or number from 1, separated by commas; by default all of the file"},
+    {"y-columns", 0, OPTION_TEXT, "NAMES", NULL, 0, 0, "the same of y, in the file of --y or in that of x"},
+    {"discrete", 0, OPTION_FLAG, NULL, NULL, 0, 0, "a table without a recipe: y is one column and a class"},
     OPTION_SET,
     OPTION_SEED,
     OPTION_THREADS,
@@ -181,17 +241,26 @@ static const example examples[] = {
     {"A first model", "jointflow train crescents"},
     {"Smaller networks, another seed, a folder of its own",
      "jointflow train crescents --set model.width=32 --set model.depth=4 --seed 7 -o out/small"},
+    {"Two files of your own, and no recipe", "jointflow train --x theta.npy --y obs.npy -o out/mine"},
+    {"Columns of one file, by their names",
+     "jointflow train data.csv --x-columns height,weight --y-columns age,dose -o out/mine"},
     {"Go on after Ctrl-C", "jointflow train crescents --resume"},
     {0},
 };
 
 const command command_train = {
     .name = "train",
-    .summary = "learn a model from a recipe",
-    .arguments = "RECIPE",
+    .summary = "learn a model from a recipe, or from a table alone",
+    .arguments = "[RECIPE]",
     .about =
         "Trains the model that RECIPE describes, a file or the name of a recipe that came with the "
         "program, and keeps it in a run folder together with its recipe, its history and a report.\n"
+        "A table needs no recipe: --x and --y name two files, or a .csv or .npy file stands in the place of "
+        "RECIPE and --x-columns and --y-columns say what is what. A share of the rows is held out, and "
+        "sizes, "
+        "law, epochs and regularisation follow from the dimensions and the number of rows; the recipe that "
+        "was made is RUN/recipe.ini, and --set changes it. Arrays (.npy) stay in their files, which may be "
+        "larger than memory and must not change meanwhile.\n"
         "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
         "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
         "same model, whatever the number of threads.\n"

@@ -88,18 +88,29 @@ TEST(rows__arrays_of_other_shapes_orders_and_types_are_refused_in_words) {
 }
 
 TEST(rows__columns_are_found_by_name_or_number_and_others_refused_with_what_there_is) {
+    static const struct {
+        const char *name;
+        size_t column;
+    } found[] = {{"a 2", 2}, {"b, c", 1}, {"5", 4}, {"a", 0}};
     jf_context *ctx = new_context();
+    const char *list = " a 2 ,\"b, c\", 5,a";
+    char name[32];
     row_file *f;
-    size_t *columns, count;
+    size_t column;
     CHECK_STATUS(row_file_open(ctx, &f, put_text("t.csv", "a,\"b, c\",a 2,d,d\n1,2,3,4,5\n")), JF_OK);
-    CHECK_STATUS(row_file_find_all(ctx, f, " a 2 ,\"b, c\", 5,a", &columns, &count), JF_OK);
-    CHECK(count == 4 && columns[0] == 2 && columns[1] == 1 && columns[2] == 4 && columns[3] == 0);
-    free(columns);
-    CHECK_STATUS(row_file_find_all(ctx, f, "a,height", &columns, &count), JF_ERROR_ARGUMENT);
+    CHECK(row_names_count(list) == 4 && row_names_count(" ") == 0);
+    for (int i = 0; i < 4; i++) {
+        CHECK(row_names_next(&list, name));
+        CHECK_TEXT(name, found[i].name);
+        CHECK_STATUS(row_file_find(ctx, f, name, &column), JF_OK);
+        CHECK(column == found[i].column);
+    }
+    CHECK(!row_names_next(&list, name));
+    CHECK_STATUS(row_file_find(ctx, f, "height", &column), JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(ctx), "there is no column \"height\", expected \"a\", \"b, c\", \"a 2\"");
-    CHECK_STATUS(row_file_find_all(ctx, f, "d", &columns, &count), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(row_file_find(ctx, f, "d", &column), JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(ctx), "2 columns are called \"d\"");
-    CHECK_STATUS(row_file_find_all(ctx, f, "6", &columns, &count), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(row_file_find(ctx, f, "6", &column), JF_ERROR_ARGUMENT);
     row_file_close(f);
     jf_context_free(ctx);
 }

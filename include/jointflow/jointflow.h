@@ -40,6 +40,14 @@ typedef struct jf_recipe jf_recipe;
 /* A path, or the name of a recipe that came with the program ("crescents", "paper/sectors"). */
 jf_status jf_recipe_load(jf_context *ctx, jf_recipe **out, const char *path);
 jf_status jf_recipe_parse(jf_context *ctx, jf_recipe **out, const char *text, const char *name);
+/* A table that comes without a recipe: sizes, law, epochs and regularisation follow from its dimensions and the number of
+ * its rows. Files are .csv or .npy, an array (rows, columns); one of both, or one of x and one of y, row by row. */
+typedef struct jf_table_request {
+    const char *x, *y;                 /* y NULL: in the file of x, or there is none */
+    const char *x_columns, *y_columns; /* by name or number from 1, "a,b"; NULL: all columns of their file */
+    int discrete;                      /* y is one column and a class */
+} jf_table_request;
+jf_status jf_recipe_for_table(jf_context *ctx, jf_recipe **out, const jf_table_request *request);
 jf_status jf_recipe_set(jf_recipe *r, const char *key,
                         const char *value);                     /* "train.rate"; checked at its use */
 const char *jf_recipe_get(const jf_recipe *r, const char *key); /* NULL: no such key */

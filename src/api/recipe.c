@@ -1,6 +1,7 @@
 /* Public: version, devices, recipes. */
 #include "api/api.h"
 #include "io/shipped.h"
+#include "train/table_recipe.h"
 #include <stdlib.h>
 
 const char *jf_version(void) {
@@ -52,6 +53,17 @@ jf_status jf_recipe_load(jf_context *ctx, jf_recipe **out, const char *path) {
 jf_status jf_recipe_parse(jf_context *ctx, jf_recipe **out, const char *chars, const char *name) {
     JF_TRY(recipe_parse(ctx, out, chars, name));
     return declare_and_check(out);
+}
+
+jf_status jf_recipe_for_table(jf_context *ctx, jf_recipe **out, const jf_table_request *request) {
+    *out = NULL;
+    if (!request->x) return jf_fail(ctx, JF_ERROR_ARGUMENT, "a recipe for a table: no file of x was given");
+    return table_recipe_create(ctx, out,
+                               &(table_request){.x = request->x,
+                                                .y = request->y,
+                                                .x_columns = request->x_columns,
+                                                .y_columns = request->y_columns,
+                                                .discrete = request->discrete});
 }
 
 jf_status jf_recipe_set(jf_recipe *r, const char *key, const char *value) {

@@ -142,8 +142,7 @@ jf_status row_file_find(jf_context *ctx, const row_file *f, const char *name, si
     return JF_OK;
 }
 
-/* Cuts the next name off a list, without its quotes and the blanks around it; 0 past the last. */
-static int next_name(const char **list, char *out) {
+int row_names_next(const char **list, char *out) {
     const char *at = *list;
     if (!at) return 0;
     at += strspn(at, " ");
@@ -157,21 +156,13 @@ static int next_name(const char **list, char *out) {
     return 1;
 }
 
-jf_status row_file_find_all(jf_context *ctx, const row_file *f, const char *list, size_t **columns,
-                            size_t *count) {
-    char *name = NULL;
-    jf_status status;
-    *columns = NULL;
-    *count = 0;
-    JF_TRY(MEM_NEW(ctx, &name, strlen(list) + 1));
-    JF_TRY_DONE(MEM_NEW(ctx, columns, strlen(list) + 1)); /* more than there are commas */
-    while (next_name(&list, name)) JF_TRY_DONE(row_file_find(ctx, f, name, &(*columns)[(*count)++]));
-done:
-    free(name);
-    if (status != JF_OK) {
-        free(*columns);
-        *columns = NULL;
-        *count = 0;
+size_t row_names_count(const char *list) {
+    size_t count = 0;
+    int quoted = 0;
+    if (!list[strspn(list, " ")]) return 0;
+    for (; *list; list++) {
+        quoted ^= *list == '"';
+        count += !quoted && *list == ',';
     }
-    return status;
+    return count + 1;
 }

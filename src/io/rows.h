@@ -22,9 +22,10 @@ void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t 
 
 /* The column of this name or, where no column has it, of this number from 1. Refuses others, and a name that two have. */
 jf_status row_file_find(jf_context *ctx, const row_file *f, const char *name, size_t *column);
-/* All columns that a list names, "a,b,c"; a name that holds a comma stands in double quotes. Yours to free. */
-jf_status row_file_find_all(jf_context *ctx, const row_file *f, const char *list, size_t **columns,
-                            size_t *count);
+/* Cuts the next name off a list, "a,b,c", without the blanks around it; a name that holds a comma stands in double quotes.
+ * out: room for the whole list. 0 past the last. */
+int row_names_next(const char **list, char *out);
+size_t row_names_count(const char *list);
 /* column 2 ("height"), counted from 1 as people do */
 const char *row_file_column_words(const row_file *f, size_t column, char *out, size_t size);
 

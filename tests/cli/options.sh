@@ -49,7 +49,7 @@ misuse 'bench: --seconds: found "nan", expected a number .*' jointflow bench --s
 case_begin options__missing_values_and_surplus_ones_are_refused
 misuse 'sample: -n: nothing follows, expected N' jointflow sample "$MODEL" -n
 misuse 'train: --resume takes no value, found "yes"' jointflow train "$TINY" --resume=yes
-misuse 'train: RECIPE is missing' jointflow train --seed 3
+misuse 'train: RECIPE is missing, or --x and --y for a table without one' jointflow train --seed 3
 misuse 'encode: DATA is missing' jointflow encode "$MODEL"
 misuse 'train: unexpected argument "b"' jointflow train a b
 

@@ -100,22 +100,27 @@ static jf_status take_leading(dataset *d) {
     return JF_OK;
 }
 
-static jf_status take_named(dataset *d, const recipe *r, const char *list) {
+/* Those of x in its file, those of y in theirs. */
+static jf_status find_named(dataset *d, const char *list, char *name) {
     table *own = d->own;
-    size_t *columns, count;
-    if (own->x_file != own->y_file)
-        return recipe_fail(r, "data.columns",
-                           "found names, but data.y_file, too: expected one file with both");
-    JF_TRY(row_file_find_all(d->ctx, own->x_file, list, &columns, &count));
-    if (count == (size_t)dataset_dim(d)) {
-        memcpy(own->x_columns, columns, (size_t)d->dim_x * sizeof *columns);
-        memcpy(own->y_columns, columns + d->dim_x, (size_t)d->dim_y * sizeof *columns);
+    for (int i = 0; row_names_next(&list, name); i++) {
+        int is_x = i < d->dim_x;
+        size_t *column = is_x ? &own->x_columns[i] : &own->y_columns[i - d->dim_x];
+        JF_TRY(row_file_find(d->ctx, is_x ? own->x_file : own->y_file, name, column));
     }
-    free(columns);
+    return JF_OK;
+}
+
+static jf_status take_named(dataset *d, const recipe *r, const char *list) {
+    char *name;
+    size_t count = row_names_count(list);
     if (count != (size_t)dataset_dim(d))
         return recipe_fail(r, "data.columns", "found %zu columns, expected %d of x and %d of y", count,
                            d->dim_x, d->dim_y);
-    return JF_OK;
+    JF_TRY(MEM_NEW(d->ctx, &name, strlen(list) + 1));
+    jf_status status = find_named(d, list, name);
+    free(name);
+    return status;
 }
 
 static jf_status choose_columns(dataset *d, const recipe *r) {
