@@ -288,10 +288,10 @@ static int add_data_rows(reader *in, char *text) {
 
 static int refuse_no_image(const reader *in, const char *item) {
     const jf_image_form *form = &in->out->form;
-    return cli_misuse(
-        in->c->command,
-        "%s: found \"%s\", but this model answers to images (%s, %d x %d): expected @FILE, .png or .npy",
-        in->request->shown, item, form->task, form->input_h, form->input_w);
+    return cli_misuse(in->c->command,
+                      "%s: found \"%s\", but this model answers to images (%s, %d x %d): expected @FILE, "
+                      ".png, .jpg or .npy",
+                      in->request->shown, item, form->task, form->input_h, form->input_w);
 }
 
 /* ---- all of them ---- */
@@ -319,11 +319,12 @@ static int refuse_nothing(const reader *in) {
     const conditions *y = in->out;
     char classes[512];
     if (takes_images(y))
-        return cli_misuse(
-            in->c->command,
-            "%s is missing: this model answers to images of %d x %d (%s); expected @FILE, a .png or .npy "
-            "file of one, or of a whole one of %d x %d",
-            in->request->shown, y->form.input_h, y->form.input_w, y->form.task, y->form.h, y->form.w);
+        return cli_misuse(in->c->command,
+                          "%s is missing: this model answers to images of %d x %d (%s); expected @FILE, a "
+                          ".png, .jpg or .npy "
+                          "file of one, or of a whole one of %d x %d",
+                          in->request->shown, y->form.input_h, y->form.input_w, y->form.task, y->form.h,
+                          y->form.w);
     describe_classes(in->m, classes, sizeof classes);
     return cli_misuse(in->c->command, "%s is missing: this model needs a condition of %d number%s%s",
                       in->request->shown, takes_numbers(in) ? 1 : y->dim,

@@ -32,7 +32,7 @@ static const option options[] = {
 
 static const example examples[] = {
     {"A table for people", "jointflow judge out/crescents"},
-    {"Samples of an image model for more inputs, with and without the noise of training",
+    {"More inputs, and samples without the noise of training, too",
      "jointflow judge out/fashion-sr-14-28-small --inputs 1000 --denoise"},
     {"One number for a script", "jointflow judge out/crescents --json | jq .gap"},
     {0},

@@ -162,7 +162,7 @@ static int sample(const call *c) {
 static const option options[] = {
     {"y", 'y', OPTION_LIST, "VALUES", NULL, 0, 0,
      "the conditions: 0,1 or FROM:TO:STEP or names of classes; vectors are separated by ';'; @FILE takes "
-     "the rows of a table, or the images of a .png or .npy file"},
+     "the rows of a table, or the images of a .png, .jpg or .npy file"},
     {"row", 0, OPTION_TEXT, "ROWS", NULL, 0, 0,
      "models that answer to images: these rows of the model's own held-out data, degraded; 3,8 or 0"},
     {"degrade", 0, OPTION_FLAG, NULL, NULL, 0, 0,

@@ -87,7 +87,7 @@ static int superres(const call *c) {
 
 static const option options[] = {
     {"input", 'i', OPTION_TEXT, "IMAGE", NULL, 0, 0,
-     "a .png or .npy file: the small image, or a whole one, which is degraded first and shown for "
+     "a .png, .jpg or .npy file: the small image, or a whole one, which is degraded first and shown for "
      "comparison"},
     {"row", 0, OPTION_WHOLE, "N", NULL, 0, 1000000000,
      "instead of --input: row N, counted from 0, of the fine model's own data"},

@@ -217,12 +217,12 @@ TEST(images__pictures_of_different_sizes_are_refused_by_both_names) {
 
 TEST(images__folders_that_are_no_sets_are_refused) {
     mkdir(test_path("zoo"), 0777);
-    images_refuse("zoo", "", JF_ERROR_DATA, "zoo: neither folders nor .png files",
-                  "expected a folder of .png files");
+    images_refuse("zoo", "", JF_ERROR_DATA, "zoo: neither folders nor pictures",
+                  "expected a folder of pictures (.png, .jpg or .jpeg) for each class");
     mkdir(test_path("zoo/ape"), 0777);
-    images_refuse("zoo", "", JF_ERROR_DATA, "zoo/ape: no .png file", "at least one");
+    images_refuse("zoo", "", JF_ERROR_DATA, "zoo/ape: no picture", "at least one");
     put_quickly(path_in("zoo/ape", "a.png"), "GIF89a, not what it is called", 29);
-    images_refuse("zoo", "", JF_ERROR_FORMAT, "zoo/ape/a.png: not a PNG file", "");
+    images_refuse("zoo", "", JF_ERROR_FORMAT, "zoo/ape/a.png: neither a PNG nor a JPEG file", "");
     put_picture("zoo", "b.png", 4, 4, 1, 0);
     images_refuse("zoo", "", JF_ERROR_DATA, "zoo/b.png: found beside folders", "zoo/ape");
     images_refuse("nowhere", "", JF_ERROR_IO, "nowhere: not found", "");

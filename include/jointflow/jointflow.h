@@ -171,7 +171,7 @@ typedef struct jf_images {
     double *values; /* (count, h, w, channels) */
     int count, h, w, channels;
 } jf_images;
-/* A .png file, or a .npy array (h, w) or (h, w, c) of one or (..., h, w) or (..., h, w, c) of many; a last
+/* A PNG or JPEG file, or a .npy array (h, w) or (h, w, c) of one or (..., h, w) or (..., h, w, c) of many; a last
  * axis of at most 4 is that of the channels. Bytes are divided by 255, other numbers are intensities as
  * they are. */
 jf_status jf_images_read(jf_context *ctx, jf_images *out, const char *path);

@@ -3,7 +3,7 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "io/npy.h"
-#include "io/png.h"
+#include "io/picture.h"
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,9 +44,9 @@ jf_status image_array_check(jf_context *ctx, const image_array *images, const ch
 
 /* ---- files ---- */
 
-static jf_status read_png(jf_context *ctx, image_array *out, const char *path) {
+static jf_status read_picture(jf_context *ctx, image_array *out, const char *path) {
     pixels p;
-    JF_TRY(pixels_read(ctx, &p, path, MAX_SIDE));
+    JF_TRY(picture_read(ctx, &p, path, MAX_SIDE));
     jf_status status = image_array_create(ctx, out, 1, p.h, p.w, p.channels);
     for (size_t i = 0; status == JF_OK && i < image_numbers(out); i++) out->values[i] = p.bytes[i] / 255.0;
     pixels_free(&p);
@@ -94,9 +94,9 @@ static jf_status read_npy(jf_context *ctx, image_array *out, const char *path) {
 jf_status image_array_read(jf_context *ctx, image_array *out, const char *path) {
     const char *ending = file_extension(path);
     *out = (image_array){0};
-    if (strcmp(ending, ".png") == 0) return read_png(ctx, out, path);
+    if (picture_named(path)) return read_picture(ctx, out, path);
     if (strcmp(ending, ".npy") == 0) return read_npy(ctx, out, path);
-    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: an image ends in .png or .npy", path);
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: an image ends in " PICTURE_ENDINGS ", or in .npy", path);
 }
 
 jf_status image_array_write(jf_context *ctx, const image_array *images, int columns, const char *path) {

@@ -15,7 +15,7 @@ double *image_at(const image_array *images, int index); /* (h, w, channels) */
 /* Refuses images with a value that is not finite, naming it; `what`: "a restored image". */
 jf_status image_array_check(jf_context *ctx, const image_array *images, const char *what);
 
-/* A .png file, or a .npy array (..., h, w) or (..., h, w, c); a last axis of at most 4 is that of the channels. Bytes are
+/* A PNG or JPEG file, or a .npy array (..., h, w) or (..., h, w, c); a last axis of at most 4 is that of the channels. Bytes are
  * divided by 255, other numbers are intensities as they are. */
 jf_status image_array_read(jf_context *ctx, image_array *out, const char *path);
 /* .npy: (count, h, w[, c]), or with columns > 0 (count/columns, columns, h, w[, c]). */

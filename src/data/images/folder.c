@@ -1,15 +1,14 @@
-/* A folder of PNG files: one folder per class inside it, whose name is that of the class; or the files
+/* A folder of pictures, PNG and JPEG: one folder per class inside it, whose name is that of the class; or the files
  * themselves, which then have no labels. Classes and files come in the order of their names. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "data/images/image_set.h"
-#include "io/png.h"
+#include "io/picture.h"
 #include <dirent.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 /* Names of one kind in a folder, ascending. */
 typedef struct names {
@@ -50,17 +49,13 @@ static int by_bytes(const void *a, const void *b) {
 
 /* ---- looking into folders ---- */
 
-static int is_png(const char *path) {
-    return strcasecmp(file_extension(path), ".png") == 0;
-}
-
-/* Paths of the folders and of the PNG files in a folder; hidden ones are passed over. */
+/* Paths of the folders and of the pictures in a folder; hidden ones are passed over. */
 static jf_status list_entries(jf_context *ctx, DIR *dir, const char *folder, names *folders, names *files) {
     for (struct dirent *entry; (entry = readdir(dir)) != NULL;) {
         if (entry->d_name[0] == '.') continue;
         char *path;
         JF_TRY(file_join(ctx, &path, folder, entry->d_name));
-        names *list = file_is_folder(path) ? folders : is_png(path) ? files : NULL;
+        names *list = file_is_folder(path) ? folders : picture_named(path) ? files : NULL;
         if (list)
             JF_TRY(names_add(ctx, list, path));
         else
@@ -119,8 +114,10 @@ static jf_status list_class(jf_context *ctx, image_set *out, listing *l, const c
     jf_status status;
     JF_TRY_DONE(list_folder(ctx, folder, &folders, &files));
     if (files.count == 0) {
-        status = jf_fail(ctx, JF_ERROR_DATA,
-                         "%s: no .png file in the folder of a class, expected at least one", folder);
+        status = jf_fail(
+            ctx, JF_ERROR_DATA,
+            "%s: no picture in the folder of a class, expected at least one that ends in " PICTURE_ENDINGS,
+            folder);
         goto done;
     }
     JF_TRY_DONE(name_class(ctx, out, folder));
@@ -144,11 +141,11 @@ static jf_status list_pictures(jf_context *ctx, image_set *out, listing *l, cons
     jf_status status;
     JF_TRY_DONE(list_folder(ctx, root, &folders, &files));
     if (folders.count == 0 && files.count == 0)
-        status = jf_fail(ctx, JF_ERROR_DATA,
-                         "%s: neither folders nor .png files in it: expected a folder of .png files for each "
-                         "class, .png files, or IDX "
-                         "files (train-images-idx3-ubyte)",
-                         root);
+        status =
+            jf_fail(ctx, JF_ERROR_DATA,
+                    "%s: neither folders nor pictures in it: expected a folder of pictures (" PICTURE_ENDINGS
+                    ") for each class, pictures, or IDX files (train-images-idx3-ubyte)",
+                    root);
     else if (folders.count > 0 && files.count > 0)
         status = jf_fail(ctx, JF_ERROR_DATA, "%s: found beside folders, such as %s; expected one of both",
                          files.items[0], folders.items[0]);
@@ -187,7 +184,7 @@ static jf_status add_picture(jf_context *ctx, image_set *out, const listing *l, 
 static jf_status read_pictures(jf_context *ctx, image_set *out, const listing *l) {
     for (size_t row = 0; row < l->paths.count; row++) {
         pixels p;
-        JF_TRY(pixels_read(ctx, &p, l->paths.items[row], IMAGE_MAX_SIDE));
+        JF_TRY(picture_read(ctx, &p, l->paths.items[row], IMAGE_MAX_SIDE));
         jf_status status = add_picture(ctx, out, l, row, &p);
         pixels_free(&p);
         if (status != JF_OK) return status;
@@ -219,7 +216,7 @@ done:
 
 const image_source image_folder = {
     .name = "folder",
-    .summary = "a folder with one folder of .png files per class",
+    .summary = "a folder with one folder of pictures per class",
     .recognises = folder_recognises,
     .load = folder_load,
 };

@@ -27,7 +27,8 @@ const image_source *const image_sources[] = {
 const recipe_key image_keys[] = {
     {"data", "images", KEY_TEXT, NULL, 0, 0, NULL,
      "The images: fashion-mnist or mnist, glyphs (drawn by the program), a folder of IDX files, a folder "
-     "with one folder of PNG files per class, or a .npy file (images, height, width[, channels])."},
+     "with one folder of pictures (PNG or JPEG) per class, or a .npy file (images, height, width[, "
+     "channels])."},
     {"data", "labels", KEY_TEXT, "none", 0, 0, NULL,
      "For a .npy file of images: a .npy file with the class of each."},
     {"data", "classes", KEY_WORDS, "all", 0, 0, NULL,
