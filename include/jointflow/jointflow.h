@@ -277,6 +277,33 @@ void jf_judgement_free(jf_judgement *j);
  * run is being written into it. */
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder);
 
+/* ---- two samples: whether they have the same distribution ---- */
+/* One measure, beside what it is for two samples of the same distribution and as many rows. */
+typedef struct jf_two_sample {
+    const char *name;  /* "c2st", "mmd", "sliced_wasserstein" */
+    const char *label; /* a word or two */
+    const char *about; /* a few words */
+    double value;
+    double same;  /* of the same rows, dealt out at random */
+    double limit; /* what samples of the same distribution exceed once in twenty times */
+} jf_two_sample;
+#define JF_MAX_TWO_SAMPLE 16
+typedef struct jf_comparison {
+    jf_two_sample measures[JF_MAX_TWO_SAMPLE];
+    int count;
+    size_t rows; /* that were taken of each */
+} jf_comparison;
+typedef struct jf_compare_options {
+    size_t rows; /* of each, at most, taken at random where there are more; 0: 10000 */
+    int columns; /* that are compared, from the first on; 0: all, of which both have equally many */
+    uint64_t seed;
+    int threads; /* 0: all processors */
+} jf_compare_options;
+/* a is the reference: columns are measured in its deviations. options may be NULL. */
+struct jf_table;
+jf_status jf_compare(jf_context *ctx, jf_comparison *out, const struct jf_table *a, const struct jf_table *b,
+                     const jf_compare_options *options);
+
 /* ---- figures of the paper ---- */
 typedef struct jf_figure_options {
     const char *folder; /* pictures and the models that were trained for them go here */
