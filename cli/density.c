@@ -38,11 +38,13 @@ static int density(const call *c) {
     return pairs_answer(c, "x", density_rows);
 }
 
-static const option options[] = {
-    OPTION_OUTPUT_TABLE, OPTION_STANDARDISED, OPTION_THREADS, OPTION_DEVICE, {0}};
+static const option options[] = {OPTION_OUTPUT_TABLE, OPTION_IMAGE_Y, OPTION_STANDARDISED,
+                                 OPTION_THREADS,      OPTION_DEVICE,  {0}};
 
 static const example examples[] = {
     {"How likely the points of a table are", "jointflow density out/crescents points.csv"},
+    {"How likely an image is, given what half of its pixels show",
+     "jointflow density out/fashion-sr-14-28-small boot.png"},
     {"The rows into a file, the means on the terminal",
      "jointflow density out/crescents points.csv -o log_p.npy"},
     {0},
@@ -54,7 +56,11 @@ const command command_density = {
     .arguments = "MODEL DATA",
     .about =
         "Computes log p(x | y) in nats of each row of DATA, a .csv or .npy file with the columns of x "
-        "and then those of y, and their mean. Beside it stands the mean of |y' - y|: a density is to "
+        "and then those of y, and their mean. Of image models DATA may be images, a .png, .jpg or .npy file: "
+        "with "
+        "-y their class or their degraded image, which otherwise the model's task makes of them; they are "
+        "taken as they are, without the noise of training. Beside it stands the mean of |y' - y|: a density "
+        "is to "
         "be trusted as far as that is small. A row whose density is not a finite number is refused by its "
         "number. Without -o the means come first, in lines that begin with #.",
     .options = options,

@@ -25,12 +25,14 @@ static int encode(const call *c) {
     return pairs_answer(c, "x", encode_rows);
 }
 
-static const option options[] = {
-    OPTION_OUTPUT_TABLE, OPTION_STANDARDISED, OPTION_THREADS, OPTION_DEVICE, {0}};
+static const option options[] = {OPTION_OUTPUT_TABLE, OPTION_IMAGE_Y, OPTION_STANDARDISED,
+                                 OPTION_THREADS,      OPTION_DEVICE,  {0}};
 
 static const example examples[] = {
     {"Where the points of a table lie in latent space",
      "jointflow encode out/crescents points.csv -o latent.csv"},
+    {"The latent point of an image of a class",
+     "jointflow encode out/fashion-class-small shirt.png -y shirt -o z.npy"},
     {"There and back", "jointflow encode RUN a.csv -o z.csv && jointflow decode RUN z.csv -o b.csv"},
     {0},
 };
@@ -40,7 +42,10 @@ const command command_encode = {
     .summary = "data to latent: (x, y) -> (z, y')",
     .arguments = "MODEL DATA",
     .about = "Takes each row of DATA, a .csv or .npy file with the columns of x and then those of y, "
-             "through the model. The columns of the result are z0, z1, ..., which are normally distributed "
+             "through the model. Of image models DATA may be images, a .png, .jpg or .npy file: with -y "
+             "their class or "
+             "their degraded image, which otherwise the model's task makes of them. The columns of the "
+             "result are z0, z1, ..., which are normally distributed "
              "where the model is good, and y_out0, ..., which should equal y.",
     .options = options,
     .examples = examples,

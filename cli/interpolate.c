@@ -1,12 +1,13 @@
 /* jointflow interpolate: answers along lines in z or in y. */
 #include "conditions.h"
+#include "given.h"
 #include "tables.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 9 };
+enum { STEPS = 9, MOST_IMAGES = 1000 };
 
 /* ---- lines ---- */
 
@@ -88,6 +89,110 @@ static int along_y(const call *c, const jf_model *m, const jf_use_options *use, 
     return code;
 }
 
+/* ---- lines of given images ---- */
+
+/* Images of --image with their latent points. */
+typedef struct ends {
+    given_rows rows;
+    double *z; /* (rows.count, dim_x) */
+} ends;
+
+static void ends_free(ends *e) {
+    given_free(&e->rows);
+    free(e->z);
+}
+
+static int encode_images(const call *c, const jf_model *m, ends *out) {
+    const char *paths[MOST_IMAGES], *path;
+    int files = 0;
+    while ((path = option_item(c->arguments, "image", files)) != NULL) {
+        if (files == MOST_IMAGES) return cli_misuse(c->command, "--image: more than %d files", MOST_IMAGES);
+        paths[files++] = path;
+    }
+    int code = given_read(c, m, "image-y", "--image-y", files, paths, &out->rows);
+    if (code != CLI_OK) return code;
+    out->z = calloc((size_t)out->rows.count * (size_t)jf_model_dim_x(m) + 1, sizeof *out->z);
+    if (!out->z) return cli_fail_memory();
+    return jf_encode(m, out->rows.count, out->rows.x, out->rows.y, out->z, NULL, NULL) == JF_OK
+               ? CLI_OK
+               : cli_fail_library(c);
+}
+
+/* Both ends of each line, to be filled in. */
+typedef struct between {
+    int lines, group; /* of lines that belong together */
+    double *z, *y;    /* (lines, 2, dim_x), (lines, 2, dim_y) */
+} between;
+
+static int between_create(between *b, const jf_model *m, size_t lines, int group) {
+    *b = (between){.lines = (int)lines, .group = group};
+    b->z = calloc(2 * lines * (size_t)jf_model_dim_x(m) + 1, sizeof *b->z);
+    b->y = calloc(2 * lines * (size_t)jf_model_dim_y(m) + 1, sizeof *b->y);
+    return b->z && b->y ? CLI_OK : cli_fail_memory();
+}
+
+static int draw_between(const call *c, const jf_model *m, between *b, int code, int steps, jf_lines *out) {
+    if (code == CLI_OK && jf_lines_between(m, out, b->lines, steps, b->group, b->z, b->y, NULL) != JF_OK)
+        code = cli_fail_library(c);
+    free(b->z);
+    free(b->y);
+    return code;
+}
+
+/* From the first image to the second, from the third to the fourth: at the conditions of -y, or, without, on the way from
+ * the condition of the one to that of the other, so that the ends are the images. */
+static int images_along_z(const call *c, const jf_model *m, const ends *e, jf_lines *out) {
+    size_t dim_x = (size_t)jf_model_dim_x(m), dim_y = (size_t)jf_model_dim_y(m),
+           lines = (size_t)e->rows.count / 2;
+    conditions y = {.count = 1};
+    between b = {0};
+    if (e->rows.count % 2)
+        return cli_misuse(c->command, "--image: %d image%s along z, expected two for each line",
+                          e->rows.count, e->rows.count == 1 ? "" : "s");
+    int at_y = option_given(c->arguments, "y"), code = CLI_OK;
+    if (at_y) code = conditions_read(c, m, &(conditions_request){.option = "y", .shown = "-y"}, &y);
+    if (code == CLI_OK && y.count > 10000)
+        code = cli_misuse(c->command, "-y: %zu conditions, expected at most 10000", y.count);
+    if (code == CLI_OK) code = between_create(&b, m, lines * y.count, (int)y.count);
+    for (size_t i = 0; code == CLI_OK && i < 2 * lines * y.count; i++) {
+        size_t line = i / 2, image = 2 * (line / y.count) + i % 2;
+        const double *from = at_y ? y.values + line % y.count * dim_y : e->rows.y + image * dim_y;
+        memcpy(b.z + i * dim_x, e->z + image * dim_x, dim_x * sizeof *b.z);
+        if (dim_y) memcpy(b.y + i * dim_y, from, dim_y * sizeof *b.y);
+    }
+    conditions_free(&y);
+    return draw_between(c, m, &b, code, steps_of(c, STEPS), out);
+}
+
+/* The latent point of each image stays while y goes from --from to --to, by default from the image's own. */
+static int images_along_y(const call *c, const jf_model *m, const ends *e, jf_lines *out) {
+    size_t dim_x = (size_t)jf_model_dim_x(m), dim_y = (size_t)jf_model_dim_y(m);
+    between b = {0};
+    int code = dim_y == 0 ? cli_misuse(c->command, "--along y: this model has no condition")
+               : !option_given(c->arguments, "to")
+                   ? cli_misuse(c->command, "--to is missing: the condition that the images go to")
+                   : between_create(&b, m, (size_t)e->rows.count, 1);
+    for (size_t i = 0; code == CLI_OK && i < (size_t)e->rows.count; i++) {
+        double *y = b.y + 2 * i * dim_y;
+        for (size_t k = 0; k < 2; k++)
+            memcpy(b.z + (2 * i + k) * dim_x, e->z + i * dim_x, dim_x * sizeof *b.z);
+        memcpy(y, e->rows.y + i * dim_y, dim_y * sizeof *y);
+        if (option_given(c->arguments, "from")) code = read_end(c, m, "from", "--from", 0, y);
+        if (code == CLI_OK) code = read_end(c, m, "to", "--to", 0, y + dim_y);
+    }
+    return draw_between(c, m, &b, code, steps_of(c, STEPS), out);
+}
+
+static int of_given_images(const call *c, const jf_model *m, int in_y, jf_lines *out) {
+    ends e = {0};
+    int code = option_given(c->arguments, "lines")
+                   ? cli_misuse(c->command, "--lines is for latent points that are drawn, not for --image")
+                   : encode_images(c, m, &e);
+    if (code == CLI_OK) code = (in_y ? images_along_y : images_along_z)(c, m, &e, out);
+    ends_free(&e);
+    return code;
+}
+
 /* ---- writing ---- */
 
 static int write_table(const call *c, const jf_model *m, const jf_lines *l, const char *path) {
@@ -157,7 +262,13 @@ static int interpolate(const call *c) {
     if (code == CLI_OK) code = tables_check_output(c, path, ".csv .npy .png");
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(c->arguments, 0));
     if (code == CLI_OK) code = check_picture(c, m, path, &of_images);
-    if (code == CLI_OK) code = (in_y ? along_y : along_z)(c, m, &use, &lines);
+    int given = option_given(c->arguments, "image");
+    if (code == CLI_OK && !given && option_given(c->arguments, "image-y"))
+        code = cli_misuse(c->command, "--image-y is for --image");
+    if (code == CLI_OK)
+        code = given  ? of_given_images(c, m, in_y, &lines)
+               : in_y ? along_y(c, m, &use, &lines)
+                      : along_z(c, m, &use, &lines);
     if (code == CLI_OK) code = write_lines(c, m, &lines, of_images, path);
     jf_lines_free(&lines);
     jf_model_free(m);
@@ -173,6 +284,12 @@ static const option options[] = {
      "along y: where it begins, a number, a class or @IMAGE; by default half a step before the first class"},
     {"to", 0, OPTION_TEXT, "VALUE", NULL, 0, 0,
      "along y: where it ends; by default half a step beyond the last class"},
+    {"image", 0, OPTION_LIST, "FILE", NULL, 0, 0,
+     "a whole image, whose latent point is taken instead of a drawn one; along z two for each line; may be "
+     "repeated"},
+    {"image-y", 0, OPTION_LIST, "VALUES", NULL, 0, 0,
+     "the conditions of these images, one for all or one for each; by default, where the condition is an "
+     "image, what the model's task makes of them"},
     {"lines", 0, OPTION_WHOLE, "N", "5", 1, 10000,
      "lines: pairs of latent points along z, latent points along y"},
     {"steps", 0, OPTION_WHOLE, "N", NULL, 2, 10000,
@@ -191,6 +308,12 @@ static const example examples[] = {
      "jointflow interpolate out/fashion-class-small --along z -y shirt,sneaker --lines 1 -o z.png"},
     {"Five latent points, from before the first class to beyond the last",
      "jointflow interpolate out/fashion-class-small --along y -o y.png"},
+    {"From one image to another",
+     "jointflow interpolate out/fashion-class-small --along z --image a.png --image b.png --image-y "
+     "shirt,sneaker -o z.png"},
+    {"This shirt as a sneaker: its latent point stays while the class changes",
+     "jointflow interpolate out/fashion-class-small --along y --image shirt.png --image-y shirt --to sneaker "
+     "-o y.png"},
     {"Where an answer goes while the angle turns, as CSV",
      "jointflow interpolate out/sectors --along y --from 0 --to 6.28 --lines 1"},
     {0},
@@ -206,6 +329,13 @@ const command command_interpolate = {
         "z2, so that every point on the way is itself a draw of the prior. A straight line would pass "
         "points much nearer to 0 than any sample. Along y the latent point stays and the condition moves "
         "in a straight line.\n"
+        "With --image the latent points are those of given images, a .png, .jpg or .npy file each. Along z a "
+        "line "
+        "goes from the first image to the second: at each of the conditions of -y, or without -y on the "
+        "straight way from the condition of the one to that of the other, so that its ends are the images, "
+        "up to the error of y'. "
+        "Along y the latent point of each image stays while the condition goes from its own, or --from, to "
+        "--to.\n"
         "A picture has a row for each line, and along y it boxes the classes of the data. A table has the "
         "columns line, step, x0, ..., y0, ..., z0, ...; of image models a .npy file holds the images, "
         "(lines, steps, h, w).",

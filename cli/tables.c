@@ -1,4 +1,5 @@
 #include "tables.h"
+#include "given.h"
 #include "outputs.h"
 #include <limits.h>
 #include <stdio.h>
@@ -43,13 +44,38 @@ static int pairs_read(const call *c, pairs *out, const char *path, const jf_mode
     return code;
 }
 
+/* Images instead of a table; for commands that have the option -y. */
+static int pairs_of_images(const call *c, pairs *out, const char *path, const jf_model *m) {
+    given_rows rows;
+    if (option_given(c->arguments, "standardised"))
+        return cli_misuse(c->command,
+                          "--standardised: found images (%s), whose units are the data's, expected "
+                          "a table",
+                          path);
+    int code = given_read(c, m, "y", "-y", 1, &path, &rows);
+    *out = (pairs){.rows = rows.count, .first = rows.x, .second = rows.y};
+    return code;
+}
+
+static int pairs_choose(const call *c, pairs *out, const char *path, const jf_model *m, const char *first) {
+    jf_image_form form;
+    if (!option_is_known(c->arguments, "y")) return pairs_read(c, out, path, m, first);
+    if (jf_model_image_form(m, &form) != JF_OK) return cli_fail_library(c);
+    int with_y = option_given(c->arguments, "y"), array = form.h > 0 && cli_ends_with(path, ".npy");
+    if (given_is_image(c, &form, path) || (with_y && array)) return pairs_of_images(c, out, path, m);
+    if (with_y)
+        return cli_misuse(c->command,
+                          "-y: found \"%s\", a table, which has the columns of y; -y is for images", path);
+    return pairs_read(c, out, path, m, first);
+}
+
 int pairs_answer(const call *c, const char *first, pairs_fn answer) {
     const char *path = option_text(c->arguments, "output");
     jf_model *m = NULL;
     pairs data = {0};
     int code = tables_check_output(c, path, ".csv .npy");
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(c->arguments, 0));
-    if (code == CLI_OK) code = pairs_read(c, &data, argument(c->arguments, 1), m, first);
+    if (code == CLI_OK) code = pairs_choose(c, &data, argument(c->arguments, 1), m, first);
     if (code == CLI_OK) code = answer(c, m, &data, path);
     pairs_free(&data);
     jf_model_free(m);

@@ -19,9 +19,16 @@ typedef struct pairs {
 } pairs;
 
 /* What encode, decode and density have in common: loads MODEL, reads DATA as rows of (`first`, y) and lets `answer`
- * write what it makes of them to `path`. All functions here return an exit status. */
+ * write what it makes of them to `path`. Commands with the option -y (OPTION_IMAGE_Y) also take images. All functions here return an exit status. */
 typedef int (*pairs_fn)(const call *c, const jf_model *m, const pairs *data, const char *path);
 int pairs_answer(const call *c, const char *first, pairs_fn answer);
+
+#define OPTION_IMAGE_Y                                                                                       \
+    {                                                                                                        \
+        "y", 'y', OPTION_LIST, "VALUES", NULL, 0, 0,                                                         \
+            "where DATA are images: their conditions, as in jointflow sample, one for all or one for each; " \
+            "by default, where the condition is an image, what the model's task makes of them"               \
+    }
 
 /* Whether an output file has one of the endings (".csv .npy") and replaces nothing that it must not (outputs.h), before
  * any work is done. NULL and "-": standard output. */

@@ -166,3 +166,65 @@ TEST(answers__densities_of_images_are_finite_or_refused_by_row) {
     jf_model_free(m);
     jf_context_free(ctx);
 }
+
+/* ---- given images ---- */
+
+TEST(given__images_become_rows_that_restore_to_them) {
+    static const struct {
+        jf_model *(*make)(jf_context *ctx);
+        int side;
+    } cases[] = {{class_model, SIDE}, {fine_model, SIDE}, {coarse_model, SIDE / 2}};
+    for (int k = 0; k < 3; k++) {
+        jf_context *ctx = new_context();
+        jf_model *m = cases[k].make(ctx);
+        double values[PIXELS], x[PIXELS], y[PIXELS], z[PIXELS], back[PIXELS];
+        jf_images image = one_image(cases[k].side, cases[k].side, values), restored;
+        int size = cases[k].side * cases[k].side;
+        for (int i = 0; i < size; i++) y[i] = 1; /* the label of the class */
+        if (k > 0) {
+            jf_image_conditions made;
+            CHECK_STATUS(jf_image_conditions_create(m, &made, &image, 1, 0), JF_OK);
+            memcpy(y, made.y, sizeof(double) * (size_t)size);
+            jf_image_conditions_free(&made);
+        }
+        CHECK_STATUS(jf_image_answers(m, &image, y, x), JF_OK);
+        CHECK_STATUS(jf_restore(m, &restored, 1, x, y), JF_OK);
+        for (int i = 0; i < size; i++) CHECK_NEAR(restored.values[i], values[i], 1e-12);
+        jf_images_free(&restored);
+
+        /* lines begin and end at what was given, and a latent point whose ends are the same stays */
+        double ends_z[2 * PIXELS], ends_y[2 * PIXELS];
+        jf_lines lines;
+        CHECK_STATUS(jf_encode(m, 1, x, y, z, NULL, NULL), JF_OK);
+        CHECK_STATUS(jf_decode(m, 1, z, y, back, NULL, NULL), JF_OK);
+        for (int i = 0; i < size; i++) {
+            ends_z[i] = z[i];
+            ends_z[size + i] = i % 3;
+            ends_y[i] = ends_y[size + i] = y[i];
+        }
+        CHECK_STATUS(jf_lines_between(m, &lines, 1, 3, 1, ends_z, ends_y, NULL), JF_OK);
+        CHECK(lines.rows == 1 && lines.steps == 3 && !lines.along_y);
+        for (int i = 0; i < size; i++) {
+            CHECK_NEAR(lines.x[i], back[i], 1e-5); /* x itself, where the model has learned that y' is y */
+            CHECK_NEAR(lines.z[size + i], sqrt(0.5) * (z[i] + i % 3), 1e-12);
+            CHECK(lines.z[i] == z[i] && lines.z[2 * size + i] == i % 3);
+        }
+        jf_lines_free(&lines);
+        for (int i = 0; i < size; i++) {
+            ends_z[size + i] = z[i];
+            ends_y[size + i] = 0;
+        }
+        CHECK_STATUS(jf_lines_between(m, &lines, 1, 3, 1, ends_z, ends_y, NULL), JF_OK);
+        CHECK(lines.along_y && memcmp(lines.z + size, z, sizeof(double) * (size_t)size) == 0);
+        for (int i = 0; i < size; i++) CHECK_NEAR(lines.y[size + i], y[i] / 2, 1e-12);
+        CHECK_STATUS(jf_decode(m, 1, z, ends_y + size, back, NULL, NULL), JF_OK);
+        for (int i = 0; i < size; i++) CHECK_NEAR(lines.x[2 * size + i], back[i], 1e-5);
+        jf_lines_free(&lines);
+
+        image.h = 2;
+        CHECK_STATUS(jf_image_answers(m, &image, y, x), JF_ERROR_SHAPE);
+        CHECK_HAS(jf_context_error(ctx), "expected a whole one of");
+        jf_model_free(m);
+        jf_context_free(ctx);
+    }
+}

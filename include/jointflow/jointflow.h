@@ -181,6 +181,9 @@ void jf_images_free(jf_images *images);
 
 /* The images of rows of x and y, in the data's units. */
 jf_status jf_restore(const jf_model *m, jf_images *out, int n, const double *x, const double *y);
+/* The other way: x (count, dim_x) of whole images under the conditions y (count, dim_y), those of jf_image_conditions_create
+ * or labels; for jf_encode and jf_density. */
+jf_status jf_image_answers(const jf_model *m, const jf_images *whole, const double *y, double *x);
 /* What the model's task makes of whole images: the inputs that it answers to. */
 jf_status jf_degrade(const jf_model *m, jf_images *inputs, const jf_images *whole, uint64_t seed);
 /* An image of the model's own data: row 0, 1, ... of those held out, or of those it was trained on. */
@@ -237,6 +240,11 @@ jf_status jf_lines_along_z(const jf_model *m, jf_lines *out, int lines, int step
  * to: (dim_y). */
 jf_status jf_lines_along_y(const jf_model *m, jf_lines *out, int lines, int steps, const double *from,
                            const double *to, const jf_use_options *options);
+/* `lines` lines between given ends, such as those that jf_encode() finds of two images: z (lines, 2, dim_x) turns as above,
+ * or stays where its ends are the same, y (lines, 2, dim_y) goes straight. `conditions`: how many of the lines that follow
+ * each other belong together; 1 if none do. */
+jf_status jf_lines_between(const jf_model *m, jf_lines *out, int lines, int steps, int conditions,
+                           const double *z, const double *y, const jf_use_options *options);
 /* A picture of lines of an image model, a row each; the places of classes are boxed. */
 jf_status jf_lines_draw(const jf_model *m, const jf_lines *lines, const char *title, int full_range,
                         const char *path);

@@ -1,4 +1,5 @@
 #include "answer/conditions.h"
+#include "base/finite.h"
 #include "base/memory.h"
 #include "data/dataset.h"
 #include <stdlib.h>
@@ -163,6 +164,38 @@ static jf_status conditions_by_task(const model *m, const task *t, image_conditi
         t->kind->condition(t, image_at(&out->inputs, i), out->y + (size_t)i * (size_t)m->units.dim_y);
     return JF_OK;
 }
+
+/* ---- answers that are given ---- */
+
+static jf_status answers_by_task(const model *m, const task *t, const image_array *whole, const double *y,
+                                 double *x) {
+    image_array fitted = {0};
+    if (whole->h != t->size.h || whole->w != t->size.w || !channels_fit(whole, t->image_channels))
+        return jf_fail(t->ctx, JF_ERROR_SHAPE,
+                       "an image of %d x %d and %d channel(s), expected a whole one of %d x %d and %d",
+                       whole->h, whole->w, whole->channels, t->size.h, t->size.w, t->image_channels);
+    JF_TRY(image_array_check(m->ctx, whole, "whole images"));
+    JF_TRY(copy_with_channels(m->ctx, &fitted, whole, t->image_channels));
+    for (int i = 0; i < fitted.count; i++)
+        t->kind->answer(t, image_at(&fitted, i), y + (size_t)i * (size_t)m->units.dim_y,
+                        x + (size_t)i * (size_t)m->units.dim_x);
+    image_array_free(&fitted);
+    size_t dim_x = (size_t)m->units.dim_x, count = (size_t)whole->count * dim_x, at = count_finite(x, count);
+    if (at == count) return JF_OK;
+    return jf_fail(m->ctx, JF_ERROR_DATA,
+                   "image %zu: element %zu has no logit, expected intensities from 0 to 1", at / dim_x + 1,
+                   at % dim_x);
+}
+
+jf_status image_answers(const model *m, const image_array *whole, const double *y, double *x) {
+    task *t;
+    JF_TRY(model_task(m, &t));
+    jf_status status = answers_by_task(m, t, whole, y, x);
+    task_free(t);
+    return status;
+}
+
+/* ---- conditions of users ---- */
 
 jf_status image_conditions_create(const model *m, image_conditions *out, const image_array *given,
                                   int degrade, uint64_t seed) {

@@ -79,6 +79,38 @@ done:
     return status;
 }
 
+/* `z1` and `z2` are the ends; step t of 0 to 1. */
+static void turn(const double *z1, const double *z2, size_t dim_x, double t, double *out) {
+    int same = memcmp(z1, z2, dim_x * sizeof *z1) == 0;
+    double from = same || t == 0 ? 1
+                  : t == 1       ? 0
+                                 : cos(QUARTER_TURN * t),
+           to = same || t == 0 ? 0
+                : t == 1       ? 1
+                               : sin(QUARTER_TURN * t);
+    for (size_t e = 0; e < dim_x; e++) out[e] = from * z1[e] + to * z2[e];
+}
+
+jf_status lines_between(const model *m, answer_lines *out, const lines_request *r, int conditions,
+                        const double *z, const double *y) {
+    size_t dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y, steps = (size_t)r->steps;
+    jf_status status;
+    JF_TRY_DONE(lines_create(m, out, r, conditions));
+    out->along_y = 1;
+    for (size_t row = 0; row < (size_t)out->rows; row++)
+        if (memcmp(z + 2 * row * dim_x, z + (2 * row + 1) * dim_x, dim_x * sizeof *z) != 0) out->along_y = 0;
+    for (size_t i = 0; i < (size_t)out->rows * steps; i++) {
+        const double *z1 = z + 2 * (i / steps) * dim_x, *y1 = y + 2 * (i / steps) * dim_y;
+        double t = (double)(i % steps) / (r->steps - 1);
+        turn(z1, z1 + dim_x, dim_x, t, out->z + i * dim_x);
+        for (size_t e = 0; e < dim_y; e++) out->y[i * dim_y + e] = (1 - t) * y1[e] + t * y1[dim_y + e];
+    }
+    JF_TRY_DONE(decode(m, out, r->units));
+done:
+    if (status != JF_OK) lines_free(out);
+    return status;
+}
+
 jf_status lines_along_y(const model *m, answer_lines *out, const lines_request *r, const double *from,
                         const double *to) {
     size_t dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y, steps = (size_t)r->steps;

@@ -26,6 +26,10 @@ jf_status lines_along_z(const model *m, answer_lines *out, const lines_request *
 /* Straight lines in y, between and beyond conditions of the data, at fixed latent points; from, to: (dim_y). */
 jf_status lines_along_y(const model *m, answer_lines *out, const lines_request *r, const double *from,
                         const double *to);
+/* Rows between given ends, z (rows, 2, dim_x) and y (rows, 2, dim_y): z by a quarter turn, or where both ends are the same
+ * it stays, y in a straight line. `conditions`: rows that belong together. */
+jf_status lines_between(const model *m, answer_lines *out, const lines_request *r, int conditions,
+                        const double *z, const double *y);
 void lines_free(answer_lines *lines);
 
 #endif

@@ -74,6 +74,12 @@ jf_status jf_restore(const jf_model *m, jf_images *out, int n, const double *x, 
     return status;
 }
 
+jf_status jf_image_answers(const jf_model *m, const jf_images *whole, const double *y, double *x) {
+    image_array taken = images_taken(whole);
+    JF_TRY(check_conditions(m, whole->count, y));
+    return image_answers(m, &taken, y, x);
+}
+
 jf_status jf_degrade(const jf_model *m, jf_images *inputs, const jf_images *whole, uint64_t seed) {
     task *t;
     image_array taken = images_taken(whole), made = {0};

@@ -1,6 +1,7 @@
 /* Public: answers along lines in z and in y. */
 #include "answer/pictures.h"
 #include "api/api.h"
+#include <limits.h>
 #include <stdlib.h>
 
 void jf_lines_free(jf_lines *lines) {
@@ -48,6 +49,21 @@ jf_status jf_lines_along_y(const jf_model *m, jf_lines *out, int lines, int step
     JF_TRY(check_conditions(m, 1, from));
     JF_TRY(check_conditions(m, 1, to));
     jf_status status = lines_along_y(m, &made, &r, from, to);
+    *out = lines_given(&made);
+    return status;
+}
+
+jf_status jf_lines_between(const jf_model *m, jf_lines *out, int lines, int steps, int conditions,
+                           const double *z, const double *y, const jf_use_options *options) {
+    answer_lines made;
+    *out = (jf_lines){0};
+    if (lines < 1 || lines > INT_MAX / 2 || conditions < 1 || lines % conditions != 0)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
+                       "%d lines in groups of %d, expected 1 or more of each, and whole groups", lines,
+                       conditions);
+    JF_TRY(check_values(m, 2 * lines, z, y));
+    lines_request r = request(lines / conditions, steps, options);
+    jf_status status = lines_between(m, &made, &r, conditions, z, y);
     *out = lines_given(&made);
     return status;
 }

@@ -270,3 +270,53 @@ expect_line '  39 samples for each of 3 held-out images'
 expect_line '  39 samples for each of 3 held-out images, without the noise of training'
 run jointflow judge "$FINE" --points 20 --inputs 3 --denoise --json
 expect_line '.*"image_denoised": \{"inputs": 3.*'
+
+case_begin encode__of_an_image_decodes_to_that_image
+jointflow sample "$FINE" --row 2 -n 1 -o whole.npy 2> note
+run jointflow encode "$FINE" whole.npy -o z.csv
+expect_status 0
+expect test "$(wc -l < z.csv)" -eq 2
+expect grep -q '^z0,.*,z783,y_out0,.*,y_out783$' z.csv
+run jointflow encode "$CLASS" whole.npy -y ring -o c.csv
+expect_status 0
+tail -n 1 c.csv | cut -d, -f785- | tr , '\n' | awk '$1 > 0.5 || $1 < -0.5 { bad++ } END { exit bad > 0 }' && near=1 || near=0
+expect test "$near" -eq 1
+
+case_begin density__of_images_needs_a_condition_only_where_none_follows_from_them
+jointflow sample "$FINE" --row 2 -n 1 -o whole.npy 2> note
+run jointflow density "$FINE" whole.npy
+expect_status 0
+expect_line '# rows +1'
+expect_line '# mean \|y. - y\|, model.s units +.*'
+run jointflow density "$CLASS" whole.npy -y ring
+expect_status 0
+misuse 'density: -y is missing: this model needs a condition of 1 number, or one of ring, square' jointflow density "$CLASS" whole.npy
+misuse 'density: -y: 2 conditions for 1 image, expected one for all, or one for each' jointflow density "$CLASS" whole.npy -y ring,square
+misuse 'density: --standardised: found images \(whole.npy\), whose units are the data.s, expected a table' jointflow density "$FINE" whole.npy --standardised
+jointflow sample "$CLASS" -y ring -n 1 > rows.csv
+misuse 'density: -y: found "rows.csv", a table, which has the columns of y; -y is for images' jointflow density "$CLASS" rows.csv -y ring
+run jointflow density "$CLASS" rows.csv
+expect_status 0
+head -c 128 whole.npy | sed 's/1, 28, 28/4, 14, 14/' > parts.npy && tail -c +129 whole.npy >> parts.npy
+run jointflow density "$COARSE" parts.npy
+expect_line '# rows +4'
+fails '.*an image of 14 x 14 and 1 channel\(s\), expected a whole one of 28 x 28 and 1' jointflow density "$CLASS" parts.npy -y ring
+
+case_begin interpolate__goes_from_a_given_image_to_another_and_changes_the_class_of_one
+jointflow sample "$FINE" --row 2 -n 1 -o whole.npy 2> note
+jointflow sample "$CLASS" -y ring -n 2 -o two.npy
+run jointflow interpolate "$CLASS" --along z --image two.npy --image-y ring,square -o line.npy --steps 4
+expect_status 0
+expect_npy line.npy '1, 4, 28, 28'
+run jointflow interpolate "$CLASS" --along z --image two.npy --image-y ring -y ring,square,0.5 -o line.png
+expect_status 0
+expect_png line.png
+run jointflow interpolate "$CLASS" --along y --image two.npy --image-y ring --to square --steps 3 -o line.npy
+expect_status 0
+expect_npy line.npy '2, 3, 28, 28'
+run jointflow interpolate "$FINE" --along z --image whole.npy --image whole.npy --steps 3 -o line.npy
+expect_status 0
+misuse 'interpolate: --image: 1 image along z, expected two for each line' jointflow interpolate "$FINE" --along z --image whole.npy
+misuse 'interpolate: --to is missing: the condition that the images go to' jointflow interpolate "$CLASS" --along y --image two.npy --image-y ring
+misuse 'interpolate: --image-y is for --image' jointflow interpolate "$CLASS" --along y --image-y ring --to square
+misuse 'interpolate: --lines is for latent points that are drawn, not for --image' jointflow interpolate "$CLASS" --along y --image two.npy --image-y ring --to square --lines 3

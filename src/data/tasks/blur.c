@@ -70,6 +70,7 @@ const task_kind task_blur = {
     .close = blur_close,
     .apply = task_residual_apply,
     .restore = task_residual_restore,
+    .answer = task_residual_answer,
     .condition = task_residual_condition,
     .degrade = blur_degrade,
 };

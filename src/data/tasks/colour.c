@@ -24,6 +24,7 @@ const task_kind task_colour = {
     .open = colour_open,
     .apply = task_residual_apply,
     .restore = task_residual_restore,
+    .answer = task_residual_answer,
     .condition = task_residual_condition,
     .degrade = colour_degrade,
 };

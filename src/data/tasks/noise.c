@@ -37,6 +37,7 @@ const task_kind task_noise = {
     .close = noise_close,
     .apply = task_residual_apply,
     .restore = task_residual_restore,
+    .answer = task_residual_answer,
     .condition = task_residual_condition,
     .degrade = noise_degrade,
     .random = 1,

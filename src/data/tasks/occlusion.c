@@ -59,6 +59,7 @@ const task_kind task_occlusion = {
     .close = occlusion_close,
     .apply = task_residual_apply,
     .restore = task_residual_restore,
+    .answer = task_residual_answer,
     .condition = task_residual_condition,
     .degrade = occlusion_degrade,
     .random = 1,

@@ -21,6 +21,10 @@ void task_residual_restore(const task *t, const double *x, const double *y, doub
     add_condition(t, x, 1, y, image);
 }
 
+void task_residual_answer(const task *t, const double *image, const double *y, double *x) {
+    add_condition(t, image, -1, y, x);
+}
+
 void task_residual_condition(const task *t, const double *input, double *y) {
     memcpy(y, input, (size_t)t->size.h * (size_t)t->size.w * (size_t)t->size.y_channels * sizeof *y);
 }

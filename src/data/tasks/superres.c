@@ -96,6 +96,7 @@ const task_kind task_superres = {
     .open = superres_open,
     .apply = superres_apply,
     .restore = task_residual_restore,
+    .answer = task_residual_answer,
     .condition = superres_condition,
     .degrade = superres_degrade,
     .reduction = superres_reduction,

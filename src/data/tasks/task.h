@@ -25,6 +25,8 @@ typedef struct task_kind {
     void (*apply)(const task *t, const double *image, rng *stream, double *x, double *y);
     /* The image (size.h, size.w, image_channels) that x and y are of. */
     void (*restore)(const task *t, const double *x, const double *y, double *image);
+    /* The x of an image of that size under a condition y: what `restore` makes the image of. */
+    void (*answer)(const task *t, const double *image, const double *y, double *x);
     /* The condition y of a degraded input, shrunk or not, as a user would hand it in: `input` has input_size.
      * NULL: there is none to hand in (class). */
     void (*condition)(const task *t, const double *input, double *y);
@@ -63,6 +65,7 @@ void task_free(task *t);
 /* y = degrade(image), x = image - y; for tasks that shrink nothing. */
 void task_residual_apply(const task *t, const double *image, rng *stream, double *x, double *y);
 void task_residual_restore(const task *t, const double *x, const double *y, double *image); /* x + y */
+void task_residual_answer(const task *t, const double *image, const double *y, double *x);  /* image - y */
 void task_residual_condition(const task *t, const double *input, double *y);                /* the same */
 
 #endif
