@@ -101,6 +101,15 @@ int cli_load_recipe(const call *c, jf_recipe **out, const char *path) {
 
 /* ---- texts and paths ---- */
 
+void cli_print_list(const char *lines) {
+    while (*lines) {
+        size_t name = strcspn(lines, "\t\n"), length = strcspn(lines, "\n");
+        size_t summary = lines[name] == '\t' ? name + 1 : name;
+        printf("%-22.*s %.*s\n", (int)name, lines, (int)(length - summary), lines + summary);
+        lines += length + (lines[length] == '\n');
+    }
+}
+
 char *cli_join(const char *format, ...) {
     va_list rest;
     va_start(rest, format);

@@ -48,6 +48,8 @@ int cli_load_recipe(const call *c, jf_recipe **out, const char *path); /* with -
 int cli_apply_settings(const call *c, jf_recipe *r);                   /* --set and --precision */
 jf_device_options cli_device_options(const call *c);
 
+/* Lines of a name, a tab and what it is, in two columns. */
+void cli_print_list(const char *lines);
 char *cli_join(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* yours to free(); NULL: no memory */
 int cli_is_folder(const char *path);

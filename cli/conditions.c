@@ -331,6 +331,13 @@ static int refuse_nothing(const reader *in) {
                       takes_numbers(in) || y->dim == 1 ? "" : "s", classes);
 }
 
+static int add_classes(reader *in) {
+    int code = CLI_OK;
+    for (int i = 0; code == CLI_OK && i < jf_model_classes(in->m); i++)
+        code = add_number(in, jf_model_label(in->m, i));
+    return code;
+}
+
 static int read_all(reader *in, const char *first) {
     const call *c = in->c;
     const conditions_request *request = in->request;
@@ -347,6 +354,8 @@ static int read_all(reader *in, const char *first) {
     if (request->rows && !takes_images(out))
         return cli_misuse(c->command, "--row: the conditions of this model are not images, expected %s",
                           request->shown);
+    if (!item && request->all_classes && jf_model_classes(in->m) && !request->standardised)
+        return add_classes(in);
     if (!item && !request->rows) return refuse_nothing(in);
     for (int i = 0; code == CLI_OK && (item = option_item(c->arguments, request->option, i)) != NULL; i++)
         code = add_item(in, item);

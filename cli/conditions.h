@@ -25,6 +25,7 @@ typedef struct conditions_request {
     const char *option, *shown; /* "y", "-y" */
     int standardised;           /* values are in the model's units */
     int degrade;                /* images are whole ones, whatever their size says */
+    int all_classes;            /* without the option: all classes of a model that has some */
     const char *rows;           /* "3,8": rows of the model's own held-out data; NULL: none */
 } conditions_request;
 

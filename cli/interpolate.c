@@ -324,7 +324,8 @@ const command command_interpolate = {
     .summary = "follow answers along lines in z or in y",
     .arguments = "MODEL",
     .about =
-        "Shows what MODEL, a run folder or a model file, answers along lines. Along z the condition stays "
+        "Shows what MODEL, a run folder, a model file or the name of one that came with the program, answers "
+        "along lines. Along z the condition stays "
         "and the latent point moves from one draw of the prior to another; it turns, cos(t) z1 + sin(t) "
         "z2, so that every point on the way is itself a draw of the prior. A straight line would pass "
         "points much nearer to 0 than any sample. Along y the latent point stays and the condition moves "

@@ -43,7 +43,8 @@ const command command_judge = {
     .summary = "measure how far to trust a model",
     .arguments = "MODEL",
     .about =
-        "Measures MODEL, a run folder or a model file, on fresh points of its data: the terms of the loss, "
+        "Measures MODEL, a run folder, a model file or the name of one that came with the program, on fresh "
+        "points of its data: the terms of the loss, "
         "the likelihood beside the exact entropy where that is known, the error of y', latent histograms "
         "against the normal distribution, and round trips through the map and back.",
     .options = options,

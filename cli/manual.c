@@ -61,6 +61,7 @@ static const manual_section closing_sections[] = {
           "the folder jointflow in it is where data sets are fetched to and data files are looked "
           "for last; by default ~/.local/share."},
          {"JOINTFLOW_RECIPES", "folder in which recipes are looked for by name, before all others."},
+         {"JOINTFLOW_MODELS", "the same for models."},
          {"JOINTFLOW_ISA",
           "instruction set that the cpu device is to use: baseline, avx2 or avx512; by default "
           "the best that the machine has."},

@@ -7,12 +7,7 @@
 static int list_recipes(const call *c) {
     char *list;
     if (jf_recipe_list(c->ctx, &list) != JF_OK) return cli_fail_library(c);
-    for (char *line = list; *line;) {
-        size_t name = strcspn(line, "\t\n"), length = strcspn(line, "\n");
-        size_t summary = line[name] == '\t' ? name + 1 : name;
-        printf("%-22.*s %.*s\n", (int)name, line, (int)(length - summary), line + summary);
-        line += length + (line[length] == '\n');
-    }
+    cli_print_list(list);
     int none = !*list;
     free(list);
     return none ? cli_fail("no recipes found; JOINTFLOW_RECIPES may name the folder that has them") : CLI_OK;

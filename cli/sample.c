@@ -139,6 +139,7 @@ static int sample(const call *c) {
                                   .shown = "-y",
                                   .standardised = use.standardised,
                                   .degrade = option_given(a, "degrade"),
+                                  .all_classes = 1,
                                   .rows = option_text(a, "row")};
     jf_model *m = NULL;
     conditions y = {0};
@@ -161,8 +162,8 @@ static int sample(const call *c) {
 
 static const option options[] = {
     {"y", 'y', OPTION_LIST, "VALUES", NULL, 0, 0,
-     "the conditions: 0,1 or FROM:TO:STEP or names of classes; vectors are separated by ';'; @FILE takes "
-     "the rows of a table, or the images of a .png, .jpg or .npy file"},
+     "the conditions, by default all classes: 0,1 or FROM:TO:STEP or names of classes; vectors are separated "
+     "by ';'; @FILE takes the rows of a table, or the images of a .png, .jpg or .npy file"},
     {"row", 0, OPTION_TEXT, "ROWS", NULL, 0, 0,
      "models that answer to images: these rows of the model's own held-out data, degraded; 3,8 or 0"},
     {"degrade", 0, OPTION_FLAG, NULL, NULL, 0, 0,
@@ -184,6 +185,7 @@ static const option options[] = {
 };
 
 static const example examples[] = {
+    {"A model that came with the program, all of its classes", "jointflow sample crescents -o crescents.png"},
     {"A picture of both classes", "jointflow sample out/crescents -y 0,1 -o samples.png"},
     {"Ten answers for each of nine angles, as CSV", "jointflow sample out/sectors -y 0:6.28:0.785 -n 10"},
     {"Classes by name, a NumPy file", "jointflow sample out/mixed -y circle,grid -n 5000 -o samples.npy"},
@@ -201,7 +203,8 @@ const command command_sample = {
     .summary = "draw x ~ p(x | y) for given conditions y",
     .arguments = "MODEL",
     .about =
-        "Draws samples of MODEL, a run folder or a model file, for each condition. The table has the "
+        "Draws samples of MODEL, a run folder, a model file or the name of one that came with the program, "
+        "for each condition. The table has the "
         "columns x0, x1, ..., y0, ...; the rows of one condition follow each other. Conditions between "
         "and beyond those of the data are allowed. Models without a condition take no -y.\n"
         "Of image models a .png file shows the images and a .npy file holds them, (N, h, w) or (N, h, w, "

@@ -24,29 +24,74 @@ static int fine_one(const call *c, const jf_model *one, const jf_model *other, c
     return CLI_OK;
 }
 
-static int read_input(const call *c, const jf_model *one, const jf_model *other, jf_images *out) {
-    const char *path = option_text(c->arguments, "input");
+static int read_input(const call *c, const jf_model *one, const jf_model *other, const char *path,
+                      jf_images *out) {
     const jf_model *fine = NULL;
     if (path) return jf_images_read(c->ctx, out, path) == JF_OK ? CLI_OK : cli_fail_library(c);
     int code = fine_one(c, one, other, &fine);
     return code == CLI_OK ? from_data(c, fine, out) : code;
 }
 
-static int check_options(const call *c) {
+/* ---- what the command line names ---- */
+
+typedef struct request {
+    char *models[2];   /* files */
+    const char *image; /* NULL: a row of the data */
+    char *output;
+} request;
+
+static void request_free(request *r) {
+    free(r->models[0]);
+    free(r->models[1]);
+    free(r->output);
+}
+
+/* Both models under one name, or one each; then the image may follow. */
+static int find_models(const call *c, request *r) {
     const arguments *a = c->arguments;
-    int input = option_given(a, "input"), row = option_given(a, "row");
-    if (input == row)
-        return cli_misuse(c->command,
-                          input ? "--input and --row: expected one of the two"
-                                : "--input is missing, the image to start from (or --row, one of the data)");
+    int used = 1;
+    for (int i = 0; i < 2; i++)
+        if (jf_model_find(c->ctx, &r->models[i], argument(a, 0), i) != JF_OK) return cli_fail_library(c);
+    if (!r->models[1]) {
+        if (a->count < 2)
+            return cli_misuse(c->command, "%s is one model, expected two: name the other one, too",
+                              argument(a, 0));
+        if (jf_model_find(c->ctx, &r->models[1], argument(a, 1), 0) != JF_OK) return cli_fail_library(c);
+        used = 2;
+    }
+    if (a->count > used + 1)
+        return cli_misuse(c->command, "unexpected argument \"%s\"", argument(a, used + 1));
+    r->image = argument(a, used);
+    if (r->image && option_given(a, "input"))
+        return cli_misuse(c->command, "%s and --input: expected one of the two", r->image);
+    if (option_given(a, "input")) r->image = option_text(a, "input");
+    return CLI_OK;
+}
+
+/* shoe.png becomes shoe-large.png, in the working folder. */
+static char *default_output(const char *image) {
+    const char *slash = image ? strrchr(image, '/') : NULL, *name = slash ? slash + 1 : image;
+    if (!image) return cli_join("large.png");
+    const char *dot = strrchr(name, '.');
+    return cli_join("%.*s-large.png", (int)(dot ? dot - name : (long)strlen(name)), name);
+}
+
+static int check_options(const call *c, request *r) {
+    const arguments *a = c->arguments;
+    int row = option_given(a, "row"), code = find_models(c, r);
+    if (code != CLI_OK) return code;
+    if ((r->image != NULL) == row)
+        return cli_misuse(c->command, row ? "an image and --row: expected one of the two"
+                                          : "the image to start from is missing (or --row, one of the data)");
     if (option_given(a, "data") && !row) return cli_misuse(c->command, "--data is for --row");
-    if (!option_given(a, "output")) return cli_misuse(c->command, "-o is missing: a .png or .npy file");
-    return tables_check_output(c, option_text(a, "output"), ".png .npy");
+    const char *given = option_text(a, "output");
+    r->output = given ? cli_join("%s", given) : default_output(r->image);
+    return r->output ? tables_check_output(c, r->output, ".png .npy") : cli_fail_memory();
 }
 
 /* ---- the command ---- */
 
-static void tell(const jf_superres_result *r) {
+static void tell(const jf_superres_result *r, const char *path) {
     const jf_images *input = &r->input;
     if (r->truth.count)
         printf("input     %d x %d, degraded to %d x %d\n", r->truth.h, r->truth.w, input->h, input->w);
@@ -57,6 +102,7 @@ static void tell(const jf_superres_result *r) {
     printf("fine      %d of %d x %d; degraded again %.1f dB PSNR to the input\n", r->fine.count, r->fine.h,
            r->fine.w, r->psnr);
     printf("y error   %.2e, mean |y_back - y|, model's units\n", r->y_error);
+    printf("written   %s\n", path);
 }
 
 static int superres(const call *c) {
@@ -68,16 +114,18 @@ static int superres(const call *c) {
     jf_model *one = NULL, *other = NULL;
     jf_images given = {0};
     jf_superres_result result = {0};
-    int code = check_options(c);
-    if (code == CLI_OK) code = cli_load_model(c, &one, argument(a, 0));
-    if (code == CLI_OK) code = cli_load_model(c, &other, argument(a, 1));
-    if (code == CLI_OK) code = read_input(c, one, other, &given);
+    request r = {0};
+    int code = check_options(c, &r);
+    if (code == CLI_OK) code = cli_load_model(c, &one, r.models[0]);
+    if (code == CLI_OK) code = cli_load_model(c, &other, r.models[1]);
+    if (code == CLI_OK) code = read_input(c, one, other, r.image, &given);
     if (code == CLI_OK && jf_superres(one, other, &given, &options, &result) != JF_OK)
         code = cli_fail_library(c);
-    if (code == CLI_OK && jf_superres_write(c->ctx, &result, NULL, option_given(a, "full-range"),
-                                            option_text(a, "output")) != JF_OK)
+    if (code == CLI_OK &&
+        jf_superres_write(c->ctx, &result, NULL, option_given(a, "full-range"), r.output) != JF_OK)
         code = cli_fail_library(c);
-    if (code == CLI_OK) tell(&result);
+    if (code == CLI_OK) tell(&result, r.output);
+    request_free(&r);
     jf_superres_result_free(&result);
     jf_images_free(&given);
     jf_model_free(one);
@@ -86,16 +134,16 @@ static int superres(const call *c) {
 }
 
 static const option options[] = {
-    {"input", 'i', OPTION_TEXT, "IMAGE", NULL, 0, 0,
-     "a .png, .jpg or .npy file: the small image, or a whole one, which is degraded first and shown for "
-     "comparison"},
+    {"input", 'i', OPTION_TEXT, "IMAGE", NULL, 0, 0, "another way to name the image"},
     {"row", 0, OPTION_WHOLE, "N", NULL, 0, 1000000000,
-     "instead of --input: row N, counted from 0, of the fine model's own data"},
+     "instead of an image: row N, counted from 0, of the fine model's own data"},
     {"data", 0, OPTION_TEXT, "WHICH", "held", 0, 0, "rows held out from training, or those of the training"},
     {"coarse", 0, OPTION_WHOLE, "N", "10", 1, 10000, "images of the first step"},
     {"fine", 0, OPTION_WHOLE, "N", "10", 1, 10000, "images of the second step for each of the first"},
     {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
-     "a .png picture of all, or a .npy file of the fine images, (coarse, fine, h, w)"},
+     "a .png picture of all, or a .npy file of the fine images, (coarse, fine, h, w); by default "
+     "IMAGE-large.png in "
+     "the working folder"},
     OPTION_DENOISE,
     OPTION_FULL_RANGE,
     OPTION_SEED,
@@ -105,6 +153,7 @@ static const option options[] = {
 };
 
 static const example examples[] = {
+    {"With the models that came with the program", "jointflow superres fashion shoe.png"},
     {"Ten answers of the first step, ten of the second to each",
      "jointflow superres out/fashion-sr-7-14-small out/fashion-sr-14-28-small --input boot-7x7.png -o "
      "boot.png"},
@@ -121,12 +170,16 @@ static const example examples[] = {
 const command command_superres = {
     .name = "superres",
     .summary = "make a small image large, in two steps",
-    .arguments = "F2 F1",
+    .arguments = "MODELS [MODEL] [IMAGE]",
     .about =
-        "Draws what a small image may be a reduction of: samples of the coarse model F2 (7x7 to "
-        "14x14, say), and for each of them samples of the fine model F1 (14x14 to 28x28). Both are "
-        "run folders or model files of the task superres; they are told apart by their sizes, so "
-        "their order does not matter.\n"
+        "Draws what a small image may be a reduction of: samples of a coarse model F2 (7x7 to "
+        "14x14, say), and for each of them samples of a fine model F1 (14x14 to 28x28). MODELS is the name "
+        "of "
+        "a pair that came with the program (jointflow info lists them), a folder of two model files, or one "
+        "model, a run folder or a file, of the task superres, and MODEL then the other; they are told apart "
+        "by their sizes, so their order does not matter. IMAGE, a .png, .jpg or .npy file, is the small image, or "
+        "a "
+        "whole one, which is degraded first and shown for comparison.\n"
         "The picture shows the truth, where a whole image was given, the input, the images of the "
         "first step, and beside each of them those of the second. How far all of them, degraded "
         "again, are from the input is told as PSNR: with dequantising noise of 0.02 a perfect pair "

@@ -122,7 +122,7 @@ TEST(safetensors__refuses_headers_that_lie) {
     refuse_tensors("{\"a\":{\"dtype\":32,\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
                    "found a number, expected a \"dtype\"");
     refuse_tensors("{\"a\":{\"dtype\":\"BF16\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4,
-                   "tensor \"a\": found type \"BF16\", expected F32, F64, I32 or I64");
+                   "tensor \"a\": found type \"BF16\", expected F32, F64, F16, I32 or I64");
     refuse_tensors("{\"a\":{\"dtype\":\"F32\",\"s\":[1],\"data_offsets\":[0,4]}}", 4, "found no \"shape\"");
     refuse_tensors("{\"a\":{\"dtype\":\"F32\",\"shape\":1,\"data_offsets\":[0,4]}}", 4, "found a number");
     refuse_tensors("{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4, "whole numbers");

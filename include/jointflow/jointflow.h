@@ -71,9 +71,16 @@ typedef struct jf_device_options {
         device; /* NULL: the default, jf_device_name(0); "auto": a GPU, if there is one; "cuda:1": the second */
     int threads; /* 0: all processors */
 } jf_device_options;
-/* A model file, or a run folder that has one. options may be NULL. */
+/* A model file, a run folder that has one, or the name of a model that came with the program. options may be NULL. */
 jf_status jf_model_load(jf_context *ctx, jf_model **out, const char *path, const jf_device_options *options);
 jf_status jf_model_save(const jf_model *m, const char *path);
+/* With weights in half precision: half as large. Refuses weights beyond its range, 65504. */
+jf_status jf_model_save_half(const jf_model *m, const char *path);
+/* The models that came with the program, one per line: name, tab, what it is. Yours to free(). */
+jf_status jf_model_list(jf_context *ctx, char **out);
+/* The file of what jf_model_load() takes, yours to free(). Some names stand for several models, the steps of a
+ * super-resolution: file `index` of them; *out is NULL past the last. */
+jf_status jf_model_find(jf_context *ctx, char **out, const char *name, int index);
 void jf_model_free(jf_model *m);
 int jf_model_dim_x(const jf_model *m);
 int jf_model_dim_y(const jf_model *m);
@@ -281,6 +288,19 @@ jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */
 const char *jf_judgement_text(const jf_judgement *j); /* a table for people */
 void jf_judgement_free(jf_judgement *j);
+/* A model made ready to be given away: its file, NAME.safetensors, and its card, NAME.md, which tells what it is, how it was
+ * made and how it is judged. */
+typedef struct jf_pack_options {
+    int half;         /* weights in half precision, which is refused where the judgement suffers */
+    double tolerance; /* how much worse the loss may then be, nats per dimension of x; 0: 0.002 */
+    const char *name; /* by which it will be called; NULL: NAME */
+    const char *run;  /* run folder whose history the card tells; may be NULL */
+    jf_judge_options judge;
+    int threads; /* 0: all processors */
+} jf_pack_options;
+/* *told: both judgements side by side, a table, yours to free(); "" where weights stay whole. It is there after
+ * JF_ERROR_NUMERIC, too, which says that the judgement suffers; nothing is written then. options and told may be NULL. */
+jf_status jf_pack(const jf_model *m, const char *path, const jf_pack_options *options, char **told);
 /* Pictures, judgement and report.html of a model into a run folder (history.csv there is drawn too). JF_ERROR_IO where a
  * run is being written into it. */
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder);

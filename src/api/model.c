@@ -2,31 +2,93 @@
 #include "answer/describe.h"
 #include "api/api.h"
 #include "base/finite.h"
+#include "io/shipped.h"
 #include "model/denoise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- by path or by name ---- */
+
+static int is_run(jf_context *ctx, const char *folder) {
+    char *recipe_file = NULL;
+    int found = file_join(ctx, &recipe_file, folder, "recipe.ini") == JF_OK && file_exists(recipe_file);
+    free(recipe_file);
+    return found;
+}
+
+/* Model `index` of a folder of several: one that is there, or one that came with the program. The folder of a run has
+ * one model, or none yet. */
+static jf_status member_at(jf_context *ctx, char **out, const char *name, int index) {
+    char *shipped = NULL;
+    *out = NULL;
+    if (file_is_folder(name) && is_run(ctx, name)) return JF_OK;
+    if (!file_is_folder(name)) JF_TRY(shipped_find_folder(ctx, &shipped, &shipped_models, name));
+    const char *folder = shipped ? shipped : name;
+    jf_status status =
+        file_is_folder(folder) ? shipped_file_at(ctx, out, &shipped_models, folder, index) : JF_OK;
+    free(shipped);
+    return status;
+}
+
+/* A run folder's model file, yours to free; NULL: it has none, or `path` is no folder. */
+static jf_status model_of_run(jf_context *ctx, char **out, const char *path) {
+    *out = NULL;
+    if (!file_is_folder(path)) return JF_OK;
+    JF_TRY(file_join(ctx, out, path, "model.safetensors"));
+    if (!file_exists(*out)) {
+        free(*out);
+        *out = NULL;
+    }
+    return JF_OK;
+}
+
+jf_status jf_model_find(jf_context *ctx, char **out, const char *name, int index) {
+    JF_TRY(model_of_run(ctx, out, name));
+    if (!*out && file_exists(name) && !file_is_folder(name)) JF_TRY(mem_copy_text(ctx, out, name));
+    if (*out) {
+        if (index == 0) return JF_OK;
+        free(*out);
+        *out = NULL;
+        return JF_OK;
+    }
+    JF_TRY(member_at(ctx, out, name, index));
+    if (*out || index > 0) return JF_OK;
+    if (file_is_folder(name))
+        return jf_fail(ctx, JF_ERROR_IO, "%s: a folder without model.safetensors, so not a finished run",
+                       name);
+    return shipped_find(ctx, out, &shipped_models, name);
+}
+
 jf_status jf_model_load(jf_context *ctx, jf_model **out, const char *path, const jf_device_options *options) {
     jf_device_options o = options ? *options : (jf_device_options){0};
-    char *file = NULL;
+    char *file = NULL, *second = NULL;
+    jf_status status;
     *out = NULL;
-    if (file_is_folder(path)) {
-        JF_TRY(file_join(ctx, &file, path, "model.safetensors"));
-        if (!file_exists(file)) {
-            jf_status status = jf_fail(ctx, JF_ERROR_IO,
-                                       "%s: a folder without model.safetensors, so not a finished run", path);
-            free(file);
-            return status;
-        }
-    }
-    jf_status status = model_load(ctx, out, file ? file : path, o.device, o.threads, recipe_declare_all);
+    JF_TRY(jf_model_find(ctx, &file, path, 0));
+    JF_TRY_DONE(jf_model_find(ctx, &second, path, 1));
+    if (second)
+        JF_TRY_DONE(jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: several models (%s, %s, ...), expected one: name it",
+                            path, file, second));
+    JF_TRY_DONE(model_load(ctx, out, file, o.device, o.threads, recipe_declare_all));
+done:
     free(file);
+    free(second);
     return status;
+}
+
+jf_status jf_model_list(jf_context *ctx, char **out) {
+    text t = {0};
+    *out = NULL;
+    shipped_list(ctx, &t, &shipped_models);
+    return give_text(ctx, out, &t, JF_OK);
 }
 
 jf_status jf_model_save(const jf_model *m, const char *path) {
     return model_save(m, path);
+}
+jf_status jf_model_save_half(const jf_model *m, const char *path) {
+    return model_save_as(m, path, WEIGHTS_HALF);
 }
 void jf_model_free(jf_model *m) {
     model_free(m);

@@ -30,7 +30,8 @@ int jf_device_is_missing(int index, char *why, size_t size) {
 static jf_status load_recipe(jf_context *ctx, recipe **out, const char *path) {
     char *shipped = NULL;
     *out = NULL;
-    if (!file_exists(path) || file_is_folder(path)) JF_TRY(shipped_find(ctx, &shipped, path));
+    if (!file_exists(path) || file_is_folder(path))
+        JF_TRY(shipped_find(ctx, &shipped, &shipped_recipes, path));
     jf_status status = recipe_load(ctx, out, shipped ? shipped : path);
     free(shipped);
     return status;
@@ -88,6 +89,6 @@ void jf_recipe_free(jf_recipe *r) {
 jf_status jf_recipe_list(jf_context *ctx, char **out) {
     text t = {0};
     *out = NULL;
-    shipped_list(ctx, &t);
+    shipped_list(ctx, &t, &shipped_recipes);
     return give_text(ctx, out, &t, JF_OK);
 }

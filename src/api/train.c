@@ -1,5 +1,6 @@
 /* Public: training, judging, reports, speed. */
 #include "api/api.h"
+#include "judge/pack.h"
 #include "train/bench.h"
 #include "train/folder.h"
 #include <stdlib.h>
@@ -65,6 +66,31 @@ const char *jf_judgement_text(const jf_judgement *j) {
 void jf_judgement_free(jf_judgement *j) {
     judge_free(j);
 }
+
+jf_status jf_pack(const jf_model *m, const char *path, const jf_pack_options *options, char **told) {
+    jf_pack_options o = options ? *options : (jf_pack_options){0};
+    text table = {0};
+    jf_status status = pack_model(m,
+                                  &(pack_options){.path = path,
+                                                  .name = o.name,
+                                                  .half = o.half,
+                                                  .run = o.run,
+                                                  .tolerance = o.tolerance > 0 ? o.tolerance : PACK_TOLERANCE,
+                                                  .points = o.judge.points,
+                                                  .seed = o.judge.seed,
+                                                  .threads = o.threads,
+                                                  .declare_all = recipe_declare_all},
+                                  &table);
+    if (told) {
+        *told = NULL;
+        text_add(&table, "%s", "");
+        jf_status given = give_text(m->ctx, told, &table, JF_OK);
+        return status == JF_OK ? given : status;
+    }
+    text_free(&table);
+    return status;
+}
+
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder) {
     run_folder *held;
     JF_TRY(file_make_folder(m->ctx, folder));

@@ -7,6 +7,7 @@
  * Offsets count from the start of the data; together the tensors cover all of the data, without gap or
  * overlap. The header is padded with spaces so that the data begin at a multiple of 8 bytes. */
 #include "base/file.h"
+#include "base/half.h"
 #include "base/memory.h"
 #include "io/json.h"
 #include "io/safetensors_private.h"
@@ -24,7 +25,8 @@ static const struct {
 } types[] = {[TENSOR_F32] = {"F32", 4},
              [TENSOR_F64] = {"F64", 8},
              [TENSOR_I32] = {"I32", 4},
-             [TENSOR_I64] = {"I64", 8}};
+             [TENSOR_I64] = {"I64", 8},
+             [TENSOR_F16] = {"F16", 2}};
 enum { TYPES = sizeof types / sizeof *types };
 _Static_assert(TYPES == (int)TENSOR_TYPES, "every type has its line");
 
@@ -50,6 +52,8 @@ double tensor_value(const tensor *t, size_t i) {
         return ((const double *)t->data)[i];
     case TENSOR_I32:
         return ((const int32_t *)t->data)[i];
+    case TENSOR_F16:
+        return float_of_half(((const uint16_t *)t->data)[i]);
     default:
         return (double)((const int64_t *)t->data)[i];
     }
@@ -123,7 +127,7 @@ static jf_status read_type(const reader *in, const json_t *value, tensor *t) {
             return JF_OK;
         }
     return jf_fail(in->ctx, JF_ERROR_FORMAT,
-                   "%s: tensor \"%.80s\": found type \"%.20s\", expected F32, F64, I32 or I64", in->path,
+                   "%s: tensor \"%.80s\": found type \"%.20s\", expected F32, F64, F16, I32 or I64", in->path,
                    t->name, name);
 }
 

@@ -6,7 +6,14 @@
 
 #define TENSOR_MAX_RANK 8
 
-typedef enum tensor_type { TENSOR_F32, TENSOR_F64, TENSOR_I32, TENSOR_I64, TENSOR_TYPES } tensor_type;
+typedef enum tensor_type {
+    TENSOR_F32,
+    TENSOR_F64,
+    TENSOR_I32,
+    TENSOR_I64,
+    TENSOR_F16,
+    TENSOR_TYPES
+} tensor_type;
 
 typedef struct tensor {
     const char *name;

@@ -6,93 +6,151 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Folder i to look for shipped recipes in, yours to free: $JOINTFLOW_RECIPES, ./recipes, and from the
- * program's own place ../recipes (a build in its source tree) and ../share/jointflow/recipes (installed).
- * Returns 0 past the last; *out is NULL where a candidate does not apply. */
-static int recipes_folder(jf_context *ctx, int i, char **out) {
-    static const char *const from_program[] = {"recipes", "share/jointflow/recipes"};
-    *out = NULL;
-    if (i == 0) {
-        if (getenv("JOINTFLOW_RECIPES")) mem_copy_text(ctx, out, getenv("JOINTFLOW_RECIPES"));
-    } else if (i == 1) {
-        mem_copy_text(ctx, out, "recipes");
-    } else if (i < 4) {
-        char program[4096];
-        ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-        if (length <= 0) return 1;
-        program[length] = 0;
-        for (int up = 0; up < 2; up++)
-            if (strrchr(program, '/')) *strrchr(program, '/') = 0;
-        file_join(ctx, out, program, from_program[i - 2]);
-    } else {
-        return 0;
-    }
-    return 1;
+const shipped_kind shipped_recipes = {"recipe", "JOINTFLOW_RECIPES", "recipes", ".ini"};
+const shipped_kind shipped_models = {"model", "JOINTFLOW_MODELS", "models", ".safetensors"};
+
+/* ---- where to look ---- */
+
+/* A folder from the place that the program's own folder (bin, build) lies in. */
+static void beside_program(jf_context *ctx, char **out, const char *folder) {
+    char program[4096];
+    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (length <= 0) return;
+    program[length] = 0;
+    for (int up = 0; up < 2; up++)
+        if (strrchr(program, '/')) *strrchr(program, '/') = 0;
+    file_join(ctx, out, program, folder);
 }
 
-jf_status shipped_find(jf_context *ctx, char **out, const char *name) {
-    char *folder, file[512];
-    snprintf(file, sizeof file, "%s.ini", name);
-    text places = {0};
+/* Folder i to look into, yours to free: the one that the environment names, the one below the working folder, and from
+ * the program's own place those of a build in its source tree and of an installation. Returns 0 past the last; *out is
+ * NULL where a candidate does not apply. */
+static int candidate(jf_context *ctx, const shipped_kind *kind, int i, char **out) {
+    char installed[64];
     *out = NULL;
-    for (int i = 0; !*out && recipes_folder(ctx, i, &folder); i++) {
-        if (!folder) continue;
+    if (i == 0 && getenv(kind->variable)) mem_copy_text(ctx, out, getenv(kind->variable));
+    if (i == 1) mem_copy_text(ctx, out, kind->folder);
+    if (i == 2) beside_program(ctx, out, kind->folder);
+    snprintf(installed, sizeof installed, "share/jointflow/%s", kind->folder);
+    if (i == 3) beside_program(ctx, out, installed);
+    return i < 4;
+}
+
+/* Tries NAME + ending in each candidate; `places`, which may be NULL, gets those that were tried. */
+static void look_for(jf_context *ctx, char **out, const shipped_kind *kind, const char *name,
+                     const char *ending, text *places) {
+    char *folder, file[512];
+    snprintf(file, sizeof file, "%s%s", name, ending);
+    *out = NULL;
+    for (int i = 0; !*out && candidate(ctx, kind, i, &folder); i++) {
         char *path = NULL;
-        if (file_join(ctx, &path, folder, file) == JF_OK && file_exists(path))
+        if (!folder) continue;
+        if (file_join(ctx, &path, folder, file) == JF_OK && file_exists(path) &&
+            !file_is_folder(path) == (*ending != 0))
             *out = path;
         else
             free(path);
-        text_add(&places, "%s%s", places.length ? ", " : "", folder);
+        if (places) text_add(places, "%s%s", places->length ? ", " : "", folder);
         free(folder);
     }
+}
+
+jf_status shipped_find(jf_context *ctx, char **out, const shipped_kind *kind, const char *name) {
+    text places = {0};
     jf_status status = JF_OK;
+    look_for(ctx, out, kind, name, kind->ending, &places);
     if (!*out)
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: no such file, and no recipe of that name in %s", name,
+        status = jf_fail(ctx, JF_ERROR_IO, "%s: no such file, and no %s of that name in %s", name, kind->what,
                          places.chars ? places.chars : "any known folder");
     text_free(&places);
     return status;
 }
 
-/* First comment line of a recipe, for the list. */
-static void summary_of(jf_context *ctx, const char *path, char *out, size_t size) {
-    char *bytes;
-    size_t length;
-    *out = 0;
-    if (file_read(ctx, &bytes, &length, path, 1 << 20) != JF_OK) return;
-    if (bytes[0] == '#') snprintf(out, size, "%.*s", (int)strcspn(bytes + 1, "\n"), bytes + 1);
-    free(bytes);
+jf_status shipped_find_folder(jf_context *ctx, char **out, const shipped_kind *kind, const char *name) {
+    (void)ctx;
+    *out = NULL;
+    if (*name) look_for(ctx, out, kind, name, "", NULL);
+    return JF_OK;
 }
+
+/* ---- what is there ---- */
 
 static int by_name(const struct dirent **a, const struct dirent **b) {
     return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-static void list_folder(jf_context *ctx, text *t, const char *folder, const char *prefix) {
+static int is_of_kind(const shipped_kind *kind, const char *name) {
+    size_t length = strlen(name), ending = strlen(kind->ending);
+    return length > ending && strcmp(name + length - ending, kind->ending) == 0;
+}
+
+jf_status shipped_file_at(jf_context *ctx, char **out, const shipped_kind *kind, const char *folder,
+                          int index) {
     struct dirent **entries;
     int count = scandir(folder, &entries, NULL, by_name);
+    jf_status status = JF_OK;
+    *out = NULL;
     for (int i = 0; i < count; i++) {
-        const char *name = entries[i]->d_name, *dot = strrchr(name, '.');
-        char *path = NULL, summary[160];
-        if (dot && strcmp(dot, ".ini") == 0 && file_join(ctx, &path, folder, name) == JF_OK) {
-            summary_of(ctx, path, summary, sizeof summary);
-            text_add(t, "%s%.*s\t%s\n", prefix, (int)(dot - name), name,
-                     summary[0] == ' ' ? summary + 1 : summary);
-        }
-        free(path);
+        if (is_of_kind(kind, entries[i]->d_name) && index-- == 0)
+            status = file_join(ctx, out, folder, entries[i]->d_name);
         free(entries[i]);
     }
     if (count >= 0) free(entries);
+    return status;
 }
 
-void shipped_list(jf_context *ctx, text *t) {
-    char *folder;
-    for (int i = 0; recipes_folder(ctx, i, &folder); i++) {
-        char *paper = NULL;
-        if (folder && file_is_folder(folder)) {
-            list_folder(ctx, t, folder, "");
-            if (file_join(ctx, &paper, folder, "paper") == JF_OK) list_folder(ctx, t, paper, "paper/");
+/* The first comment of a recipe; of a model the first line of its card that is no heading. */
+static void summary_of(jf_context *ctx, const char *path, const shipped_kind *kind, char *out, size_t size) {
+    char *bytes = NULL, *card = NULL;
+    size_t length;
+    const char *line = NULL;
+    *out = 0;
+    if (kind == &shipped_recipes) {
+        if (file_read(ctx, &bytes, &length, path, 1 << 20) == JF_OK && bytes[0] == '#') line = bytes + 1;
+    } else if (mem_copy_text(ctx, &card, path) == JF_OK) { /* NAME.md is shorter than NAME.safetensors */
+        strcpy(card + strlen(card) - strlen(kind->ending), ".md");
+        if (file_exists(card) && file_read(ctx, &bytes, &length, card, 1 << 20) == JF_OK)
+            for (line = bytes; *line == '#' || *line == '\n'; line += *line == '\n')
+                line += strcspn(line, "\n");
+    }
+    if (line) snprintf(out, size, "%.*s", (int)strcspn(line, "\n"), line + (*line == ' '));
+    free(bytes);
+    free(card);
+}
+
+static void list_file(jf_context *ctx, text *t, const shipped_kind *kind, const char *path,
+                      const char *prefix) {
+    const char *name = strrchr(path, '/') + 1;
+    char summary[160];
+    summary_of(ctx, path, kind, summary, sizeof summary);
+    text_add(t, "%s%.*s\t%s\n", prefix, (int)(strlen(name) - strlen(kind->ending)), name, summary);
+}
+
+/* Its files first, then those of the folders in it. */
+static void list_folder(jf_context *ctx, text *t, const shipped_kind *kind, const char *folder,
+                        const char *prefix) {
+    struct dirent **entries;
+    int count = scandir(folder, &entries, NULL, by_name);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < count; i++) {
+            const char *name = entries[i]->d_name;
+            char *path = NULL, inner[300];
+            if (name[0] == '.' || file_join(ctx, &path, folder, name) != JF_OK) continue;
+            if (pass == 0 && is_of_kind(kind, name)) list_file(ctx, t, kind, path, prefix);
+            if (pass == 1 && !*prefix && file_is_folder(path)) {
+                snprintf(inner, sizeof inner, "%s/", name);
+                list_folder(ctx, t, kind, path, inner);
+            }
+            free(path);
         }
-        free(paper);
+    for (int i = 0; i < count; i++) free(entries[i]);
+    if (count >= 0) free(entries);
+}
+
+void shipped_list(jf_context *ctx, text *t, const shipped_kind *kind) {
+    char *folder;
+    for (int i = 0; candidate(ctx, kind, i, &folder); i++) {
+        if (folder && file_is_folder(folder)) list_folder(ctx, t, kind, folder, "");
         free(folder);
         if (t->length) break;
     }

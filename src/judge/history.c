@@ -14,7 +14,7 @@ void history_free(history *h) {
 }
 
 static const char *column_name(int c) {
-    static const char *const others[] = {"validation", "rate", "ks_max"};
+    static const char *const others[] = {"validation", "rate", "ks_max", "seconds"};
     return c < TERM_COUNT ? loss_term_info[c].name : others[c - TERM_COUNT];
 }
 

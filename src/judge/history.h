@@ -6,7 +6,7 @@
 #include "loss/terms.h"
 
 /* Columns that are read: the loss terms in the order of their list, then these. */
-enum { HISTORY_VALIDATION = TERM_COUNT, HISTORY_RATE, HISTORY_KS_MAX, HISTORY_COLUMNS };
+enum { HISTORY_VALIDATION = TERM_COUNT, HISTORY_RATE, HISTORY_KS_MAX, HISTORY_SECONDS, HISTORY_COLUMNS };
 
 #define HISTORY_MAX_PHASES 8
 

@@ -3,17 +3,19 @@
  *
  *     metadata   jointflow.format, recipe (text), recipe_name, seed, trained (a sentence),
  *                class_names (comma-separated), checksum (of all else);
- *                format 3: chain (the names of all transforms, in their order)
+ *                from format 3 on: chain (the names of all transforms, in their order)
  *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
  *                masks (steps, dim) of vector models, units.image (h, w, x channels, y channels) of image models,
  *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32
  *
- * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms. A model is
- * written in the lowest that can hold it, so that older programs read what they can use.
+ * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms, 4 any chain
+ * with weights in half precision. A model is written in the lowest that can hold it, so that older programs read what
+ * they can use.
  *
  * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
  * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
  * read as it is. */
+#include "base/half.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/model.h"
@@ -24,10 +26,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_VECTOR = 1, FORMAT_IMAGE, FORMAT_CHAIN, FORMAT_HIGHEST = FORMAT_CHAIN };
+enum { FORMAT_VECTOR = 1, FORMAT_IMAGE, FORMAT_CHAIN, FORMAT_HALF, FORMAT_HIGHEST = FORMAT_HALF };
 #define MAX_DIM (1 << 22)
 
-/* The notes that a checksum covers, in this order; the last one in files of format 3 only. */
+/* The notes that a checksum covers, in this order; the last one from format 3 on. */
 static const char *const note_keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
                                         "trained",          "class_names", "chain"};
 enum { NOTES = sizeof note_keys / sizeof *note_keys };
@@ -36,7 +38,8 @@ static size_t notes_of(int format) {
     return format < FORMAT_CHAIN ? NOTES - 1 : NOTES;
 }
 
-static int format_of(const model *m) {
+static int format_of(const model *m, model_weights as) {
+    if (as == WEIGHTS_HALF) return FORMAT_HALF;
     if (!flow_is_plain(m->flow)) return FORMAT_CHAIN;
     return m->units.image.h > 0 ? FORMAT_IMAGE : FORMAT_VECTOR;
 }
@@ -65,18 +68,46 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     return k;
 }
 
-static jf_status write_file(const model *m, const char *path, const tensor *all, size_t count,
+static jf_status write_file(const model *m, const char *path, int format, const tensor *all, size_t count,
                             const char *const values[NOTES]) {
     tensor_note notes[NOTES];
-    size_t used = notes_of(format_of(m));
+    size_t used = notes_of(format);
     for (size_t i = 0; i < used; i++) notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
     return tensors_write_summed(m->ctx, path, all, count, notes, used, TENSORS_CONTENT_SUM);
 }
 
+/* Lets tensors of weights point to halves of their numbers, *out (m->parameters.total), yours to free. */
+static jf_status halve(const model *m, const char *path, tensor *weights, uint16_t **out) {
+    *out = NULL;
+    JF_TRY(MEM_NEW(m->ctx, out, m->parameters.total));
+    for (int k = 0; k < m->parameters.count; k++) {
+        tensor *t = &weights[k];
+        uint16_t *halves = *out + m->parameters.items[k].offset;
+        for (size_t i = 0; i < tensor_elements(t); i++) {
+            double value = tensor_value(t, i);
+            if (!(fabs(value) <= HALF_MAX))
+                return jf_fail(
+                    m->ctx, JF_ERROR_NUMERIC,
+                    "%s: tensor \"%s\": number %zu is %g, expected at most %g in half precision: save "
+                    "the model with whole weights",
+                    path, t->name, i + 1, value, HALF_MAX);
+            halves[i] = half_of_float((float)value);
+        }
+        t->type = TENSOR_F16;
+        t->data = halves;
+    }
+    return JF_OK;
+}
+
 jf_status model_save(const model *m, const char *path) {
+    return model_save_as(m, path, WEIGHTS_WHOLE);
+}
+
+jf_status model_save_as(const model *m, const char *path, model_weights as) {
     enum { OTHERS = 5 }; /* tensors besides weights and tables, at most */
     tensor *weights = NULL, *all = NULL;
     void *storage = NULL;
+    uint16_t *halves = NULL;
     int32_t *masks = NULL, sizes[4], dims[2];
     text recipe_text = {0}, names = {0}, chain = {0};
     char seed[32], format[8];
@@ -84,6 +115,7 @@ jf_status model_save(const model *m, const char *path) {
     const flow *f = m->flow;
     size_t count = (size_t)m->parameters.count;
     JF_TRY_DONE(model_tensors(m, "", m->params, &weights, &storage));
+    if (as == WEIGHTS_HALF) JF_TRY_DONE(halve(m, path, weights, &halves));
     JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + OTHERS + (size_t)f->tables.count));
     JF_TRY_DONE(MEM_NEW(m->ctx, &masks, (size_t)f->steps * (size_t)f->dim));
     size_t k = list_tensors(m, all, sizes, dims, masks);
@@ -95,12 +127,13 @@ jf_status model_save(const model *m, const char *path) {
     for (int i = 0; i < f->layers; i++) text_add(&chain, "%s%s", i ? " " : "", f->chain[i].kind->name);
     JF_TRY_DONE(text_check(m->ctx, &chain));
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    snprintf(format, sizeof format, "%d", format_of(m));
+    snprintf(format, sizeof format, "%d", format_of(m, as));
     const char *values[NOTES] = {
         format, recipe_text.chars, recipe_short_name(m->recipe), seed, m->trained, names.chars, chain.chars};
-    JF_TRY_DONE(write_file(m, path, all, k + count, values));
+    JF_TRY_DONE(write_file(m, path, format_of(m, as), all, k + count, values));
 done:
     model_tensors_free(m, weights, storage);
+    free(halves);
     free(all);
     free(masks);
     text_free(&recipe_text);

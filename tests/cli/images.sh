@@ -95,8 +95,6 @@ expect_error_line 'jointflow: note: whole.npy: a whole image of 28 x 28, degrade
 expect test "$(cmp a.npy b.npy | wc -l)" -eq 1
 
 case_begin sample__refuses_what_images_cannot_be
-misuse 'sample: -y is missing: this model needs a condition of 1 number, or one of ring, square' \
-    jointflow sample "$CLASS" -o a.png
 misuse 'sample: -y is missing: this model answers to images of 14 x 14 \(superres\); .* or of a whole one of 28 x 28' \
     jointflow sample "$FINE" -o a.png
 misuse 'sample: -y: found "0.5", but this model answers to images \(superres, 14 x 14\): expected @FILE.*' \

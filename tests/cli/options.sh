@@ -83,7 +83,7 @@ misuse 'sample: -y: found "0:1:0", expected a step .*' jointflow sample "$MODEL"
 misuse 'sample: -y: found "0:1:-1", expected a step .*' jointflow sample "$MODEL" -y 0:1:-1
 misuse 'sample: -y: found "0:1:1e-9", expected a step .*' jointflow sample "$MODEL" -y 0:1:1e-9
 misuse 'sample: -y is missing: this model needs a condition of 1 number, or one of upper, lower' \
-    jointflow sample "$MODEL"
+    jointflow sample "$MODEL" --standardised
 misuse 'sample: -y: class "upper" is a value .*' jointflow sample "$MODEL" -y upper --standardised
 
 case_begin condition__file_of_another_shape_is_refused

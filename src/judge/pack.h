@@ -1,0 +1,47 @@
+/* Making a model ready to be given away: its file, compared with the model it was made of, and its card. */
+#ifndef JF_JUDGE_PACK_H
+#define JF_JUDGE_PACK_H
+
+#include "judge/judge.h"
+
+#define PACK_TOLERANCE 0.002 /* nats per dimension: a tenth of what a y error of 2e-4 costs */
+
+typedef struct pack_options {
+    const char *path;       /* NAME.safetensors; the card is NAME.md */
+    const char *name;       /* by which it will be called; NULL: NAME */
+    int half;               /* weights in half precision */
+    const char *run;        /* run folder whose history the card tells, or NULL */
+    double tolerance;       /* how much worse the loss may get, nats per dimension of x */
+    long points;            /* to judge on; 0: the default of judging */
+    uint64_t seed;          /* of judging */
+    int threads;            /* of the packed model */
+    declare_fn declare_all; /* every key that a recipe may have */
+} pack_options;
+
+/* Writes the file and the card, or neither: refused where the packed model is judged worse than the tolerance allows.
+ * `told` gets the comparison, a table for people; nothing where weights stay whole. */
+jf_status pack_model(const model *m, const pack_options *options, text *told);
+
+/* ---- compare.c ---- */
+
+/* Two judgements of the same points side by side: a table. */
+void judgements_compare(const judgement *before, const judgement *after, text *out);
+/* How much worse the loss is, nats per dimension of x. */
+double judgements_worse_by(const judgement *before, const judgement *after, int dim_x);
+
+/* ---- card.c ---- */
+
+typedef struct card_facts {
+    const char *name;       /* by which the model is called */
+    const char *file;       /* without its folders */
+    const char *sha256;     /* of the file */
+    size_t bytes;           /* of the file */
+    int half;               /* how weights are stored */
+    const char *comparison; /* "" or the table of judgements_compare */
+    const char *run;        /* run folder, or NULL */
+} card_facts;
+/* What a model is, what it was trained on, how it was made and its numbers, as Markdown. All of it follows from the model
+ * itself, its history and its judgement. */
+jf_status card_write(const model *m, const judgement *j, const card_facts *facts, text *out);
+
+#endif
