@@ -78,15 +78,17 @@ static char *default_output(const char *image) {
 
 static int check_options(const call *c, request *r) {
     const arguments *a = c->arguments;
-    int row = option_given(a, "row"), code = find_models(c, r);
+    const char *given = option_text(a, "output");
+    int row = option_given(a, "row"), code = given ? tables_check_output(c, given, ".png .npy") : CLI_OK;
+    if (code == CLI_OK) code = find_models(c, r);
     if (code != CLI_OK) return code;
     if ((r->image != NULL) == row)
         return cli_misuse(c->command, row ? "an image and --row: expected one of the two"
                                           : "the image to start from is missing (or --row, one of the data)");
     if (option_given(a, "data") && !row) return cli_misuse(c->command, "--data is for --row");
-    const char *given = option_text(a, "output");
     r->output = given ? cli_join("%s", given) : default_output(r->image);
-    return r->output ? tables_check_output(c, r->output, ".png .npy") : cli_fail_memory();
+    if (!r->output) return cli_fail_memory();
+    return given ? CLI_OK : tables_check_output(c, r->output, ".png");
 }
 
 /* ---- the command ---- */
@@ -177,7 +179,8 @@ const command command_superres = {
         "of "
         "a pair that came with the program (jointflow info lists them), a folder of two model files, or one "
         "model, a run folder or a file, of the task superres, and MODEL then the other; they are told apart "
-        "by their sizes, so their order does not matter. IMAGE, a .png, .jpg or .npy file, is the small image, or "
+        "by their sizes, so their order does not matter. IMAGE, a .png, .jpg or .npy file, is the small "
+        "image, or "
         "a "
         "whole one, which is degraded first and shown for comparison.\n"
         "The picture shows the truth, where a whole image was given, the input, the images of the "

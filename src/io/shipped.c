@@ -113,7 +113,8 @@ static void summary_of(jf_context *ctx, const char *path, const shipped_kind *ki
             for (line = bytes; *line == '#' || *line == '\n'; line += *line == '\n')
                 line += strcspn(line, "\n");
     }
-    if (line) snprintf(out, size, "%.*s", (int)strcspn(line, "\n"), line + (*line == ' '));
+    if (line) line += strspn(line, " ");
+    if (line) snprintf(out, size, "%.*s", (int)strcspn(line, "\n"), line);
     free(bytes);
     free(card);
 }

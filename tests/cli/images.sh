@@ -146,17 +146,30 @@ expect_status 0
 expect_png a.png
 expect_line 'input +7 x 7'
 
+case_begin superres__takes_a_pair_by_name_and_the_image_as_an_argument
+mkdir -p models/pair
+cp "$COARSE/model.safetensors" models/pair/7-14.safetensors
+cp "$FINE/model.safetensors" models/pair/14-28.safetensors
+jointflow superres "$COARSE" "$FINE" --row 4 --coarse 1 --fine 1 -o one.npy > /dev/null
+run jointflow superres pair one.npy --coarse 2 --fine 2
+expect_status 0
+expect_line 'written   one-large.png'
+expect_file one-large.png
+jointflow superres "$COARSE" "$FINE" -i one.npy --coarse 2 --fine 2 -o same.png > /dev/null
+expect_same one-large.png same.png
+
 case_begin superres__refuses_models_and_images_that_do_not_fit
-misuse 'superres: --input is missing, the image to start from \(or --row, one of the data\)' \
+misuse 'superres: the image to start from is missing \(or --row, one of the data\)' \
     jointflow superres "$COARSE" "$FINE" -o a.png
-misuse 'superres: --input and --row: expected one of the two' \
+misuse 'superres: an image and --row: expected one of the two' \
     jointflow superres "$COARSE" "$FINE" --row 0 -i x.png -o a.png
-misuse 'superres: -o is missing: a .png or .npy file' jointflow superres "$COARSE" "$FINE" --row 0
 misuse 'superres: -o: found "a.csv", expected .* .png .npy' jointflow superres "$COARSE" "$FINE" --row 0 -o a.csv
 misuse 'superres: --data: found "test", expected held or training' \
     jointflow superres "$COARSE" "$FINE" --row 0 --data test -o a.png
 misuse 'superres: --data is for --row' jointflow superres "$COARSE" "$FINE" -i x.png --data held -o a.png
-misuse 'superres: F1 is missing' jointflow superres "$COARSE"
+misuse 'superres: .* is one model, expected two: name the other one, too' jointflow superres "$COARSE"
+misuse 'superres: unexpected argument "y.png"' jointflow superres "$COARSE" "$FINE" x.png y.png
+misuse 'superres: x.png and --input: expected one of the two' jointflow superres "$COARSE" "$FINE" x.png -i y.png
 fails 'the models do not follow each other: one makes 28 x 28 of 14 x 14 .*, the other 28 x 28 of 14 x 14 .*' \
     jointflow superres "$FINE" "$FINE" --row 0 -o a.png
 fails 'the second model \(glyphs.ini\) is of the task "class", expected one that makes images larger, such as "superres"' \
