@@ -287,6 +287,12 @@ TEST(image_model__a_judgement_by_class_needs_no_truth) {
     CHECK(j->classes == 2 && isfinite(j->by_class[0].nll) && isfinite(j->by_class[1].nll));
     CHECK_TEXT(j->by_class[1].name, "star");
     CHECK(isnan(j->image.psnr) && isnan(j->image.coverage_50) && isfinite(j->image.outside));
+    /* samples are noise, and real images are what they are */
+    const image_quality *q = &j->image.quality, *held = &j->image.held_out;
+    CHECK(j->image.inputs == 60 && j->image.samples == 1 && q->images == 60);
+    CHECK(q->recognised < 0.8 && held->recognised > 0.8 && q->precision < 0.1 && held->precision > 0.5);
+    CHECK(j->image.far_outside > 0.2 && j->image.far_held_out < 0.01);
+    CHECK(strstr(j->json.chars, "\"recognised_held_out\"") && strstr(j->table.chars, "recall"));
     double mean = 0, count[2] = {0};
     for (long s = 0; s < j->points; s++) count[j->class_of[s]]++;
     for (int c = 0; c < 2; c++) mean += j->by_class[c].nll * count[c] / (double)j->points;

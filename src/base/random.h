@@ -26,6 +26,7 @@ enum rng_use {
     RNG_USE_GIVEN = 1,    /* RNG_ROW: degrading of images that a user hands in */
     RNG_USE_FLOOR = 2,    /* RNG_JUDGE, RNG_NOISE: rows of the linear-Gaussian floor and their noise */
     RNG_USE_COVERAGE = 3, /* RNG_NOISE: on the truth that samples are to cover */
+    RNG_USE_QUALITY = 4,  /* RNG_JUDGE: training images that samples are compared with */
 };
 
 typedef struct rng_key {

@@ -194,8 +194,14 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
                      .has_data = m->objective.kind->from_data,
                      .gaussian = NAN,
                      .energy_denoised = NAN};
-    j->image = j->denoised =
-        (image_judgement){.psnr = NAN, .spread = NAN, .coverage_50 = NAN, .coverage_90 = NAN, .floor = NAN};
+    image_quality none = quality_unknown();
+    j->image = j->denoised = (image_judgement){.psnr = NAN,
+                                               .spread = NAN,
+                                               .coverage_50 = NAN,
+                                               .coverage_90 = NAN,
+                                               .floor = NAN,
+                                               .quality = none,
+                                               .held_out = none};
     if (j->points > MOST_NUMBERS / m->flow->dim) j->points = MOST_NUMBERS / m->flow->dim;
     if (j->has_data) {
         JF_TRY_DONE(dataset_open(m->ctx, &data, m->recipe));

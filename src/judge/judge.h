@@ -89,6 +89,26 @@ typedef struct coverage {
 } coverage;
 void coverage_add(coverage *c, double samples[COVERAGE_SAMPLES], double truth); /* sorts them */
 
+/* ---- quality.c: images of classes beside real ones, by nearest neighbours in the space of pixels ---- */
+
+#define QUALITY_NEIGHBOURS 3     /* k of precision and recall */
+#define QUALITY_TRAINING   60000 /* training images that classify, at most */
+
+/* Shares from 0 to 1; NAN where it does not apply. */
+typedef struct image_quality {
+    long images, training;        /* that were judged, and that classified them */
+    double recognised;            /* the nearest training image is of their class */
+    double by_class[MAX_CLASSES]; /* the same of each class */
+    double precision, recall;     /* see quality.c */
+} image_quality;
+image_quality quality_unknown(void);
+/* Of images (n, pixels of the task) and the class of each (n), or NULL: they are of none. */
+jf_status quality_of_images(const model *m, const dataset *data, long n, const double *images,
+                            const int *class_of, image_quality *out);
+/* Precision and recall alone, of any points: judged (n, dim) beside real ones; NAN where there are too few. */
+jf_status precision_and_recall(device *d, int dim, long n, const double *judged, long real_count,
+                               const double *reals, image_quality *out);
+
 /* Of image models; NAN where it does not apply. Intensities: units of the data. */
 #define IMAGE_INPUTS 64
 typedef struct image_judgement {
@@ -98,8 +118,10 @@ typedef struct image_judgement {
     double coverage_50, coverage_90; /* how often the truth is among the middle 50% and 90% of the samples */
     double outside,
         far_outside;        /* share of sampled pixels outside the data's range; by more than the noise */
+    double far_held_out;    /* the same of held-out images with the noise of training */
     double lowest, highest; /* sampled pixel */
-    double floor;           /* nats per dimension of a linear-Gaussian conditional, see floor.c */
+    image_quality quality, held_out; /* of samples of classes, and of held-out images with the same noise */
+    double floor;                    /* nats per dimension of a linear-Gaussian conditional, see floor.c */
 } image_judgement;
 
 typedef struct jf_judgement judgement; /* public name: jf_judgement */
@@ -138,7 +160,7 @@ typedef struct judge_request {
     long points; /* 0: 50000 */
     uint64_t seed;
     int denoise; /* also judge samples without the noise of training; refused where a model has none */
-    int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS */
+    int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS, of classes more */
 } judge_request;
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */

@@ -51,9 +51,28 @@ static void write_classes(text *t, const judgement *j, const model *m) {
             field(t, "gap_sampler", row->nll_sampler - row->entropy);
         }
         field(t, "integral", row->integral);
+        if (isfinite(j->image.quality.by_class[c])) {
+            field(t, "recognised", j->image.quality.by_class[c]);
+            field(t, "recognised_held_out", j->image.held_out.by_class[c]);
+        }
         text_add(t, "}");
     }
     text_add(t, "]");
+}
+
+/* Of samples, each beside the same of held-out images. */
+static void write_quality(text *t, const image_judgement *i) {
+    open_object(t, "quality", '{');
+    field(t, "images", (double)i->quality.images);
+    field(t, "training_images", (double)i->quality.training);
+    field(t, "neighbours", QUALITY_NEIGHBOURS);
+    field(t, "recognised", i->quality.recognised);
+    field(t, "recognised_held_out", i->held_out.recognised);
+    field(t, "precision", i->quality.precision);
+    field(t, "precision_held_out", i->held_out.precision);
+    field(t, "recall", i->quality.recall);
+    field(t, "recall_held_out", i->held_out.recall);
+    text_add(t, "}");
 }
 
 static void write_image(text *t, const char *name, const image_judgement *i) {
@@ -66,9 +85,11 @@ static void write_image(text *t, const char *name, const image_judgement *i) {
     field(t, "coverage_90", i->coverage_90);
     field(t, "outside", i->outside);
     field(t, "far_outside", i->far_outside);
+    field(t, "far_outside_held_out", i->far_held_out);
     field(t, "lowest", i->lowest);
     field(t, "highest", i->highest);
     field(t, "floor", i->floor);
+    if (i->quality.images) write_quality(t, i);
     text_add(t, "}");
 }
 
@@ -193,8 +214,39 @@ static void worst_places(text *t, const judgement *j, const model *m) {
     text_add(t, "\n");
 }
 
-static void table_of_image(text *t, const image_judgement *i, const char *which) {
-    text_add(t, "\n  %d samples for each of %d held-out images%s\n", i->samples, i->inputs, which);
+static void row_of_two(text *t, const char *label, double first, double second, const char *words) {
+    char number[2][JUDGE_MAX_NUMBER];
+    const char *const shown[] = {judge_number(number[0], 12, "%.4f", first),
+                                 isfinite(second) ? judge_number(number[1], 10, "%.4f", second) : "-"};
+    text_add(t, "  %-22s %12s %10s   %s\n", label, shown[0], shown[1], words);
+}
+
+/* Samples of classes beside held-out images. */
+static void table_of_quality(text *t, const judgement *j, const image_judgement *i) {
+    const image_quality *of_model = &i->quality, *of_data = &i->held_out;
+    char words[96];
+    text_add(t, "\n  %-22s %12s %10s\n", "nearest neighbours", "samples", "held out");
+    if (isfinite(of_model->recognised)) {
+        number_print(words, sizeof words, "the nearest of %ld training images is of their class",
+                     of_model->training);
+        row_of_two(t, "recognised", of_model->recognised, of_data->recognised, words);
+    }
+    for (int c = 0; c < j->classes; c++) {
+        const class_judgement *k = &j->by_class[c];
+        char label[64];
+        if (!isfinite(of_model->by_class[c])) continue;
+        number_print(label, sizeof label, "  %.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
+        row_of_two(t, label, of_model->by_class[c], of_data->by_class[c], "");
+    }
+    number_print(words, sizeof words, "as near to a training image as its neighbour number %d",
+                 QUALITY_NEIGHBOURS);
+    row_of_two(t, "precision", of_model->precision, of_data->precision, words);
+    row_of_two(t, "recall", of_model->recall, of_data->recall, "the same of training images, near to these");
+}
+
+static void table_of_image(text *t, const judgement *j, const image_judgement *i, const char *which) {
+    text_add(t, "\n  %d sample%s for each of %d held-out images%s\n", i->samples, i->samples == 1 ? "" : "s",
+             i->inputs, which);
     row_where_known(t, "floor, nats per dim.", "%.4f", i->floor, "a linear-Gaussian model of the same data");
     row_where_known(t, "PSNR, dB", "%.2f", i->psnr, "of degraded reconstructions against their input");
     row_where_known(t, "spread", "%.4f", i->spread, "deviation of the samples, mean over elements of x");
@@ -202,8 +254,11 @@ static void table_of_image(text *t, const image_judgement *i, const char *which)
     row_where_known(t, "coverage, 90%", "%.3f", i->coverage_90, "and of their middle 90%");
     row(t, "out of range", "%.4f", i->outside, "share of sampled pixels outside the data's range");
     row(t, "  beyond the noise", "%.4f", i->far_outside, "by more than three deviations of it");
+    row(t, "  of held-out images", "%.4f", i->far_held_out,
+        "beyond the noise, which they are given as samples have it");
     row(t, "  lowest", "%.3f", i->lowest, "");
     row(t, "  highest", "%.3f", i->highest, "");
+    if (i->quality.images) table_of_quality(t, j, i);
 }
 
 static void rows_of_terms(text *t, const judgement *j, const model *m) {
@@ -247,8 +302,8 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
     if (j->image.inputs) {
-        table_of_image(t, &j->image, "");
-        if (j->denoised.inputs) table_of_image(t, &j->denoised, ", without the noise of training");
+        table_of_image(t, j, &j->image, "");
+        if (j->denoised.inputs) table_of_image(t, j, &j->denoised, ", without the noise of training");
         worst_places(t, j, m);
     }
 }
