@@ -46,14 +46,17 @@ static void describe_terms(const jf_progress *now, char *out, size_t size) {
 
 /* What matters most comes first: a narrow terminal cuts the end off. */
 static void describe(const progress *p, const jf_progress *now, char *out, size_t size) {
-    char spent[32], left[32], terms[160] = "", ks[32] = "", speed[32] = "";
+    char spent[32], left[32], terms[160] = "", ks[32] = "", speed[32] = "", held[64] = "";
+    if (isfinite(now->held_out))
+        snprintf(held, sizeof held, "  held out %.4f (best %.4f, epoch %d)", now->held_out, now->best,
+                 now->best_epoch);
     if (!isnan(now->ks_max)) snprintf(ks, sizeof ks, ", latent KS %.4f", now->ks_max);
     if (p->batch && now->seconds > 0)
         snprintf(speed, sizeof speed, ", %.0f samples/s", (double)now->step * p->batch / now->seconds);
     describe_terms(now, terms, sizeof terms);
-    snprintf(out, size, "%s %d/%d  %s, %s left%s%s%s", now->phase, now->epoch, now->epochs,
+    snprintf(out, size, "%s %d/%d  %s, %s left%s%s%s%s", now->phase, now->epoch, now->epochs,
              clock_text(now->seconds, spent, sizeof spent), clock_text(now->seconds_left, left, sizeof left),
-             terms, ks, speed);
+             held, terms, ks, speed);
 }
 
 void progress_begin(progress *p, int quiet, int batch, const volatile int *stop) {

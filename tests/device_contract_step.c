@@ -107,7 +107,7 @@ enum { STEPS = 4, STATE = sizeof(step_state) / sizeof(double) };
 typedef struct machine {
     lab *l;
     adam_step step;
-    double *start, *gradient[STEPS];
+    double *start, *gradient[STEPS], *decays;
     scalar *state, *terms;
 } machine;
 
@@ -119,7 +119,13 @@ static machine machine_open(lab *l, size_t count, double clip) {
     for (uint64_t i = 0; i < STEPS; i++) m.gradient[i] = draw_normal(count, 1, 52 + i);
     m.state = put_scalars(l, (const double *)&state, STATE);
     m.terms = put_scalars(l, terms, 2);
-    m.step = (adam_step){.params = lab_put(l, m.start, count),
+    m.decays = draw_normal(count, 1, 60);
+    for (size_t i = 0; i < count; i++) m.decays[i] = m.decays[i] > 0;
+    m.step = (adam_step){.decay = 20,
+                         .decays = lab_put(l, m.decays, count),
+                         .average = lab_put(l, m.start, count),
+                         .share = 0.75,
+                         .params = lab_put(l, m.start, count),
                          .grad = lab_new(l, count),
                          .first = lab_new(l, count),
                          .second = lab_new(l, count),
@@ -149,6 +155,7 @@ static void machine_close(machine *m) {
     m->l->d->kind->release_scalars(m->l->d, m->state);
     m->l->d->kind->release_scalars(m->l->d, m->terms);
     free(m->start);
+    free(m->decays);
     for (int i = 0; i < STEPS; i++) free(m->gradient[i]);
     lab_clear(m->l);
 }
@@ -187,6 +194,7 @@ static void run_optimiser(trial *t, const void *sizes) {
     take(t, "adam v", OVERWRITES, m.step.second, count);
     take(t, "clamp", OVERWRITES, bounded, count);
     take(t, "adam gradient", OVERWRITES, m.step.grad, count);
+    take(t, "adam average", OVERWRITES, m.step.average, count);
     step_state s = machine_state(&m);
     CHECK(s.done == STEPS && s.fault == 0);
     CHECK_NEAR(s.norm, norm_of(m.gradient[STEPS - 1], count), 1e-9 * (1 + s.norm)); /* summed in double */

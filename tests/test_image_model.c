@@ -233,7 +233,7 @@ TEST(image_model__inputs_recovered_by_inverting_agree_with_the_batch) {
     optimiser opt;
     enum { N = 6 };
     double *rows = rows_of(&f, N);
-    CHECK_STATUS(optimiser_create(&opt, f.m, 0), JF_OK);
+    CHECK_STATUS(optimiser_create(&opt, f.m), JF_OK);
     CHECK_STATUS(flow_run_create(&run, f.m->flow, f.m->params, opt.grad, N, (run_use){.backward = 1}), JF_OK);
     flow_run_put_rows(run, N, rows);
     loss_terms terms = evaluate_batch(&f.m->objective, run, N);

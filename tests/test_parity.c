@@ -75,7 +75,7 @@ static slope slope_of(const struct model_case *c, way w) {
     optimiser opt;
     flow_run *passes = NULL;
     run_use use = {.backward = 1, .keep_mib = w.keep_mib, .precision = w.in};
-    CHECK_STATUS(optimiser_create(&opt, r->m, 0), JF_OK);
+    CHECK_STATUS(optimiser_create(&opt, r->m), JF_OK);
     CHECK_STATUS(flow_run_create(&passes, r->m->flow, r->m->params, opt.grad, c->n, use), JF_OK);
     for (size_t i = 0; i < count; i++) states[i] = (float)states[i]; /* the same on all of them */
     flow_run_put(passes, c->n, states);

@@ -8,7 +8,7 @@ TEST(optimiser__keeps_parameters_within_their_bounds_and_leaves_the_others) {
     run *r = run_open(tiny);
     optimiser o;
     const param_list *list = &r->m->parameters;
-    CHECK_STATUS(optimiser_create(&o, r->m, 0), JF_OK);
+    CHECK_STATUS(optimiser_create(&o, r->m), JF_OK);
     double *values = weights_of(r->m);
     for (size_t i = 0; i < list->total; i++) values[i] = i % 2 ? 50 : -50;
     r->m->d->kind->put(r->m->d, r->m->params, values, list->total);
@@ -44,6 +44,33 @@ static void check_killed(const char *content) {
     check_same_end(whole, test_path("whole"), killed, test_path("killed"));
     run_close(whole);
     run_close(killed);
+}
+
+TEST(train__decayed_and_averaged_weights_resume_to_the_same_end) {
+    char content[700];
+    snprintf(content, sizeof content, "%s[train]\nweight_decay = 0.1\naverage = 0.9\n", tiny);
+    check_killed(content);
+}
+
+/* What is kept is the average, which lags behind the weights, so that other weights come out. */
+TEST(train__averaging_and_decay_change_the_weights_that_are_kept) {
+    static const char *const keys[] = {"", "[train]\nweight_decay = 1\n", "[train]\naverage = 0.9\n"};
+    double *weights[3];
+    size_t total = 0;
+    for (int i = 0; i < 3; i++) {
+        char content[700];
+        snprintf(content, sizeof content, "%s%s", tiny, keys[i]);
+        run *r = run_open(content);
+        CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
+        total = r->m->parameters.total;
+        weights[i] = weights_of(r->m);
+        run_close(r);
+    }
+    double differ[3] = {0};
+    for (int i = 1; i < 3; i++)
+        for (size_t k = 0; k < total; k++) differ[i] += fabs(weights[i][k] - weights[0][k]);
+    CHECK(differ[1] > 1e-6 && differ[2] > 1e-6);
+    for (int i = 0; i < 3; i++) free(weights[i]);
 }
 
 TEST(train__killed_between_two_phases_resumes_to_the_same_end) {
@@ -204,7 +231,7 @@ TEST(checkpoint__of_the_version_without_checksum_resumes_and_of_later_ones_is_re
 
 /* Runs from before can be resumed as long as the order of these numbers stays. */
 TEST(checkpoint__state_holds_the_sums_of_the_terms_in_the_order_of_their_list) {
-    CHECK(sizeof(train_state) == (15 + TERM_COUNT) * sizeof(double));
+    CHECK(sizeof(train_state) == (19 + TERM_COUNT) * sizeof(double));
     CHECK(offsetof(train_state, sums) == 13 * sizeof(double));
     CHECK(TERM_TOTAL == 0 && TERM_Z == 1 && TERM_Y == 2 && TERM_LOGDET == 3 && TERM_Y_ERROR == 4);
 }

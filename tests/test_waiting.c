@@ -64,13 +64,20 @@ static int steps_before(const char *begin, const char *end) {
     return steps;
 }
 
-/* With reports at the ends of epochs alone: the steps of an epoch, the reading, the report. */
+/* Where the last reading that follows a step begins, NULL: nowhere before `end`. */
+static const char *last_reading(const char *begin, const char *end) {
+    for (const char *at = end - 4; at >= begin; at--)
+        if (strncmp(at, "SORR", 4) == 0) return at + 2;
+    return NULL;
+}
+
+/* With reports at the ends of epochs alone: the steps of an epoch, the reading, what is measured of it, the report. */
 static void check_epochs(run *r, const char *what) {
     const char *trace = counting_trace(r->m->d), *begin = trace;
     int epochs = 0;
     for (const char *report; (report = strchr(begin, 'P')); begin = report + 1, epochs++) {
-        const char *reading = report - 2;
-        if (reading < begin || strncmp(reading, "RR", 2) != 0 || steps_before(begin, reading) < BATCHES)
+        const char *reading = last_reading(begin, report);
+        if (!reading || steps_before(begin, reading) < BATCHES)
             test_fail(__FILE__, __LINE__, "%s, before report %d: \"%.*s\", expected \"...%s...SORR\"", what,
                       epochs + 1, (int)(report - begin), begin, "SOSO");
     }
@@ -101,7 +108,8 @@ TEST(train__no_step_through_any_transform_returns_transfers_or_allocates) {
         }
 }
 
-/* With a report after every batch nothing but the reading comes in between: two calls. */
+/* With a report after every batch nothing but the reading comes in between: two calls. The last batch of an epoch is reported
+ * with what is measured after it. */
 TEST(train__a_report_costs_one_reading) {
     for (int i = 0; objective_kinds[i]; i++) {
         run *r = open_objective(objective_kinds[i], "coupling", 0);
@@ -110,7 +118,7 @@ TEST(train__a_report_costs_one_reading) {
         const char *trace = counting_trace(r->m->d);
         int alone = 0;
         for (const char *at = trace; (at = strstr(at, "PSORRP")); at++) alone++;
-        CHECK(alone >= 3 * (BATCHES - 1));
+        CHECK(alone >= 3 * (BATCHES - 2));
         run_close(r);
     }
 }

@@ -108,6 +108,8 @@ typedef struct jf_progress {
     double best;          /* best loss of the phase so far, INFINITY before its first epoch ends */
     double rate, seconds, seconds_left;
     double ks_median, ks_max; /* latent histograms against N(0,1), last measurement; NAN before */
+    double held_out;          /* loss of held-out rows after the last epoch that ended; NAN: none */
+    int best_epoch;           /* of the phase so far, whose weights would be kept; 0: none */
 } jf_progress;
 
 typedef struct jf_train_options {

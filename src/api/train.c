@@ -31,7 +31,9 @@ static void relay_progress(void *user, const train_progress *p) {
                             .seconds = p->seconds,
                             .seconds_left = p->seconds_left,
                             .ks_median = p->ks_median,
-                            .ks_max = p->ks_max};
+                            .ks_max = p->ks_max,
+                            .held_out = p->held_out,
+                            .best_epoch = p->best_epoch};
     o->progress(o->user, &progress);
 }
 

@@ -73,6 +73,10 @@ typedef struct adam_step {
     real *params, *grad, *first, *second; /* (count) each */
     size_t count;
     double beta1, beta2, epsilon;
+    double decay;       /* p -= rate decay p beside the step, where decays is 1; 0: none */
+    const real *decays; /* (count): 0 or 1; NULL: none */
+    real *average;      /* (count): a = share a + (1 - share) p after the step; NULL: not wanted */
+    double share;
     double clip;         /* largest norm of the gradient, 0: no clipping */
     scalar *state;       /* a step_state (step.h) */
     const scalar *terms; /* (term_count): the loss so far, which has to be finite */

@@ -36,6 +36,8 @@ typedef struct step_state {
 typedef struct adam_numbers {
     double rate, beta1, beta2, epsilon;
     double gradient_scale; /* clipping: gradients are multiplied by this first */
+    double decay;          /* of weights, per unit of the rate */
+    double average;        /* the share that averaged parameters keep */
     double step;           /* 1 for the first */
 } adam_numbers;
 
@@ -55,6 +57,11 @@ FORMULA int step_begin(step_state *s, double squares, const double *terms, int t
     out->rate = rate_after(&s->schedule, s->done);
     out->gradient_scale = clip > 0 && s->norm > clip ? clip / s->norm : 1;
     out->step = ++s->done;
+    if (out->average >
+        0) { /* the first steps of a phase are far from where it leads: they count for little */
+        double taken = s->done - s->schedule.decay_from, most = taken / (taken + 9);
+        if (most < out->average) out->average = most;
+    }
     return 1;
 }
 

@@ -114,7 +114,7 @@ jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
     *out = (bench_result){0};
     if (options->profile && !m->d->kind->profile_start)
         return jf_fail(m->ctx, JF_ERROR_DEVICE, "device %s: has no profile", m->d->kind->name);
-    JF_TRY_DONE(optimiser_create(&opt, m, 0));
+    JF_TRY_DONE(optimiser_create(&opt, m));
     optimiser_set(&opt, m, &(train_readings){.step.schedule = {.base = 1e-6, .factor = 1}});
     JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch, train_run_use(m)));
     JF_TRY_DONE(training_step_create(&step, m, run, &opt, options->batch));

@@ -14,27 +14,34 @@
 #define VERSION     2
 #define UNSUMMED    1 /* the version whose files have no checksum */
 #define FIELD_COUNT (sizeof(train_state) / sizeof(double))
+#define LATE_FIELDS 4 /* at the end, which earlier files do not have */
 
-/* Flat buffers of a run and the prefix of their tensors; the last three only in the middle of an epoch. */
+/* Flat buffers of a run and the prefix of their tensors; those of the epoch only in the middle of one. */
 typedef struct section {
     const char *prefix;
     real *flat;
 } section;
-enum { SECTIONS = 7, SECTIONS_BETWEEN_EPOCHS = 4 };
+enum { SECTIONS = 9 };
 _Static_assert(sizeof "epoch.adam.second." <= MODEL_MAX_PREFIX,
                "the longest prefix fits the names of tensors");
 
 static int list_sections(section out[SECTIONS], const model *m, const optimiser *o, const real *best,
                          const epoch_start *start, const train_state *s) {
-    const section all[SECTIONS] = {{"", m->params},
-                                   {"best.", (real *)best},
-                                   {"adam.first.", o->first},
-                                   {"adam.second.", o->second},
-                                   {"epoch.", start->params},
-                                   {"epoch.adam.first.", start->first},
-                                   {"epoch.adam.second.", start->second}};
-    memcpy(out, all, sizeof all);
-    return s->batch > 0 ? SECTIONS : SECTIONS_BETWEEN_EPOCHS;
+    const section now[] = {{"", m->params},
+                           {"best.", (real *)best},
+                           {"adam.first.", o->first},
+                           {"adam.second.", o->second},
+                           {"average.", o->average}};
+    const section then[] = {{"epoch.", start->params},
+                            {"epoch.adam.first.", start->first},
+                            {"epoch.adam.second.", start->second},
+                            {"epoch.average.", start->average}};
+    int count = 0;
+    for (size_t i = 0; i < sizeof now / sizeof *now; i++)
+        if (now[i].flat) out[count++] = now[i];
+    for (size_t i = 0; s->batch > 0 && i < sizeof then / sizeof *then; i++)
+        if (then[i].flat) out[count++] = then[i];
+    return count;
 }
 
 jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, const real *best,
@@ -112,10 +119,12 @@ done:
 static jf_status read_state(const char *path, const tensor_file *file, const char *name, const model *m,
                             train_state *s) {
     const tensor *t = tensors_find(file, name);
-    if (!t || t->type != TENSOR_F64 || tensor_elements(t) != FIELD_COUNT)
+    size_t found = t ? tensor_elements(t) : 0;
+    if (!t || t->type != TENSOR_F64 || (found != FIELD_COUNT && found != FIELD_COUNT - LATE_FIELDS))
         return jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing or not of %zu numbers", path,
                        name, FIELD_COUNT);
-    memcpy(s, t->data, sizeof *s);
+    *s = (train_state){.held_out = NAN};
+    memcpy(s, t->data, found * sizeof(double));
     const struct {
         const char *field;
         double found, lo, hi;

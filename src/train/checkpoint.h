@@ -22,7 +22,11 @@
     X(ks_max)                                                                                                \
     X_TERMS(sums) /* of the epoch's batches so far, in the order of LOSS_TERMS */                            \
     X(drift)      /* of inputs recovered by inverting, in the first batch of the epoch */                    \
-    X(finished)
+    X(finished)                                                                                              \
+    X(best_epoch) /* of the phase, whose weights are the best so far; 0: none */                             \
+    X(held_out)   /* the held-out loss of the last epoch; NAN: none */                                       \
+    X(kept_epoch) /* of the last phase that ended, */                                                        \
+    X(kept_of)    /* and how many it had */
 
 typedef struct train_state {
 #define X(name)       double name;
@@ -35,6 +39,7 @@ typedef struct train_state {
 /* A run as it was when its epoch began: what a rollback goes back to. */
 typedef struct epoch_start {
     real *params, *first, *second; /* weights and moments, flat */
+    real *average;                 /* likewise; NULL: weights are not averaged */
     train_state state;
 } epoch_start;
 

@@ -59,7 +59,17 @@ static void copy_flat(const trainer *t, real *to, const real *from) {
     t->m->d->kind->copy(t->m->d, to, from, t->m->parameters.total);
 }
 
+/* Weights that are measured and kept: averaged ones, where they are averaged. */
+static const real *measured_weights(const trainer *t) {
+    return t->opt.average ? t->opt.average : t->m->params;
+}
+
+static void average_from_here(trainer *t) {
+    if (t->opt.average) copy_flat(t, t->opt.average, t->m->params);
+}
+
 static void remember_epoch(trainer *t) {
+    if (t->opt.average) copy_flat(t, t->start.average, t->opt.average);
     copy_flat(t, t->start.params, t->m->params);
     copy_flat(t, t->start.first, t->opt.first);
     copy_flat(t, t->start.second, t->opt.second);
@@ -67,6 +77,7 @@ static void remember_epoch(trainer *t) {
 }
 
 static void return_to_epoch_start(trainer *t) {
+    if (t->opt.average) copy_flat(t, t->opt.average, t->start.average);
     copy_flat(t, t->m->params, t->start.params);
     copy_flat(t, t->opt.first, t->start.first);
     copy_flat(t, t->opt.second, t->start.second);
@@ -179,7 +190,9 @@ static void report(trainer *t, int batches) {
                                .seconds = elapsed(t),
                                .seconds_left = seconds_left(t),
                                .ks_median = t->s.ks_median,
-                               .ks_max = t->s.ks_max};
+                               .ks_max = t->s.ks_max,
+                               .held_out = t->s.held_out,
+                               .best_epoch = (int)t->s.best_epoch};
     t->options->progress(t->options->user, &progress);
 }
 
@@ -210,13 +223,19 @@ static batch_request ks_batch(const trainer *t, int batch) {
     return batch_of(m, t->data, &key, over ? 0 : t->batch);
 }
 
+static pass measuring_pass(const trainer *t) {
+    pass p = flow_measuring_pass(t->run);
+    p.params = measured_weights(t);
+    return p;
+}
+
 /* Latent histograms against the prior. */
 static jf_status measure_ks(trainer *t) {
     const model *m = t->m;
     int dim_x = m->units.dim_x, dim = m->flow->dim;
     double *latent = NULL, *distances = NULL, *rows = NULL;
     size_t points = 0;
-    pass measuring = flow_measuring_pass(t->run);
+    pass measuring = measuring_pass(t);
     jf_status status;
     JF_TRY_DONE(MEM_NEW(m->ctx, &latent, (size_t)dim_x * TRAIN_KS_POINTS));
     JF_TRY_DONE(MEM_NEW(m->ctx, &distances, (size_t)dim_x));
@@ -245,7 +264,7 @@ done:
 /* Until the pass that it returns is put back, objectives are evaluated as models are used. */
 static pass begin_measuring(trainer *t) {
     pass training = t->run->pass;
-    t->run->pass = flow_measuring_pass(t->run);
+    t->run->pass = measuring_pass(t);
     return training;
 }
 
@@ -333,15 +352,18 @@ static jf_status end_epoch(trainer *t, const phase *p) {
         t->m->objective.kind->from_data && every && ((int)t->s.epoch % every == 0 || t->s.epoch == epochs);
     if (measured) JF_TRY(measure_ks(t));
     double validation = validate(t, p), score = has_held_out(t) ? validation : mean.value[TERM_TOTAL];
+    t->s.held_out = validation;
     JF_TRY(t->m->d->kind->status(t->m->d));
     if (has_held_out(t) && !isfinite(validation)) JF_TRY(tell_validation(t, p, validation));
     if (score < t->s.best) { /* not where it is NAN */
         t->s.best = score;
         t->s.since_best = 0;
-        copy_flat(t, t->best, t->m->params);
+        t->s.best_epoch = t->s.epoch;
+        copy_flat(t, t->best, measured_weights(t));
     } else {
         t->s.since_best++;
     }
+    report(t, phase_batches(p, t->m, t->data));
     if (t->history) {
         history_row row = {p->name,
                            (int)t->s.epoch,
@@ -366,7 +388,10 @@ static jf_status end_epoch(trainer *t, const phase *p) {
 
 /* The annealed data change every epoch, so only phases with patience have a best epoch to go back to. */
 static void take_best(trainer *t, const phase *p) {
-    if (p->patience_key && isfinite(t->s.best)) copy_flat(t, t->m->params, t->best);
+    if (!p->patience_key || !isfinite(t->s.best)) return;
+    copy_flat(t, t->m->params, t->best);
+    t->s.kept_epoch = t->s.best_epoch;
+    t->s.kept_of = t->s.epoch - 1;
 }
 
 static void end_phase(trainer *t, const phase *p) {
@@ -379,6 +404,8 @@ static void end_phase(trainer *t, const phase *p) {
     t->s.epoch = 1;
     t->s.best = INFINITY;
     t->s.since_best = 0;
+    t->s.best_epoch = 0;
+    t->s.held_out = NAN;
 }
 
 /* The rest of an epoch. */
@@ -391,7 +418,7 @@ static jf_status run_batches(trainer *t, int batches) {
         run_batch(t, batches);
         if (t->s.batch < batches && now() - t->last_read < t->options->interval) continue;
         JF_TRY(read_device(t));
-        report(t, batches);
+        if (t->s.batch < batches) report(t, batches); /* of a whole epoch once all is known of it */
     }
     return JF_OK;
 }
@@ -401,6 +428,7 @@ static jf_status run_phase(trainer *t) {
     int batches = phase_batches(p, t->m, t->data);
     double checkpoint_every = recipe_real(t->m->recipe, "train.checkpoint");
     tell_device(t);
+    if (t->s.epoch == 1 && t->s.batch == 0) average_from_here(t);
     while (!phase_over(t, p)) {
         if (t->s.batch == 0) remember_epoch(t);
         JF_TRY(run_batches(t, batches));
@@ -443,6 +471,7 @@ static jf_status take_changed_data(trainer *t) {
     if (t->s.batch > 0) return_to_epoch_start(t);
     t->s.best = INFINITY;
     t->s.since_best = 0;
+    t->s.best_epoch = 0;
     return JF_OK;
 }
 
@@ -481,7 +510,7 @@ static jf_status prepare(trainer *t) {
                 "train.rows = %d leaves less than a batch in an epoch",
                 t->batch, t->data->label[c], t->data->class_start[c + 1] - t->data->class_start[c],
                 recipe_int(m->recipe, "train.rows"));
-    JF_TRY(optimiser_create(&t->opt, m, recipe_real(m->recipe, "train.clip")));
+    JF_TRY(optimiser_create(&t->opt, m));
     JF_TRY(m->d->kind->alloc_scalars(m->d, &t->scratch_terms, TERM_COUNT));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch, train_run_use(m)));
     JF_TRY(training_step_create(&t->step, m, t->run, &t->opt, t->batch));
@@ -489,9 +518,11 @@ static jf_status prepare(trainer *t) {
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));
     real **start[] = {&t->start.params, &t->start.first, &t->start.second};
     for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, start[i], m->parameters.total));
+    if (t->opt.average) JF_TRY(m->d->kind->alloc(m->d, &t->start.average, m->parameters.total));
     if (!t->options->resume) JF_TRY(start_from_data(t));
     copy_flat(t, t->best, m->params);
-    t->s = (train_state){.epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN};
+    t->s = (train_state){
+        .epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN, .held_out = NAN};
     if (t->options->folder) JF_TRY(use_folder(t));
     t->seconds_before = t->s.seconds;
     t->clock_start = t->last_checkpoint = t->last_read = now();
@@ -504,8 +535,8 @@ static void release(trainer *t) {
     if (t->step.m) training_step_free(&t->step);
     flow_run_free(t->run);
     optimiser_free(&t->opt, m);
-    real *buffers[] = {t->best, t->start.params, t->start.first, t->start.second};
-    for (int i = 0; i < 4; i++)
+    real *buffers[] = {t->best, t->start.params, t->start.first, t->start.second, t->start.average};
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
     if (t->scratch_terms) m->d->kind->release_scalars(m->d, t->scratch_terms);
     generations_free(&t->checkpoints);
@@ -565,6 +596,11 @@ static jf_status close_run(trainer *t) {
     char sentence[320];
     number_print(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
                  t->s.finished ? "finished" : "stopped", t->s.total_epoch, (long)t->s.step, t->batch);
+    size_t told = strlen(sentence);
+    if (t->s.kept_epoch > 0)
+        number_print(sentence + told, sizeof sentence - told, "; kept are the weights of epoch %.0f of %.0f",
+                     t->s.kept_epoch, t->s.kept_of);
+    average_from_here(t);
     precision in = train_precision(t->m);
     if (in != PRECISION_FP32) {
         size_t used = strlen(sentence);

@@ -41,7 +41,10 @@ static train_memory memory_with(const model *m, const dataset *data, double keep
     double size = (double)m->d->kind->real_size, total = (double)m->parameters.total,
            numbers = (double)n * f->dim;
     run_size layers = flow_run_size(f, n, use, 1, NULL);
-    train_memory memory = {.weights = total * size * FLAT_COPIES,
+    int copies = FLAT_COPIES + (recipe_real(m->recipe, "train.weight_decay") > 0) +
+                 2 * (recipe_real(m->recipe, "train.average") > 0);
+    train_memory memory = {.weights = total * size * copies,
+                           .model = total * size,
                            .passes = size * ((double)layers.scratch + 3 * numbers),
                            .kept = size * (double)layers.kept,
                            .resident = resident_bytes(m, data),
@@ -61,7 +64,7 @@ train_memory train_memory_of(const model *m, const dataset *data) {
 
 /* Bytes that the device lacks for it; the weights are there already. */
 static double missing_of(const train_memory *k, double left) {
-    return k->device - k->weights / FLAT_COPIES - left;
+    return k->device - k->model - left;
 }
 
 /* ---- telling ---- */

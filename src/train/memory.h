@@ -8,6 +8,7 @@
 typedef struct train_memory {
     /* of the device */
     double weights;  /* and gradients, moments, and the copies that a run can go back to */
+    double model;    /* of these the weights alone, which are there before a run */
     double passes;   /* states, scratch, partial gradients */
     double kept;     /* activations for the backward pass, within train.keep */
     double resident; /* data that the device holds; 0 where its memory is the host's */

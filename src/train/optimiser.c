@@ -1,5 +1,5 @@
-/* Adam over the flat buffers, with clipping by the norm of the whole gradient, and the parameters' bounds. All of it is
- * decided on the device; the host reads how it went when it likes. */
+/* Adam over the flat buffers, with clipping by the norm of the whole gradient, weights that decay, parameters that are
+ * averaged, and their bounds. All of it is decided on the device; the host reads how it went when it likes. */
 #include "base/memory.h"
 #include "train/train.h"
 #include <stddef.h>
@@ -51,18 +51,36 @@ done:
     return status;
 }
 
-jf_status optimiser_create(optimiser *o, const model *m, double clip) {
+/* Weights of networks start orthogonal. Shifts, scales and linear maps have nothing to gain from being small. */
+static jf_status decays_create(optimiser *o, const model *m) {
+    const param_list *list = &m->parameters;
+    double *flags;
+    JF_TRY(MEM_NEW(m->ctx, &flags, list->total));
+    for (int i = 0; i < list->count; i++)
+        for (size_t k = 0; k < list->items[i].count; k++)
+            flags[list->items[i].offset + k] = list->items[i].init == INIT_ORTHOGONAL;
+    jf_status status = m->d->kind->alloc(m->d, &o->decays, list->total);
+    if (status == JF_OK) m->d->kind->put(m->d, o->decays, flags, list->total);
+    free(flags);
+    return status;
+}
+
+jf_status optimiser_create(optimiser *o, const model *m) {
     device *d = m->d;
-    *o = (optimiser){.clip = clip};
+    *o = (optimiser){.clip = recipe_real(m->recipe, "train.clip"),
+                     .decay = recipe_real(m->recipe, "train.weight_decay"),
+                     .share = recipe_real(m->recipe, "train.average")};
     real **buffers[] = {&o->grad, &o->first, &o->second};
     for (int i = 0; i < 3; i++) JF_TRY(d->kind->alloc(d, buffers[i], m->parameters.total));
     JF_TRY(d->kind->alloc_scalars(d, &o->readings, READINGS));
+    if (o->decay > 0) JF_TRY(decays_create(o, m));
+    if (o->share > 0) JF_TRY(d->kind->alloc(d, &o->average, m->parameters.total));
     return bounds_create(o, m);
 }
 
 void optimiser_free(optimiser *o, const model *m) {
     device *d = m->d;
-    real *buffers[] = {o->grad, o->first, o->second, o->lo, o->hi};
+    real *buffers[] = {o->grad, o->first, o->second, o->lo, o->hi, o->decays, o->average};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i]) d->kind->release(d, buffers[i]);
     if (o->bounds) d->kind->release_map(d, o->bounds);
@@ -98,7 +116,9 @@ jf_status optimiser_read(const optimiser *o, const model *m, train_readings *r) 
 }
 
 void optimiser_keep_bounds(const optimiser *o, model *m) {
-    if (o->bounded > 0) m->d->kind->clamp(m->d, m->params, o->bounds, o->lo, o->hi, o->bounded);
+    if (o->bounded == 0) return;
+    m->d->kind->clamp(m->d, m->params, o->bounds, o->lo, o->hi, o->bounded);
+    if (o->average) m->d->kind->clamp(m->d, o->average, o->bounds, o->lo, o->hi, o->bounded);
 }
 
 void optimiser_step(const optimiser *o, model *m) {
@@ -110,6 +130,10 @@ void optimiser_step(const optimiser *o, model *m) {
                       .beta1 = BETA1,
                       .beta2 = BETA2,
                       .epsilon = EPSILON,
+                      .decay = o->decay,
+                      .decays = o->decays,
+                      .average = o->average,
+                      .share = o->share,
                       .clip = o->clip,
                       .state = reading_at(o, offsetof(train_readings, step)),
                       .terms = optimiser_terms(o),

@@ -77,11 +77,22 @@ static const recipe_key precision_keys[] = {
     {0},
 };
 
+static const recipe_key regularising_keys[] = {
+    {"train", "weight_decay", KEY_REAL, "0", 0, 100, NULL,
+     "Decay of the networks' weights beside each step, times the rate (AdamW); 0: none."},
+    {"train", "average", KEY_REAL, "0", 0, 0.999999, NULL,
+     "Share that averaged weights keep at each step, such as 0.999: the held-out loss is theirs, and so is "
+     "the model. "
+     "0: weights as they are."},
+    {0},
+};
+
 jf_status train_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
     JF_TRY(recipe_declare_later(r, keep_keys, NULL));
     JF_TRY(recipe_declare(r, checkpoint_keys, NULL));
-    return recipe_declare_later(r, precision_keys, NULL);
+    JF_TRY(recipe_declare_later(r, precision_keys, NULL));
+    return recipe_declare_later(r, regularising_keys, NULL);
 }
 
 /* Data belong to the objectives that learn from them. Which it is may still change (recipe_set), so this is a condition

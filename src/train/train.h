@@ -19,6 +19,8 @@ typedef struct train_progress {
     double best; /* best loss of this phase, INFINITY before the first epoch */
     double rate, seconds, seconds_left;
     double ks_median, ks_max; /* of the last measurement, NAN before */
+    double held_out;          /* loss of held-out rows after the last epoch that ended; NAN: none */
+    int best_epoch;           /* of the phase so far; 0: none */
 } train_progress;
 
 typedef struct train_options {
@@ -88,8 +90,13 @@ typedef struct optimiser {
     real *lo, *hi;               /* (bounded) which */
     size_t bounded;
     double clip; /* largest norm of the gradient, 0: any */
+    double decay;
+    real *decays; /* 1 of weights of networks, 0 of all others; NULL: there is no decay */
+    double share;
+    real *average; /* NULL: parameters are not averaged */
 } optimiser;
-jf_status optimiser_create(optimiser *o, const model *m, double clip);
+/* With the recipe's clipping, weight decay and averaging. */
+jf_status optimiser_create(optimiser *o, const model *m);
 void optimiser_free(optimiser *o, const model *m);
 scalar *optimiser_terms(const optimiser *o); /* (TERM_COUNT): for an objective to add to */
 scalar *optimiser_drift(const optimiser *o); /* (1) */

@@ -22,7 +22,7 @@ static setting *the_setting(void) {
     static setting s;
     if (s.m) return &s;
     s.m = fuzz_model_of("[data]\nset = mixed\n[model]\nlaw = additive\nblocks = 1\ndepth = 1\nwidth = 1\n");
-    FUZZ_EXPECT(optimiser_create(&s.o, s.m, 0) == JF_OK);
+    FUZZ_EXPECT(optimiser_create(&s.o, s.m) == JF_OK);
     s.best = flat(s.m);
     s.start = (epoch_start){.params = flat(s.m), .first = flat(s.m), .second = flat(s.m)};
     return &s;

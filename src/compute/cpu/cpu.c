@@ -287,7 +287,8 @@ static void cpu_largest_difference_into(device *d, scalar *to, const real *a, co
 
 typedef struct block_call {
     const cpu_kernels *k;
-    float *p, *g, *m, *v;
+    float *p, *g, *m, *v, *average;
+    const float *decays;
     size_t count;
     const adam_numbers *step;
     double *sums; /* (pieces) */
@@ -306,8 +307,11 @@ static void adam_block(void *arg, int block, int worker) {
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
     size_t at = (size_t)block * BLOCK;
-    c->k->adam(c->p + at, c->g + at, c->m + at, c->v + at, block_end(c, block) - at, c->step);
-    memset(c->g + at, 0, (block_end(c, block) - at) * sizeof *c->g);
+    size_t count = block_end(c, block) - at;
+    if (c->decays) c->k->decay(c->p + at, c->decays + at, count, c->step);
+    c->k->adam(c->p + at, c->g + at, c->m + at, c->v + at, count, c->step);
+    if (c->average) c->k->average(c->average + at, c->p + at, count, c->step);
+    memset(c->g + at, 0, count * sizeof *c->g);
     meter_end(m, METER_ADAM, start, 0);
 }
 /* Squares are summed in at most MAX_SUMS pieces of whole blocks, so that their sums need no memory that could be missing. */
@@ -350,12 +354,15 @@ static void cpu_fill(device *d, real *to, double value, size_t count) {
 static void cpu_adam(device *d, const adam_step *a) {
     cpu_device *own = d->own;
     int blocks = (int)((a->count + BLOCK - 1) / BLOCK);
-    adam_numbers step = {.beta1 = a->beta1, .beta2 = a->beta2, .epsilon = a->epsilon};
+    adam_numbers step = {
+        .beta1 = a->beta1, .beta2 = a->beta2, .epsilon = a->epsilon, .decay = a->decay, .average = a->share};
     block_call c = {.k = own->kernels,
                     .p = N(a->params),
                     .g = N(a->grad),
                     .m = N(a->first),
                     .v = N(a->second),
+                    .average = N(a->average),
+                    .decays = C(a->decays),
                     .count = a->count,
                     .step = &step,
                     .meters = own->meters};

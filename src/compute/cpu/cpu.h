@@ -43,6 +43,8 @@ typedef struct cpu_kernels {
     /* to (count) += parts (parts_count, stride), summed in order */
     void (*add_parts)(float *to, const float *parts, size_t stride, int parts_count, size_t count);
     void (*adam)(float *p, const float *g, float *m, float *v, size_t count, const adam_numbers *step);
+    void (*decay)(float *p, const float *decays, size_t count, const adam_numbers *step);    /* before adam */
+    void (*average)(float *average, const float *p, size_t count, const adam_numbers *step); /* after it */
     double (*sum_squares)(const float *x, size_t count);
     const image_kernels *image; /* of the same instruction set */
 } cpu_kernels;

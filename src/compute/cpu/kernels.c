@@ -85,6 +85,16 @@ static void adam(float *restrict p, const float *restrict g, float *restrict m, 
     }
 }
 
+static void decay(float *restrict p, const float *restrict decays, size_t count, const adam_numbers *a) {
+    const float share = (float)(a->rate * a->decay);
+    for (size_t i = 0; i < count; i++) p[i] -= share * decays[i] * p[i];
+}
+
+static void average(float *restrict to, const float *restrict p, size_t count, const adam_numbers *a) {
+    const float rest = (float)(1 - a->average);
+    for (size_t i = 0; i < count; i++) to[i] += rest * (p[i] - to[i]);
+}
+
 static double sum_squares(const float *x, size_t count) {
     double sum[8] = {0};
     size_t i = 0;
@@ -107,6 +117,8 @@ const cpu_kernels JOIN(cpu_kernels_, CPU_ISA) = {
     .dense_dot = dense_dot,
     .add_parts = add_parts,
     .adam = adam,
+    .decay = decay,
+    .average = average,
     .sum_squares = sum_squares,
     .image = &JOIN(image_kernels_, CPU_ISA),
 };

@@ -22,7 +22,12 @@ static __global__ void squares_kernel(step_numbers *s, const float *g, size_t co
 static __global__ void begin_kernel(step_numbers *s, adam_step a) {
     double squares = block_sum(s->squares[threadIdx.x]);
     if (threadIdx.x != 0) return;
-    adam_numbers step = {0, a.beta1, a.beta2, a.epsilon, 0, 0};
+    adam_numbers step = {};
+    step.beta1 = a.beta1;
+    step.beta2 = a.beta2;
+    step.epsilon = a.epsilon;
+    step.decay = a.decay;
+    step.average = a.share;
     s->taken =
         step_begin((step_state *)a.state, squares, (const double *)a.terms, a.term_count, a.clip, &step);
     s->of_step = step;
@@ -30,20 +35,24 @@ static __global__ void begin_kernel(step_numbers *s, adam_step a) {
     s->correction[1] = 1 - pow(a.beta2, step.step);
 }
 
+/* decays and average: NULL where there are none. */
 static __global__ void adam_kernel(const step_numbers *s, float *p, float *g, float *m, float *v,
-                                   size_t count) {
+                                   const float *decays, float *average, size_t count) {
     adam_numbers step = s->of_step;
     int taken = s->taken > 0;
     float beta1 = (float)step.beta1, beta2 = (float)step.beta2, rest1 = (float)(1 - step.beta1),
           rest2 = (float)(1 - step.beta2), scale = (float)step.gradient_scale;
     double rate = step.rate / s->correction[0];
-    float root = (float)(1 / sqrt(s->correction[1])), epsilon = (float)step.epsilon, pace = (float)rate;
+    float root = (float)(1 / sqrt(s->correction[1])), epsilon = (float)step.epsilon, pace = (float)rate,
+          decay = (float)(step.rate * step.decay), rest = (float)(1 - step.average);
     FOR_EACH_INDEX (i, count) {
         if (taken) {
             float gi = g[i] * scale;
             m[i] = beta1 * m[i] + rest1 * gi;
             v[i] = beta2 * v[i] + rest2 * gi * gi;
+            if (decays) p[i] -= decay * decays[i] * p[i];
             p[i] -= pace * m[i] / (sqrtf(v[i]) * root + epsilon);
+            if (average) average[i] += rest * (p[i] - average[i]);
         }
         g[i] = 0;
     }
@@ -57,7 +66,8 @@ void cuda_adam(device *d, const adam_step *a) {
     squares_kernel<<<SUMS, THREADS, 0, own->stream>>>(s, floats(a->grad), a->count);
     begin_kernel<<<1, SUMS, 0, own->stream>>>(s, *a);
     adam_kernel<<<blocks, THREADS, 0, own->stream>>>(s, floats(a->params), floats(a->grad), floats(a->first),
-                                                     floats(a->second), a->count);
+                                                     floats(a->second), floats(a->decays), floats(a->average),
+                                                     a->count);
     launched(own, "optimiser");
     pthread_mutex_unlock(&own->lock);
 }

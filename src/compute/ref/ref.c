@@ -308,7 +308,8 @@ static void ref_largest_difference_into(device *d, scalar *to, const real *a, co
 
 static void ref_adam(device *d, const adam_step *a) {
     (void)d;
-    adam_numbers step = {.beta1 = a->beta1, .beta2 = a->beta2, .epsilon = a->epsilon};
+    adam_numbers step = {
+        .beta1 = a->beta1, .beta2 = a->beta2, .epsilon = a->epsilon, .decay = a->decay, .average = a->share};
     num *p = N(a->params), *g = N(a->grad), *m = N(a->first), *v = N(a->second);
     double squares = 0;
     for (size_t i = 0; i < a->count; i++) squares += g[i] * g[i];
@@ -319,7 +320,9 @@ static void ref_adam(device *d, const adam_step *a) {
             double gi = g[i] * step.gradient_scale;
             m[i] = a->beta1 * m[i] + (1 - a->beta1) * gi;
             v[i] = a->beta2 * v[i] + (1 - a->beta2) * gi * gi;
+            if (a->decays) p[i] -= step.rate * step.decay * C(a->decays)[i] * p[i];
             p[i] -= step.rate * (m[i] / c1) / (sqrt(v[i] / c2) + a->epsilon);
+            if (a->average) N(a->average)[i] += (1 - step.average) * (p[i] - N(a->average)[i]);
         }
     }
     memset(g, 0, a->count * sizeof *g);
