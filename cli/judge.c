@@ -34,6 +34,7 @@ static const example examples[] = {
     {"A table for people", "jointflow judge out/crescents"},
     {"More inputs, and samples without the noise of training, too",
      "jointflow judge out/fashion-sr-14-28-small --inputs 1000 --denoise"},
+    {"On images that the model has never seen", "jointflow judge out/fashion-class-small --test holiday/"},
     {"One number for a script", "jointflow judge out/crescents --json | jq .gap"},
     {0},
 };

@@ -285,6 +285,9 @@ typedef struct jf_judge_options {
     uint64_t seed;
     int denoise; /* also judge samples from which the noise of training was taken (jf_denoise) */
     int inputs;  /* of image models: held-out images that samples are drawn for; 0: 64 */
+    /* Data to judge on instead of the held-out ones, as data.images or data.file of a recipe would name them; NULL: none.
+     * test_labels: of images in a .npy file their labels, of a table whose y has a file of its own that file. */
+    const char *test, *test_labels;
 } jf_judge_options;
 jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options);
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */

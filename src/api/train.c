@@ -55,9 +55,13 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
 
 jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options) {
     jf_judge_options o = options ? *options : (jf_judge_options){0};
-    return judge_create(
-        m, out,
-        &(judge_request){.points = o.points, .seed = o.seed, .denoise = o.denoise, .inputs = o.inputs});
+    return judge_create(m, out,
+                        &(judge_request){.points = o.points,
+                                         .seed = o.seed,
+                                         .denoise = o.denoise,
+                                         .inputs = o.inputs,
+                                         .test = o.test,
+                                         .test_labels = o.test_labels});
 }
 const char *jf_judgement_json(const jf_judgement *j) {
     return j->json.chars;

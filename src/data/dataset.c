@@ -366,7 +366,7 @@ static jf_status fill_in(dataset *d, const recipe *r) {
     return measure(d);
 }
 
-jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r) {
+static jf_status open_as(jf_context *ctx, dataset **out, const recipe *r, int is_test) {
     *out = NULL;
     const dataset_kind *kind = find_kind(r);
     if (!kind) return recipe_fail(r, "data.set", "expected one of %s", dataset_common_keys[0].choices);
@@ -374,6 +374,7 @@ jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r) {
     JF_TRY(MEM_NEW(ctx, &d, 1));
     d->ctx = ctx;
     d->kind = kind;
+    d->is_test = is_test;
     jf_status status = fill_in(d, r);
     if (status != JF_OK) {
         dataset_free(d);
@@ -381,6 +382,28 @@ jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r) {
     }
     *out = d;
     return JF_OK;
+}
+
+jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r) {
+    return open_as(ctx, out, r, 0);
+}
+
+jf_status dataset_open_test(jf_context *ctx, dataset **out, const recipe *r, const test_file *file) {
+    const dataset_kind *kind = find_kind(r);
+    recipe *other;
+    *out = NULL;
+    if (!kind || !kind->name_test)
+        return jf_fail(
+            ctx, JF_ERROR_UNSUPPORTED,
+            "%s: data to test on, but the data set of this model is \"%s\", whose points are drawn: "
+            "expected a model of images or of a table",
+            file->path, recipe_get(r, "data.set"));
+    JF_TRY(recipe_clone(&other, r));
+    jf_status status = kind->name_test(other, file);
+    if (status == JF_OK) status = recipe_check(other);
+    if (status == JF_OK) status = open_as(ctx, out, other, 1);
+    recipe_free(other);
+    return status;
 }
 
 void dataset_free(dataset *d) {

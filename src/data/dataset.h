@@ -19,6 +19,14 @@
 typedef struct dataset dataset;
 struct task;
 
+/* Data to test on that are not those of the recipe. */
+typedef struct test_file {
+    const char *path;               /* as the recipe would name it */
+    const char *labels;             /* where they have a file of their own; NULL: none */
+    const char *const *class_names; /* (classes) of the model, in the order of its labels */
+    int classes;
+} test_file;
+
 typedef struct dataset_kind {
     const char *name, *summary;
     const recipe_key *keys;          /* keys of [data] that only this kind reads; may be NULL */
@@ -45,6 +53,8 @@ typedef struct dataset_kind {
     /* Optional, for file sets: how a device can hold its rows in less than their numbers, and what is random about them:
      * bytes, values and task of `out`, or its width and read(). 0: a device cannot make them. Default: rows as numbers. */
     int (*resident)(const dataset *d, resident_data *out);
+    /* Optional: has the recipe name the file, and all of its rows; default: there is no other than the recipe's. */
+    jf_status (*name_test)(recipe *r, const test_file *file);
     /* Exact H(x | y) in nats, in the data's units, of one class (0 where there are no classes). NAN: unknown.
      * NULL: always unknown. */
     double (*entropy)(const dataset *d, int class_index);
@@ -55,6 +65,7 @@ struct dataset {
     const dataset_kind *kind;
     int dim_x, dim_y;
     image_size image;        /* image.h > 0: x and y are images; dim_x and dim_y follow from it */
+    int is_test;             /* opened by dataset_open_test: to judge on, not to train on */
     const struct task *task; /* then: how (x, y) are made of images, see tasks/task.h; owned by the kind */
     size_t bytes;            /* that the kind holds, about */
     size_t scratch;          /* numbers that `fetch` needs beside x and y */
@@ -84,6 +95,8 @@ void dataset_set_plane(dataset *d, const char *y_name);
  * kind's only under data.set = its name). */
 jf_status dataset_declare(recipe *r, const char *only_if);
 jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r);
+/* The rows of another file, made as the recipe says. Where it has held-out rows of its own they are meant, otherwise all. */
+jf_status dataset_open_test(jf_context *ctx, dataset **out, const recipe *r, const test_file *file);
 void dataset_free(dataset *d);
 int dataset_dim(const dataset *d);                       /* dim_x + dim_y */
 const char *dataset_name(const dataset *d, int element); /* NULL where it has none */

@@ -189,7 +189,8 @@ static jf_status measure(const trial *t, const dataset *data, uint64_t seed, dou
     out->samples = t->each;
     add_noise(t, seed);
     count_range(t, image, out);
-    if (by_class) JF_TRY(measure_quality(t, data, out));
+    if (by_class && (!data->is_test || data->held > 0))
+        JF_TRY(measure_quality(t, data, out)); /* needs training images */
     if (!by_class) count_coverage(t, out);
     return t->t->kind->degrade && !t->t->kind->random ? measure_psnr(t, image, out) : JF_OK;
 }
@@ -220,7 +221,7 @@ jf_status judge_image(judgement *j, const model *m, const dataset *data, const j
     choose_inputs(&t, j);
     JF_TRY_DONE(draw_samples(&t, q->seed));
     JF_TRY_DONE(measure(&t, data, q->seed, image, &j->image));
-    JF_TRY_DONE(gaussian_floor(m, data, &j->image.floor));
+    if (!data->is_test) JF_TRY_DONE(gaussian_floor(m, data, &j->image.floor)); /* fitted to data trained on */
     if (q->denoise) JF_TRY_DONE(measure_denoised(&t, data, q->seed, image, &j->denoised));
 done:
     free(t.rows);

@@ -94,8 +94,14 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
     for (size_t s = 0; s < n; s++) {
         dataset_rows(data, &sequence, s, 1, row + data_dim, row);
         memcpy(j->clean + s * dim, row, sizeof(double) * dim);
-        for (int c = 0; c < u->classes; c++)
-            if (row[data->dim_x] == u->label[c]) j->class_of[s] = c;
+        if (u->classes) j->class_of[s] = units_class_of(u, row[data->dim_x]);
+        if (!u->classes || j->class_of[s] >= 0) continue;
+        jf_status status =
+            jf_fail(m->ctx, JF_ERROR_DATA,
+                    "point %zu of the data to judge on: y is %g, expected a label of the model", s + 1,
+                    row[data->dim_x]);
+        free(row);
+        return status;
     }
     free(row);
     memcpy(j->data, j->clean, sizeof(double) * n * dim);
@@ -109,6 +115,7 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
 
 /* Whether the model beats what needs no model. */
 static jf_status compare_with_gaussian(judgement *j, const model *m, const dataset *data) {
+    if (data->is_test) return JF_OK; /* means and deviations are those of the data trained on */
     JF_TRY(dataset_gaussian(data, recipe_real(m->recipe, "train.noise"), &j->gaussian));
     j->gaussian += loss_y_at_best(&m->objective, m->units.dim_y);
     j->worse = j->terms.value[TERM_TOTAL] > j->gaussian + GAUSSIAN_MARGIN * m->units.dim_x;
@@ -181,6 +188,15 @@ jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed)
     return judge_create(m, out, &(judge_request){.points = points, .seed = seed});
 }
 
+static jf_status open_data(const model *m, dataset **out, const judge_request *q) {
+    const model_units *u = &m->units;
+    const char *names[MAX_CLASSES];
+    test_file file = {.path = q->test, .labels = q->test_labels, .class_names = names, .classes = u->classes};
+    if (!q->test) return dataset_open(m->ctx, out, m->recipe);
+    for (int c = 0; c < u->classes; c++) names[c] = u->class_name[c];
+    return dataset_open_test(m->ctx, out, m->recipe, &file);
+}
+
 jf_status judge_create(const model *m, judgement **out, const judge_request *q) {
     *out = NULL;
     judgement *j;
@@ -204,9 +220,9 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
                                                .held_out = none};
     if (j->points > MOST_NUMBERS / m->flow->dim) j->points = MOST_NUMBERS / m->flow->dim;
     if (j->has_data) {
-        JF_TRY_DONE(dataset_open(m->ctx, &data, m->recipe));
+        JF_TRY_DONE(open_data(m, &data, q));
         JF_TRY_DONE(check_shape(m, data));
-        j->unseen = data->rows == 0 || data->held > 0;
+        j->unseen = data->rows == 0 || data->held > 0 || data->is_test;
         if (data->held && j->points > data->held) j->points = data->held;
         if (data->rows && !data->held && j->points > data->rows) j->points = data->rows;
         JF_TRY_DONE(judge_data(j, m, data, q));

@@ -161,6 +161,7 @@ typedef struct judge_request {
     uint64_t seed;
     int denoise; /* also judge samples without the noise of training; refused where a model has none */
     int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS, of classes more */
+    const char *test, *test_labels; /* data to judge on instead of those held out; NULL: none */
 } judge_request;
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */

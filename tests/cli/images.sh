@@ -331,3 +331,14 @@ misuse 'interpolate: --image: 1 image along z, expected two for each line' joint
 misuse 'interpolate: --to is missing: the condition that the images go to' jointflow interpolate "$CLASS" --along y --image two.npy --image-y ring
 misuse 'interpolate: --image-y is for --image' jointflow interpolate "$CLASS" --along y --image-y ring --to square
 misuse 'interpolate: --lines is for latent points that are drawn, not for --image' jointflow interpolate "$CLASS" --along y --image two.npy --image-y ring --to square --lines 3
+
+case_begin judge__and_report_take_a_separate_test_file
+jointflow sample "$FINE" --row 0,1,2 -n 2 -o test.npy 2> note
+run jointflow judge "$FINE" --test test.npy --inputs 2 --json
+expect_status 0
+expect_line '.*"points": 6, "unseen": true.*'
+run jointflow report "$FINE" --test test.npy --inputs 2 -o page
+expect_status 0
+expect test -s page/report.html
+fails '.*test-none.*' jointflow judge "$FINE" --test test-none
+fails '.*whose points are drawn.*' jointflow judge "$VECTORS" --test test.npy

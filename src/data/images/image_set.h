@@ -23,6 +23,7 @@ typedef struct image_set {
     uint8_t *labels; /* (rows + held): class of each; NULL: the images have none */
     int classes;
     char class_name[MAX_CLASSES][MAX_CLASS_NAME];
+    int may_lack; /* classes that data.classes names: images to test on need not be of every class */
 } image_set;
 
 typedef struct image_source {
@@ -40,6 +41,8 @@ extern const recipe_key image_keys[]; /* data.images, data.labels, data.classes,
 /* What the recipe names, with the classes, the held-out rows and the limit that it asks for. At least one
  * row. */
 jf_status image_set_load(jf_context *ctx, image_set *out, const recipe *r);
+/* The same, but that images of some of the classes that data.classes names may be missing. */
+jf_status image_set_load_test(jf_context *ctx, image_set *out, const recipe *r);
 void image_set_free(image_set *s);
 size_t image_set_dim(const image_set *s);                       /* h w channels */
 void image_set_at(const image_set *s, long row, double *image); /* (h, w, channels) */
@@ -50,7 +53,7 @@ jf_status image_check_size(jf_context *ctx, const char *path, size_t h, size_t w
 /* Classes 0 .. count-1 are called by their numbers. */
 void image_number_classes(image_set *s, int count);
 /* The classes that data.classes asks for, in its order, as numbers of the source's; *count is 0 where it says
- * "all". */
+ * "all". A class that the set lacks and may lack is -1. */
 jf_status image_chosen_classes(const recipe *r, const image_set *s, int chosen[MAX_CLASSES], int *count);
 /* Brings a set as it was loaded to what the recipe asks for. */
 jf_status image_select(jf_context *ctx, image_set *s, const recipe *r);

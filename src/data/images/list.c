@@ -71,25 +71,35 @@ static jf_status fail_unknown(const recipe *r, const char *found) {
     return status;
 }
 
-static jf_status load_from(jf_context *ctx, image_set *out, const recipe *r, const char *found) {
+static jf_status load_from(jf_context *ctx, image_set *out, const recipe *r, const char *found,
+                           int may_lack) {
     const image_source *source = find_source(recipe_get(r, "data.images"), found);
     if (!source) return fail_unknown(r, found);
     if (!source->reads_labels && !recipe_is(r, "data.labels", "none"))
         return recipe_fail(r, "data.labels", "found \"%s\", expected none: it is for images in a .npy file",
                            recipe_get(r, "data.labels"));
     JF_TRY(source->load(ctx, out, r, found));
+    out->may_lack = may_lack;
     return image_select(ctx, out, r);
 }
 
-jf_status image_set_load(jf_context *ctx, image_set *out, const recipe *r) {
+static jf_status load(jf_context *ctx, image_set *out, const recipe *r, int may_lack) {
     *out = (image_set){.h = 0};
     const char *name = recipe_get(r, "data.images");
     char *found = NULL;
     if (!find_source(name, NULL)) JF_TRY(find_files(ctx, &found, name));
-    jf_status status = load_from(ctx, out, r, found);
+    jf_status status = load_from(ctx, out, r, found, may_lack);
     free(found);
     if (status != JF_OK) image_set_free(out);
     return status;
+}
+
+jf_status image_set_load(jf_context *ctx, image_set *out, const recipe *r) {
+    return load(ctx, out, r, 0);
+}
+
+jf_status image_set_load_test(jf_context *ctx, image_set *out, const recipe *r) {
+    return load(ctx, out, r, 1);
 }
 
 void image_set_free(image_set *s) {

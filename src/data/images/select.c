@@ -63,6 +63,7 @@ static jf_status fail_class(const recipe *r, const image_set *s, const char *wor
 
 jf_status image_chosen_classes(const recipe *r, const image_set *s, int chosen[MAX_CLASSES], int *count) {
     char word[MAX_CLASS_NAME + 8];
+    int known = 0;
     *count = 0;
     if (strcmp(recipe_get(r, "data.classes"), "all") == 0) return JF_OK;
     if (s->classes == 0)
@@ -70,14 +71,16 @@ jf_status image_chosen_classes(const recipe *r, const image_set *s, int chosen[M
                            recipe_get(r, "data.classes"));
     for (int i = 0; recipe_words(r, "data.classes", i, word, sizeof word); i++) {
         int k = find_class(s, word);
-        if (k < 0) return fail_class(r, s, word);
-        for (int j = 0; j < i; j++)
+        if (k < 0 && (!s->may_lack || i == MAX_CLASSES)) return fail_class(r, s, word);
+        known += k >= 0;
+        for (int j = 0; k >= 0 && j < i; j++)
             if (chosen[j] == k)
                 return recipe_fail(r, "data.classes", "found \"%s\" twice, expected each class once",
                                    s->class_name[k]);
-        chosen[(*count)++] = k; /* at most s->classes, since none comes twice */
+        chosen[(*count)++] = k; /* at most s->classes, since none comes twice, but for those that it lacks */
     }
-    if (*count == 0) return fail_class(r, s, "");
+    if (known == 0) recipe_words(r, "data.classes", 0, word, sizeof word);
+    if (known == 0) return fail_class(r, s, word);
     return JF_OK;
 }
 
@@ -96,6 +99,8 @@ static void renumber(image_set *s, const int *chosen, int count, uint8_t *parts)
     char names[MAX_CLASSES][MAX_CLASS_NAME];
     for (int k = 0; k < MAX_CLASSES; k++) number[k] = -1;
     for (int i = 0; i < count; i++) {
+        memset(names[i], 0, MAX_CLASS_NAME);
+        if (chosen[i] < 0) continue;
         number[chosen[i]] = i;
         memcpy(names[i], s->class_name[chosen[i]], MAX_CLASS_NAME);
     }

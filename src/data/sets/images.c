@@ -92,7 +92,7 @@ static jf_status set_classes(dataset *d, const recipe *r) {
             recipe_get(r, "data.images"));
     for (long row = 0; row < s->rows; row++) count[s->labels[row]]++;
     for (int k = 0; k < s->classes; k++) {
-        if (count[k] == 0)
+        if (count[k] == 0 && !d->is_test)
             return recipe_fail(r, "data.classes",
                                "no image of class \"%s\" is left to train on, expected at least one",
                                s->class_name[k]);
@@ -161,13 +161,36 @@ static jf_status standardise_by_class(dataset *d, const recipe *r) {
     return JF_OK;
 }
 
+/* ---- to test on ---- */
+
+/* Classes by the model's names, in its order, since the test set may lack some; signs between words do not count. */
+static jf_status name_classes(recipe *r, const test_file *file) {
+    text names = {0};
+    for (int k = 0; k < file->classes; k++) {
+        text_add(&names, "%s", k ? "," : "");
+        for (const char *c = file->class_names[k]; *c; c++) text_add(&names, "%c", *c == ' ' ? '-' : *c);
+    }
+    jf_status status = text_check(recipe_context(r), &names);
+    if (status == JF_OK) status = recipe_set(r, "data.classes", file->classes ? names.chars : "all");
+    text_free(&names);
+    return status;
+}
+
+static jf_status images_name_test(recipe *r, const test_file *file) {
+    JF_TRY(recipe_set(r, "data.images", file->path));
+    JF_TRY(recipe_set(r, "data.labels", file->labels ? file->labels : "none"));
+    JF_TRY(recipe_set(r, "data.limit", "0"));
+    JF_TRY(recipe_set(r, "data.validation", "0"));
+    return name_classes(r, file);
+}
+
 /* ---- the kind ---- */
 
 static jf_status images_open(dataset *d, const recipe *r) {
     images *own;
     JF_TRY(MEM_NEW(d->ctx, &own, 1));
     d->own = own;
-    JF_TRY(image_set_load(d->ctx, &own->set, r));
+    JF_TRY((d->is_test ? image_set_load_test : image_set_load)(d->ctx, &own->set, r));
     const image_set *s = &own->set;
     JF_TRY(task_create(d->ctx, &own->task, r, s->h, s->w, s->channels));
     d->task = own->task;
@@ -202,4 +225,5 @@ const dataset_kind dataset_images = {
     .row_class = images_row_class,
     .add_to_checksum = images_add_to_checksum,
     .resident = images_resident,
+    .name_test = images_name_test,
 };

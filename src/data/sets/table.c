@@ -311,6 +311,12 @@ static void table_close(dataset *d) {
     free(own);
 }
 
+static jf_status table_name_test(recipe *r, const test_file *file) {
+    JF_TRY(recipe_set(r, "data.file", file->path));
+    JF_TRY(recipe_set(r, "data.y_file", file->labels ? file->labels : ""));
+    return recipe_set(r, "data.validation", "0");
+}
+
 const dataset_kind dataset_table = {
     .name = "table",
     .summary = "the rows of a .csv or .npy file, or of one of x and one of y",
@@ -323,4 +329,5 @@ const dataset_kind dataset_table = {
     .add_to_checksum = table_add_to_checksum,
     .row_words = table_row_words,
     .examine = table_examine,
+    .name_test = table_name_test,
 };

@@ -1,0 +1,124 @@
+/* Judging on data that are not those of the recipe. */
+#include "train_fixture.h"
+
+#include "io/npy.h"
+#include "io/png.h"
+#include "judge/judge.h"
+#include <math.h>
+#include <sys/stat.h>
+
+enum { SIDE = 8, DIM = SIDE * SIDE };
+
+/* Class k is brighter than class k - 1. */
+static void put_pictures(const char *root, const char *class_name, int level, int count) {
+    char path[1200], folder[1000];
+    jf_context *ctx = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    mkdir(test_path(root), 0777);
+    snprintf(folder, sizeof folder, "%s/%s", test_path(root), class_name);
+    mkdir(folder, 0777);
+    for (int n = 0; n < count; n++) {
+        uint8_t bytes[DIM];
+        for (int i = 0; i < DIM; i++) bytes[i] = (uint8_t)(40 + 60 * level + (i * 7 + n * 13) % 40);
+        snprintf(path, sizeof path, "%s/%02d.png", folder, n);
+        CHECK_STATUS(pixels_write(ctx, path, &(pixels){SIDE, SIDE, 1, bytes}), JF_OK);
+    }
+    jf_context_free(ctx);
+}
+
+static run *open_classes(void) {
+    char content[1600];
+    put_pictures("zoo", "ape", 0, 12);
+    put_pictures("zoo", "big gnu", 1, 12);
+    put_pictures("zoo", "yak", 2, 12);
+    snprintf(content, sizeof content,
+             "[data]\nset = images\nimages = %s\n[model]\nnet = resnext\nblocks = 1\nkernels = 4\n"
+             "cardinality = 2\nresidual = 1\n[train]\nnoise = 0.02\nbatch = 4\n",
+             test_path("zoo"));
+    return run_open(content);
+}
+
+/* Labels of a test set that lacks classes are those of the model, by their names. */
+TEST(test_data__classes_are_the_models_own_whichever_the_file_has) {
+    run *r = open_classes();
+    judgement *j = NULL;
+    put_pictures("others", "yak", 2, 7);
+    put_pictures("others", "big gnu", 1, 4);
+    judge_request q = {.points = 1000, .seed = 1, .test = test_path("others"), .inputs = 3};
+    if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
+    CHECK(j->points == 11 && j->unseen);
+    long count[3] = {0};
+    for (long s = 0; s < j->points; s++) {
+        double mean = 0;
+        for (int i = 0; i < DIM; i++) mean += j->clean[(size_t)s * 2 * DIM + (size_t)i] * 255 / DIM;
+        count[j->class_of[s]]++;
+        CHECK(fabs(mean - (60 + 60 * j->class_of[s])) < 10);
+        CHECK(j->clean[(size_t)s * 2 * DIM + DIM] == j->class_of[s]);
+    }
+    CHECK(count[0] == 0 && count[1] == 4 && count[2] == 7);
+    CHECK(isnan(j->by_class[0].nll) && isfinite(j->by_class[1].nll) && isfinite(j->nll));
+    CHECK(isnan(j->gaussian) && isnan(j->image.floor) && !j->worse); /* of the data trained on */
+    judge_free(j);
+    put_pictures("strange", "emu", 1, 4);
+    q.test = test_path("strange");
+    CHECK_STATUS(judge_create(r->m, &j, &q), JF_ERROR_RECIPE);
+    CHECK_HAS(jf_context_error(r->ctx), "found \"ape\", expected names out of emu");
+    run_close(r);
+}
+
+TEST(test_data__of_a_stack_need_no_training_data_to_be_there) {
+    run *r =
+        run_open("[data]\nset = images\nimages = glyphs\ntask = superres\ndown = 1\nlimit = 100\n[model]\n"
+                 "net = resnext\nblocks = 1\nkernels = 4\ncardinality = 2\nresidual = 1\n[train]\nnoise "
+                 "= 0.02\n");
+    double images[3 * 28 * 28];
+    judgement *j = NULL;
+    for (int i = 0; i < 3 * 28 * 28; i++) images[i] = 0.5 + 0.4 * sin(0.05 * i);
+    CHECK_STATUS(npy_write(r->ctx, test_path("three.npy"), images, 3, (size_t[]){3, 28, 28}, 1), JF_OK);
+    CHECK_STATUS(recipe_set(r->m->recipe, "data.images", "/not/there"), JF_OK);
+    CHECK(judge_run(r->m, &j, 10, 1) != JF_OK);
+    judge_request q = {.points = 10, .seed = 1, .test = test_path("three.npy")};
+    if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
+    CHECK(j->points == 3 && j->image.inputs == 3 && isfinite(j->image.psnr));
+    judge_free(j);
+    run_close(r);
+}
+
+static const char *put_table(const char *name, const char *rows) {
+    const char *path = test_path(name);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs(rows, file) >= 0 && fclose(file) == 0);
+    return path;
+}
+
+TEST(test_data__of_a_table_are_all_of_its_rows) {
+    char content[1400];
+    judgement *j = NULL;
+    snprintf(
+        content, sizeof content,
+        "[data]\nset = table\nfile = %s\nx = 2\ny = 1\ndiscrete = yes\nvalidation = 0.2\n" TINY_MODEL
+        "[train]\nbatch = 4\nepochs = 1\n",
+        put_table("a.csv", "a,b,c\n1,2,0\n2,1,1\n3,5,0\n2,2,1\n1,0,0\n7,1,1\n1,3,0\n2,9,1\n5,4,0\n6,6,1\n"));
+    run *r = run_open(content);
+    judge_request q = {
+        .points = 100, .seed = 1, .test = put_table("b.csv", "a,b,c\n2,2,1\n3,1,1\n1,4,1\n0,2,0\n")};
+    if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
+    CHECK(j->points == 4 && j->unseen);
+    double sum = 0;
+    for (int s = 0; s < 4; s++) sum += j->clean[3 * s] + 10 * j->clean[3 * s + 1] + 100 * j->clean[3 * s + 2];
+    CHECK_NEAR(sum, 6 + 90 + 300, 1e-12);
+    judge_free(j);
+    q.test = put_table("c.csv", "a,b,c\n2,2,1\n3,1,4\n1,4,1\n0,2,0\n");
+    CHECK_STATUS(judge_create(r->m, &j, &q), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(r->ctx), "y is 4, expected a label of the model");
+    run_close(r);
+}
+
+TEST(test_data__for_sets_whose_points_are_drawn_are_refused) {
+    run *r = run_open(tiny);
+    judgement *j = NULL;
+    judge_request q = {.points = 10, .test = "b.csv"};
+    CHECK_STATUS(judge_create(r->m, &j, &q), JF_ERROR_UNSUPPORTED);
+    CHECK_HAS(jf_context_error(r->ctx), "whose points are drawn: expected a model of images or of a table");
+    run_close(r);
+}
