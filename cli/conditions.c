@@ -197,8 +197,10 @@ static int add_vectors(reader *in, char *text) {
 /* Rows of a table: whole conditions, or one number each where that is enough. */
 static int add_table(reader *in, const char *path) {
     jf_table t;
-    if (jf_table_read(in->c->ctx, &t, path) != JF_OK) return cli_fail_library(in->c);
-    int code = CLI_OK, dim = in->out->dim, numbers = takes_numbers(in) && t.columns == 1;
+    int dim = in->out->dim;
+    if (jf_table_read_for(in->m, &t, path, jf_model_dim_x(in->m), dim) != JF_OK)
+        return cli_fail_library(in->c);
+    int code = CLI_OK, numbers = takes_numbers(in) && t.columns == 1;
     if (t.columns != (size_t)dim && !numbers)
         code = cli_fail("%s: found %zu column%s, expected %d of y", path, t.columns,
                         t.columns == 1 ? "" : "s", dim);

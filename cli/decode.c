@@ -8,8 +8,9 @@ static int decode_rows(const call *c, const jf_model *m, const pairs *data, cons
     double *x = calloc(rows * (size_t)dim_x + 1, sizeof *x),
            *y_back = calloc(rows * (size_t)dim_y + 1, sizeof *y_back);
     jf_use_options use = {.standardised = option_given(c->arguments, "standardised")};
-    columns parts[] = {{.name = "x", .values = x, .count = dim_x},
-                       {.name = "y_back", .values = y_back, .count = dim_y}};
+    columns parts[] = {
+        {.name = "x", .values = x, .count = dim_x, .named_by = m},
+        {.name = "y_back", .values = y_back, .count = dim_y, .named_by = m, .first = dim_x, .prefixed = 1}};
     if (!x || !y_back)
         code = cli_fail_memory();
     else if (jf_decode(m, data->rows, data->first, data->second, x, y_back, &use) != JF_OK)
@@ -25,8 +26,8 @@ static int decode(const call *c) {
     return pairs_answer(c, "z", decode_rows);
 }
 
-static const option options[] = {
-    OPTION_OUTPUT_TABLE, OPTION_STANDARDISED, OPTION_THREADS, OPTION_DEVICE, {0}};
+static const option options[] = {OPTION_CONDITIONS, OPTION_OUTPUT_TABLE, OPTION_STANDARDISED,
+                                 OPTION_THREADS,    OPTION_DEVICE,       {0}};
 
 static const example examples[] = {
     {"The answers that belong to chosen latent points",

@@ -38,7 +38,7 @@ static int density(const call *c) {
     return pairs_answer(c, "x", density_rows);
 }
 
-static const option options[] = {OPTION_OUTPUT_TABLE, OPTION_IMAGE_Y, OPTION_STANDARDISED,
+static const option options[] = {OPTION_OUTPUT_TABLE, OPTION_GIVEN_Y, OPTION_STANDARDISED,
                                  OPTION_THREADS,      OPTION_DEVICE,  {0}};
 
 static const example examples[] = {
@@ -56,8 +56,10 @@ const command command_density = {
     .arguments = "MODEL DATA",
     .about =
         "Computes log p(x | y) in nats of each row of DATA, a .csv or .npy file with the columns of x "
-        "and then those of y, and their mean. Of image models DATA may be images, a .png, .jpg or .npy file: "
-        "with "
+        "and then those of y, and their mean; columns are found by name where the model knows them, whatever "
+        "their order. With -y, a table DATA holds x alone and FILE the conditions. Of image models DATA may "
+        "be "
+        "images, a .png, .jpg or .npy file: with "
         "-y their class or their degraded image, which otherwise the model's task makes of them; they are "
         "taken as they are, without the noise of training. Beside it stands the mean of |y' - y|: a density "
         "is to "

@@ -8,8 +8,9 @@ static int encode_rows(const call *c, const jf_model *m, const pairs *data, cons
     double *z = calloc(rows * (size_t)dim_x + 1, sizeof *z),
            *y_out = calloc(rows * (size_t)dim_y + 1, sizeof *y_out);
     jf_use_options use = {.standardised = option_given(c->arguments, "standardised")};
-    columns parts[] = {{.name = "z", .values = z, .count = dim_x},
-                       {.name = "y_out", .values = y_out, .count = dim_y}};
+    columns parts[] = {
+        {.name = "z", .values = z, .count = dim_x},
+        {.name = "y_out", .values = y_out, .count = dim_y, .named_by = m, .first = dim_x, .prefixed = 1}};
     if (!z || !y_out)
         code = cli_fail_memory();
     else if (jf_encode(m, data->rows, data->first, data->second, z, y_out, &use) != JF_OK)
@@ -25,7 +26,7 @@ static int encode(const call *c) {
     return pairs_answer(c, "x", encode_rows);
 }
 
-static const option options[] = {OPTION_OUTPUT_TABLE, OPTION_IMAGE_Y, OPTION_STANDARDISED,
+static const option options[] = {OPTION_OUTPUT_TABLE, OPTION_GIVEN_Y, OPTION_STANDARDISED,
                                  OPTION_THREADS,      OPTION_DEVICE,  {0}};
 
 static const example examples[] = {
@@ -41,12 +42,15 @@ const command command_encode = {
     .name = "encode",
     .summary = "data to latent: (x, y) -> (z, y')",
     .arguments = "MODEL DATA",
-    .about = "Takes each row of DATA, a .csv or .npy file with the columns of x and then those of y, "
-             "through the model. Of image models DATA may be images, a .png, .jpg or .npy file: with -y "
-             "their class or "
-             "their degraded image, which otherwise the model's task makes of them. The columns of the "
-             "result are z0, z1, ..., which are normally distributed "
-             "where the model is good, and y_out0, ..., which should equal y.",
+    .about =
+        "Takes each row of DATA, a .csv or .npy file with the columns of x and then those of y, "
+        "through the model. Columns are found by name where the model knows them, whatever their order; "
+        "with -y, a table DATA holds x alone and FILE the conditions. Of image models DATA may be images, a "
+        ".png, .jpg or .npy file: with -y "
+        "their class or "
+        "their degraded image, which otherwise the model's task makes of them. The columns of the "
+        "result are z0, z1, ..., which are normally distributed "
+        "where the model is good, and y_out0, ..., which should equal y.",
     .options = options,
     .examples = examples,
     .run = encode,

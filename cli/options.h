@@ -66,6 +66,11 @@ typedef struct option {
         "output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,                                                      \
             "a .csv or .npy file; by default CSV to standard output"                                         \
     }
+#define OPTION_CONDITIONS                                                                                    \
+    {                                                                                                        \
+        "y", 'y', OPTION_TEXT, "FILE", NULL, 0, 0,                                                           \
+            "the conditions, from a .csv or .npy file of their own: as many rows as DATA, or one for all"    \
+    }
 #define OPTION_SET                                                                                           \
     {                                                                                                        \
         "set", 0, OPTION_LIST, "KEY=VALUE", NULL, 0, 0,                                                      \

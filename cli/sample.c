@@ -43,11 +43,17 @@ static int samples_create(const call *c, const jf_model *m, const conditions *y,
     return CLI_OK;
 }
 
-static int write_table(const call *c, const samples *s, const char *path) {
-    columns parts[4] = {{.name = "x", .values = s->x, .count = s->dim_x},
-                        {.name = "y", .values = s->y, .count = s->dim_y}};
+static int write_table(const call *c, const jf_model *m, const samples *s, const char *path) {
+    columns parts[4] = {{.name = "x", .values = s->x, .count = s->dim_x, .named_by = m},
+                        {.name = "y", .values = s->y, .count = s->dim_y, .named_by = m, .first = s->dim_x}};
     int count = 2;
-    if (s->y_back) parts[count++] = (columns){.name = "y_back", .values = s->y_back, .count = s->dim_y};
+    if (s->y_back)
+        parts[count++] = (columns){.name = "y_back",
+                                   .values = s->y_back,
+                                   .count = s->dim_y,
+                                   .named_by = m,
+                                   .first = s->dim_x,
+                                   .prefixed = 1};
     if (s->z) parts[count++] = (columns){.name = "z", .values = s->z, .count = s->dim_x};
     return tables_write(c, path, s->rows, parts, count);
 }
@@ -125,7 +131,7 @@ static int write_samples(const call *c, const jf_model *m, const samples *s, con
     int is_picture = path && cli_ends_with(path, ".png");
     if (y->form.h && (is_picture || (path && cli_ends_with(path, ".npy"))))
         return write_images(c, m, s, y, path);
-    if (!is_picture) return write_table(c, s, path);
+    if (!is_picture) return write_table(c, m, s, path);
     return jf_draw_samples(m, s->rows, s->x, s->y, path) == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
@@ -205,7 +211,10 @@ const command command_sample = {
     .about =
         "Draws samples of MODEL, a run folder, a model file or the name of one that came with the program, "
         "for each condition. The table has the "
-        "columns x0, x1, ..., y0, ...; the rows of one condition follow each other. Conditions between "
+        "columns x0, x1, ..., y0, ..., or the names of the table that the model was trained on; the rows of "
+        "one "
+        "condition follow each other. Of -y @FILE columns are found by those names, whatever their order. "
+        "Conditions between "
         "and beyond those of the data are allowed. Models without a condition take no -y.\n"
         "Of image models a .png file shows the images and a .npy file holds them, (N, h, w) or (N, h, w, "
         "channels); a .csv file holds x and y as the model knows them. Where the condition is an image, "

@@ -29,10 +29,13 @@ static int pairs_split(pairs *out, const jf_table *t, size_t dim_x, size_t dim_y
     return CLI_OK;
 }
 
-static int pairs_read(const call *c, pairs *out, const char *path, const jf_model *m, const char *first) {
+/* All elements of a row from one file. */
+static int read_together(const call *c, pairs *out, const char *path, const jf_model *m, const char *first) {
     jf_table t;
-    if (jf_table_read(c->ctx, &t, path) != JF_OK) return cli_fail_library(c);
     int dim_x = jf_model_dim_x(m), dim_y = jf_model_dim_y(m), code;
+    jf_status status = first[0] == 'x' ? jf_table_read_for(m, &t, path, 0, dim_x + dim_y)
+                                       : jf_table_read(c->ctx, &t, path); /* no column is known as z */
+    if (status != JF_OK) return cli_fail_library(c);
     if (t.columns != (size_t)(dim_x + dim_y))
         code = cli_fail("%s: found %zu column%s, expected %d (%d of %s, then %d of y)", path, t.columns,
                         t.columns == 1 ? "" : "s", dim_x + dim_y, dim_x, first, dim_y);
@@ -42,6 +45,53 @@ static int pairs_read(const call *c, pairs *out, const char *path, const jf_mode
         code = pairs_split(out, &t, (size_t)dim_x, (size_t)dim_y);
     jf_table_free(&t);
     return code;
+}
+
+/* `count` elements from `from` on; of z nothing is known by name. */
+static int read_part(const call *c, jf_table *t, const char *path, const jf_model *m, const char *what,
+                     int from, int count) {
+    jf_status status =
+        what[0] == 'z' ? jf_table_read(c->ctx, t, path) : jf_table_read_for(m, t, path, from, count);
+    if (status != JF_OK) return cli_fail_library(c);
+    if (t->columns != (size_t)count)
+        return cli_fail("%s: found %zu column%s, expected %d of %s", path, t->columns,
+                        t->columns == 1 ? "" : "s", count, what);
+    if (t->rows < 1 || t->rows > INT_MAX)
+        return cli_fail("%s: found %zu rows, expected 1 to %d", path, t->rows, INT_MAX);
+    return CLI_OK;
+}
+
+/* Conditions from a file of their own: as many rows, or one for all. */
+static int read_apart(const call *c, pairs *out, const char *path, const char *y_path, const jf_model *m,
+                      const char *first) {
+    int dim_x = jf_model_dim_x(m), dim_y = jf_model_dim_y(m);
+    jf_table a = {0}, y = {0};
+    if (dim_y == 0)
+        return cli_misuse(c->command, "-y: found \"%s\", but this model has no condition", y_path);
+    int code = read_part(c, &a, path, m, first, 0, dim_x);
+    if (code == CLI_OK) code = read_part(c, &y, y_path, m, "y", dim_x, dim_y);
+    if (code == CLI_OK && y.rows != a.rows && y.rows != 1)
+        code = cli_fail("%s: found %zu rows, expected %zu as in %s, or one for all of them", y_path, y.rows,
+                        a.rows, path);
+    if (code == CLI_OK) {
+        *out = (pairs){.rows = (int)a.rows,
+                       .first = a.values,
+                       .second = calloc(a.rows * (size_t)dim_y + 1, sizeof(double))};
+        a.values = NULL;
+        if (!out->second) code = cli_fail_memory();
+    }
+    for (size_t row = 0; code == CLI_OK && row < (size_t)out->rows; row++)
+        memcpy(out->second + row * (size_t)dim_y, y.values + (y.rows == 1 ? 0 : row) * (size_t)dim_y,
+               (size_t)dim_y * sizeof(double));
+    jf_table_free(&a);
+    jf_table_free(&y);
+    return code;
+}
+
+static int pairs_read(const call *c, pairs *out, const char *path, const jf_model *m, const char *first) {
+    const char *y_path = option_is_known(c->arguments, "y") ? option_text(c->arguments, "y") : NULL;
+    if (y_path && *y_path == '@') y_path++; /* as sample has it */
+    return y_path ? read_apart(c, out, path, y_path, m, first) : read_together(c, out, path, m, first);
 }
 
 /* Images instead of a table; for commands that have the option -y. */
@@ -59,11 +109,11 @@ static int pairs_of_images(const call *c, pairs *out, const char *path, const jf
 
 static int pairs_choose(const call *c, pairs *out, const char *path, const jf_model *m, const char *first) {
     jf_image_form form;
-    if (!option_is_known(c->arguments, "y")) return pairs_read(c, out, path, m, first);
+    if (first[0] == 'z' || !option_is_known(c->arguments, "y")) return pairs_read(c, out, path, m, first);
     if (jf_model_image_form(m, &form) != JF_OK) return cli_fail_library(c);
     int with_y = option_given(c->arguments, "y"), array = form.h > 0 && cli_ends_with(path, ".npy");
     if (given_is_image(c, &form, path) || (with_y && array)) return pairs_of_images(c, out, path, m);
-    if (with_y)
+    if (with_y && form.h > 0)
         return cli_misuse(c->command,
                           "-y: found \"%s\", a table, which has the columns of y; -y is for images", path);
     return pairs_read(c, out, path, m, first);
@@ -108,6 +158,13 @@ static void sheet_free(sheet *s) {
     free(s->table.values);
 }
 
+static char *column_name(const columns *part, size_t k) {
+    const char *known = part->named_by ? jf_model_column_name(part->named_by, part->first + (int)k) : "";
+    if (part->unnumbered) return cli_join("%s", part->name);
+    if (!*known) return cli_join("%s%zu", part->name, k);
+    return part->prefixed ? cli_join("%s_%s", part->name, known) : cli_join("%s", known);
+}
+
 static int sheet_fill(sheet *s, int rows, const columns *parts, int part_count) {
     size_t width = 0, at = 0;
     for (int i = 0; i < part_count; i++) width += (size_t)parts[i].count;
@@ -119,19 +176,28 @@ static int sheet_fill(sheet *s, int rows, const columns *parts, int part_count) 
         for (size_t row = 0; row < (size_t)rows; row++)
             memcpy(s->table.values + row * width + at, parts[i].values + row * count, count * sizeof(double));
         for (size_t k = 0; k < count; k++, at++) {
-            s->names[at] =
-                parts[i].unnumbered ? cli_join("%s", parts[i].name) : cli_join("%s%zu", parts[i].name, k);
+            s->names[at] = column_name(&parts[i], k);
             if (!s->names[at]) return 0;
         }
     }
     return 1;
 }
 
+/* In quotes where a reader would take it for something else. */
+static int print_name(const char *name, size_t column) {
+    int plain = !strpbrk(name, "\",;# \t") && (*name == '_' || (*name | 32) >= 'a');
+    const char *quote = plain ? "" : "\"";
+    if (printf("%s%s", column ? "," : "", quote) < 0) return -1;
+    for (; *name; name++)
+        if (printf("%s%c", *name == '"' ? "\"" : "", *name) < 0) return -1;
+    return printf("%s", quote);
+}
+
 /* Nine digits, as the library writes files. Gives up with the first failure: there may be very many rows. */
 static int print_sheet(const sheet *s) {
     size_t width = s->table.columns;
     for (size_t i = 0; i < width; i++)
-        if (printf("%s%s", i ? "," : "", s->names[i]) < 0) return cli_fail_output();
+        if (print_name(s->names[i], i) < 0) return cli_fail_output();
     for (size_t i = 0; i < s->table.rows * width; i++)
         if (printf("%s%.9g", i % width ? "," : "\n", s->table.values[i]) < 0) return cli_fail_output();
     return putchar('\n') < 0 || fflush(stdout) != 0 ? cli_fail_output() : CLI_OK;

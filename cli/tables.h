@@ -10,6 +10,10 @@ typedef struct columns {
     const double *values; /* (rows, count) */
     int count;
     int unnumbered; /* one column, called `name` */
+    /* The names that the model knows these columns by, from element `first` on, come instead, or after `name` and '_' where
+     * `prefixed` is set; NULL, or a model without names: none. */
+    const jf_model *named_by;
+    int first, prefixed;
 } columns;
 
 /* Rows of a file, taken apart. */
@@ -19,15 +23,16 @@ typedef struct pairs {
 } pairs;
 
 /* What encode, decode and density have in common: loads MODEL, reads DATA as rows of (`first`, y) and lets `answer`
- * write what it makes of them to `path`. Commands with the option -y (OPTION_IMAGE_Y) also take images. All functions here return an exit status. */
+ * write what it makes of them to `path`. Commands with the option -y (OPTION_GIVEN_Y) also take images. All functions here return an exit status. */
 typedef int (*pairs_fn)(const call *c, const jf_model *m, const pairs *data, const char *path);
 int pairs_answer(const call *c, const char *first, pairs_fn answer);
 
-#define OPTION_IMAGE_Y                                                                                       \
+#define OPTION_GIVEN_Y                                                                                       \
     {                                                                                                        \
         "y", 'y', OPTION_LIST, "VALUES", NULL, 0, 0,                                                         \
-            "where DATA are images: their conditions, as in jointflow sample, one for all or one for each; " \
-            "by default, where the condition is an image, what the model's task makes of them"               \
+            "conditions that are not in DATA: a .csv or .npy file with as many rows, or one for all; where " \
+            "DATA are images as in jointflow sample, one for all or one for each, by default, where the "    \
+            "condition is an image, what the model's task makes of them"                                     \
     }
 
 /* Whether an output file has one of the endings (".csv .npy") and replaces nothing that it must not (outputs.h), before

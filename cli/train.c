@@ -29,10 +29,10 @@ static const char *table_of(const call *c) {
 }
 
 static int check_table(const call *c) {
-    static const char *const only_tables[] = {"y", "x-columns", "y-columns", "discrete"};
+    static const char *const only_tables[] = {"y", "x-columns", "y-columns", "discrete", "bounds"};
     const arguments *a = c->arguments;
     const char *given = argument(a, 0), *table = table_of(c);
-    for (int i = 0; i < 4 && !table; i++)
+    for (int i = 0; i < 5 && !table; i++)
         if (option_given(a, only_tables[i]))
             return cli_misuse(c->command,
                               "--%s is for tables without a recipe: expected a .csv or .npy file, or --x",
@@ -47,19 +47,43 @@ static int check_table(const call *c) {
     return CLI_OK;
 }
 
+static void say_found(void *user, const char *line) {
+    (void)user;
+    puts(line);
+    fflush(stdout);
+}
+
+/* --bounds, as often as it was given, in one list; NULL in *out: not at all. */
+static int join_bounds(const call *c, char **out) {
+    const char *item;
+    *out = NULL;
+    for (int i = 0; (item = option_item(c->arguments, "bounds", i)) != NULL; i++) {
+        char *longer = *out ? cli_join("%s,%s", *out, item) : cli_join("%s", item);
+        free(*out);
+        *out = longer;
+        if (!longer) return cli_fail_memory();
+    }
+    return CLI_OK;
+}
+
 static int recipe_for_table(const call *c, jf_recipe **out) {
     const arguments *a = c->arguments;
+    char *bounds;
+    int code = join_bounds(c, &bounds);
     jf_table_request request = {.x = table_of(c),
                                 .y = option_text(a, "y"),
                                 .x_columns = option_text(a, "x-columns"),
                                 .y_columns = option_text(a, "y-columns"),
-                                .discrete = option_given(a, "discrete")};
-    if (jf_recipe_for_table(c->ctx, out, &request) != JF_OK) return cli_fail_library(c);
-    int code = cli_apply_settings(c, *out);
+                                .discrete = option_given(a, "discrete"),
+                                .bounds = bounds};
+    jf_context_set_log(c->ctx, option_given(a, "quiet") ? NULL : say_found, NULL);
+    if (code == CLI_OK && jf_recipe_for_table(c->ctx, out, &request) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK) code = cli_apply_settings(c, *out);
     if (code != CLI_OK) {
         jf_recipe_free(*out);
         *out = NULL;
     }
+    free(bounds);
     return code;
 }
 
@@ -221,6 +245,11 @@ static const option options[] = {
      "which columns are x, by name or number from 1, separated by commas; by default all of the file"},
     {"y-columns", 0, OPTION_TEXT, "NAMES", NULL, 0, 0, "the same of y, in the file of --y or in that of x"},
     {"discrete", 0, OPTION_FLAG, NULL, NULL, 0, 0, "a table without a recipe: y is one column and a class"},
+    {"bounds", 0, OPTION_LIST, "LIST", NULL, 0, 0,
+     "a table without a recipe: where columns can be, and samples will be: a=0:1, b=0:, c=:5, "
+     "d=circle:0:6.2832, e=whole, e=whole:0:10, f=none, x=-3:3 for all of x; auto, the default: intervals "
+     "that x "
+     "fills evenly are found, none: they are not; may be repeated"},
     OPTION_SET,
     OPTION_SEED,
     OPTION_THREADS,
@@ -260,7 +289,13 @@ const command command_train = {
         "sizes, "
         "law, epochs and regularisation follow from the dimensions and the number of rows; the recipe that "
         "was made is RUN/recipe.ini, and --set changes it. Arrays (.npy) stay in their files, which may be "
-        "larger than memory and must not change meanwhile.\n"
+        "larger than memory and must not change meanwhile. Samples never leave the bounds of --bounds, and "
+        "densities are in your units: a bounded column is learned by its logit, one bounded on a side by its "
+        "logarithm, a circular one is wrapped, whole numbers are dequantised and rounded back. With auto "
+        "among "
+        "them, or without --bounds, columns of x that end abruptly on both sides, as those of a uniform "
+        "prior, "
+        "get the bounds that they show; which ones is said.\n"
         "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
         "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
         "same model, whatever the number of threads.\n"

@@ -345,8 +345,8 @@ static void check_refusals(const char *content, const change *changes, size_t co
 
 TEST(model_file__what_does_not_fit_is_refused_and_named) {
     static const change changes[] = {
-        {.note = "jointflow.format", .value = "4", .message = {"a model of format 4", "at most 3"}},
-        {.note = "jointflow.format", .value = "x", .message = {"format \"x\"", "from 1 to 3"}},
+        {.note = "jointflow.format", .value = "6", .message = {"a model of format 6", "at most 5"}},
+        {.note = "jointflow.format", .value = "x", .message = {"format \"x\"", "from 1 to 5"}},
         {.note = "jointflow.format", .message = {"not a jointflow model", "\"jointflow.format\" is missing"}},
         {.note = "recipe", .message = {"\"recipe\" is missing", ""}},
         {.note = "recipe", .value = "[model]\ndepht = 2\n", .message = {"depht", ""}},

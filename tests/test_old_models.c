@@ -166,7 +166,7 @@ static const char *newer_model(jf_context *ctx) {
     CHECK_STATUS(file_read(ctx, &bytes, &size, path, 1 << 24), JF_OK);
     char *number = strstr(bytes + 8, "\"jointflow.format\":\"3\"");
     CHECK(number != NULL);
-    number[strlen("\"jointflow.format\":\"")] = '5';
+    number[strlen("\"jointflow.format\":\"")] = '6';
     CHECK_STATUS(file_write(ctx, test_path("newer"), bytes, size), JF_OK);
     free(bytes);
     return test_path("newer");
@@ -187,7 +187,7 @@ TEST(old_models__newer_and_foreign_files_are_refused_with_a_sentence) {
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     check_refused(ctx, newer_model(ctx),
-                  "a model of format 5, expected at most 4: a later jointflow wrote it");
+                  "a model of format 6, expected at most 5: a later jointflow wrote it");
     CHECK_STATUS(tensors_write(ctx, test_path("foreign"), &one, 1, &other, 1), JF_OK);
     check_refused(
         ctx, test_path("foreign"),

@@ -46,6 +46,9 @@ typedef struct jf_table_request {
     const char *x, *y;                 /* y NULL: in the file of x, or there is none */
     const char *x_columns, *y_columns; /* by name or number from 1, "a,b"; NULL: all columns of their file */
     int discrete;                      /* y is one column and a class */
+    /* Where columns can be, as data.bounds of a recipe; "auto" among them, or NULL: intervals that x fills evenly up to both
+     * of its edges are found and taken as its support, which the log says; "none": no bounds but those that are named. */
+    const char *bounds;
 } jf_table_request;
 jf_status jf_recipe_for_table(jf_context *ctx, jf_recipe **out, const jf_table_request *request);
 jf_status jf_recipe_set(jf_recipe *r, const char *key,
@@ -87,6 +90,8 @@ int jf_model_dim_y(const jf_model *m);
 int jf_model_classes(const jf_model *m); /* > 0: y is one of so many labels */
 double jf_model_label(const jf_model *m, int class_index);
 const char *jf_model_class_name(const jf_model *m, int class_index); /* "" where it has none */
+/* Of the table that it was trained on: element 0 .. dim_x - 1 of x, then those of y; "" where columns had no names. */
+const char *jf_model_column_name(const jf_model *m, int element);
 jf_status jf_model_info(const jf_model *m, char **out); /* a description for people; yours to free() */
 
 /* ---- training ---- */
@@ -410,6 +415,10 @@ typedef struct jf_table {
 } jf_table;
 jf_status jf_table_read(jf_context *ctx, jf_table *out,
                         const char *path); /* refuses values that are not finite */
+/* Rows for a model, of its elements first .. first + count - 1 (x, then y): where the file and the model have names of
+ * columns and all of these are among the file's, those columns, whatever others there are and in which order; otherwise all
+ * columns as they are. Refuses a file that has some of the names only. */
+jf_status jf_table_read_for(const jf_model *m, jf_table *out, const char *path, int first, int count);
 /* names: `columns` column names for .csv; may be NULL */
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path);
 void jf_table_free(jf_table *t);

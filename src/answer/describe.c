@@ -23,6 +23,25 @@ static void describe_classes(const model_units *u, text *out) {
     if (u->classes) text_add(out, "\n");
 }
 
+/* "columns     a (0 to 1), b; given c, d"; nothing where they have neither names nor supports. */
+static void describe_columns(const model_units *u, text *out) {
+    enum { SHOWN = 40 };
+    int dim = u->dim_x + u->dim_y;
+    char words[96];
+    if (!u->names && !u->support) return;
+    for (int i = 0; i < dim && i < SHOWN; i++) {
+        int is_x = i < u->dim_x;
+        text_add(out, "%s", i == 0 ? "columns     " : i == u->dim_x ? "; given " : ", ");
+        if (u->names)
+            text_add(out, "%s", u->names[i]);
+        else
+            text_add(out, "%s%d", is_x ? "x" : "y", is_x ? i : i - u->dim_x);
+        if (u->support && u->support[i].kind != SUPPORT_LINE)
+            text_add(out, " (%s)", support_words(&u->support[i], words, sizeof words));
+    }
+    text_add(out, dim > SHOWN ? ", ...\n" : "\n");
+}
+
 jf_status model_describe(const model *m, text *out) {
     const flow *f = m->flow;
     char device_words[DEVICE_MAX_WORDS];
@@ -35,6 +54,7 @@ jf_status model_describe(const model *m, text *out) {
              f->dim_y ? f->fixed ? ", condition fixed" : ", condition joint" : "");
     JF_TRY(describe_images(m, out));
     describe_classes(&m->units, out);
+    describe_columns(&m->units, out);
     text_add(out, "flow        ");
     flow_describe(f, out);
     text_add(out, ", law %s, networks %s\n", recipe_get(m->recipe, "model.law"),

@@ -42,6 +42,8 @@ static jf_status panel_of_samples(panel *p, const model *m, long n, const double
     double *part; /* (3, n): x0, x1 and the value of those that belong to this panel */
     JF_TRY(MEM_NEW(m->ctx, &part, 3 * (size_t)n));
     double *x0 = part, *x1 = part + n, *shades = part + 2 * n;
+    const char *name0 = m->units.names ? m->units.names[0] : "x0";
+    const char *name1 = m->units.names ? m->units.names[1] : "x1";
     long count = 0;
     for (long i = 0; i < n; i++) {
         if (which[i] != k) continue;
@@ -50,7 +52,7 @@ static jf_status panel_of_samples(panel *p, const model *m, long n, const double
         shades[count++] = values ? values[i] : 0;
     }
     if (dim_x > 1) {
-        panel_axes(p, limits[0], limits[1], limits[2], limits[3], "x0", "x1", AXES_EQUAL);
+        panel_axes(p, limits[0], limits[1], limits[2], limits[3], name0, name1, AXES_EQUAL);
         scatter_style style = {
             .ink = colour_class(k), .values = values ? shades : NULL, .low = -2, .high = 2};
         panel_scatter(p, count, x0, x1, 1, &style);
@@ -59,7 +61,7 @@ static jf_status panel_of_samples(panel *p, const model *m, long n, const double
         draw_histogram(count, x0, 1, limits[0], limits[1], BINS, density);
         for (int i = 0; i <= BINS; i++) edges[i] = limits[0] + (limits[1] - limits[0]) * i / BINS;
         for (int i = 0; i < BINS; i++) top = fmax(top, density[i]);
-        panel_axes(p, limits[0], limits[1], 0, 1.1 * top, "x0", "density", 0);
+        panel_axes(p, limits[0], limits[1], 0, 1.1 * top, name0, "density", 0);
         panel_bars(p, BINS, edges, density, 1, &(line_style){.ink = colour_class(k)});
     }
     free(part);

@@ -109,6 +109,11 @@ const char *jf_model_class_name(const jf_model *m, int class_index) {
     return class_index >= 0 && class_index < m->units.classes ? m->units.class_name[class_index] : "";
 }
 
+const char *jf_model_column_name(const jf_model *m, int element) {
+    int known = m->units.names && element >= 0 && element < m->units.dim_x + m->units.dim_y;
+    return known ? m->units.names[element] : "";
+}
+
 jf_status jf_model_info(const jf_model *m, char **out) {
     text t = {0};
     *out = NULL;
@@ -238,21 +243,25 @@ static double mean(const double *values, int n) {
 jf_status jf_density(const jf_model *m, int n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options) {
     row_units units = units_of(options);
-    double *rows, volume = units == MODEL_UNITS ? 0 : units_log_volume(&m->units);
+    double *rows;
     densities d = {0};
     if (n < 1) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "the density of %d rows, expected 1 or more", n);
     JF_TRY(check_values(m, n, x, y));
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, x, y, rows);
+    jf_status status = JF_OK;
+    if (units == DATA_UNITS) status = model_check_support(m, ROWS_OF_DATA, n, rows);
     if (units == DATA_UNITS) units_standardise(&m->units, n, rows);
-    jf_status status = densities_create(m, &d, n, rows, summary != NULL);
+    if (status == JF_OK) status = densities_create(m, &d, n, rows, summary != NULL);
     if (status == JF_OK) status = densities_check(m, &d, n);
+    if (status == JF_OK) status = densities_add_turns(m, &d, n, rows);
     if (status == JF_OK) {
-        for (int i = 0; i < n; i++) log_p[i] = d.paper[i] - volume;
+        if (units == DATA_UNITS) densities_to_data_units(m, &d, n, rows);
+        memcpy(log_p, d.paper, (size_t)n * sizeof *log_p);
         if (summary)
             *summary = (jf_density_summary){.mean = mean(log_p, n),
-                                            .sampler_mean = mean(d.sampler, n) - volume,
-                                            .whole_mean = mean(d.whole, n) - volume,
+                                            .sampler_mean = mean(d.sampler, n),
+                                            .whole_mean = mean(d.whole, n),
                                             .y_error = d.y_error,
                                             .log_dy = d.log_dy,
                                             .lost = d.lost,

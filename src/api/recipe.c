@@ -64,7 +64,8 @@ jf_status jf_recipe_for_table(jf_context *ctx, jf_recipe **out, const jf_table_r
                                                 .y = request->y,
                                                 .x_columns = request->x_columns,
                                                 .y_columns = request->y_columns,
-                                                .discrete = request->discrete});
+                                                .discrete = request->discrete,
+                                                .bounds = request->bounds});
 }
 
 jf_status jf_recipe_set(jf_recipe *r, const char *key, const char *value) {

@@ -3,6 +3,7 @@
 #include "base/finite.h"
 #include "io/csv.h"
 #include "io/npy.h"
+#include "io/rows.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,15 @@ static jf_status read_csv(jf_context *ctx, jf_table *out, const char *path) {
     return JF_OK;
 }
 
+static jf_status check_finite(jf_context *ctx, jf_table *t, const char *path) {
+    size_t count = t->rows * t->columns, at = count_finite(t->values, count);
+    if (at == count) return JF_OK;
+    jf_status status = jf_fail(ctx, JF_ERROR_DATA, "%s: row %zu, column %zu is %g, expected a finite number",
+                               path, at / t->columns + 1, at % t->columns + 1, t->values[at]);
+    jf_table_free(t);
+    return status;
+}
+
 jf_status jf_table_read(jf_context *ctx, jf_table *out, const char *path) {
     const char *ending = file_extension(path);
     *out = (jf_table){0};
@@ -37,11 +47,67 @@ jf_status jf_table_read(jf_context *ctx, jf_table *out, const char *path) {
         JF_TRY(read_csv(ctx, out, path));
     else
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv or .npy", path);
-    size_t count = out->rows * out->columns, at = count_finite(out->values, count);
-    if (at == count) return JF_OK;
-    jf_status status = jf_fail(ctx, JF_ERROR_DATA, "%s: row %zu, column %zu is %g, expected a finite number",
-                               path, at / out->columns + 1, at % out->columns + 1, out->values[at]);
-    jf_table_free(out);
+    return check_finite(ctx, out, path);
+}
+
+/* ---- by the names of a model's columns ---- */
+
+/* Which columns of the file the elements are; *found: how many of them it has. */
+static void find_columns(const model *m, const row_file *f, int first, int count, size_t *columns, int *found,
+                         const char **missing) {
+    *found = 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = m->units.names[first + i];
+        size_t k = 0, all = row_file_columns(f);
+        while (k < all && strcmp(row_file_name(f, k), name) != 0) k++;
+        columns[i] = k;
+        *found += k < all;
+        if (k == all) *missing = name;
+    }
+}
+
+static jf_status take_columns(const model *m, const row_file *f, const size_t *columns, size_t count,
+                              jf_table *out) {
+    out->rows = row_file_rows(f);
+    out->columns = count;
+    JF_TRY(MEM_NEW(m->ctx, &out->values, out->rows * count + 1));
+    for (size_t row = 0; row < out->rows; row++)
+        row_file_take(f, row, columns, count, out->values + row * count);
+    return check_finite(m->ctx, out, row_file_path(f));
+}
+
+static jf_status take_named(const model *m, const row_file *f, int first, int count, jf_table *out) {
+    const char *missing = NULL;
+    size_t *columns, all = row_file_columns(f);
+    int found = 0;
+    JF_TRY(MEM_NEW(m->ctx, &columns, (size_t)count + all));
+    if (m->units.names && row_file_name(f, 0)) find_columns(m, f, first, count, columns, &found, &missing);
+    jf_status status;
+    if (found > 0 && found < count) {
+        status = jf_fail(
+            m->ctx, JF_ERROR_SHAPE,
+            "%s: there is no column \"%s\", expected all that the model knows by name, or a table without "
+            "their names and %d columns",
+            row_file_path(f), missing, count);
+    } else {
+        for (size_t i = 0; found == 0 && i < all; i++) columns[i] = i;
+        status = take_columns(m, f, columns, found ? (size_t)count : all, out);
+    }
+    free(columns);
+    return status;
+}
+
+jf_status jf_table_read_for(const jf_model *m, jf_table *out, const char *path, int first, int count) {
+    row_file *f;
+    *out = (jf_table){0};
+    if (first < 0 || count < 1 || first + count > m->units.dim_x + m->units.dim_y)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
+                       "elements %d to %d of a model with %d, expected some of them", first,
+                       first + count - 1, m->units.dim_x + m->units.dim_y);
+    JF_TRY(row_file_open(m->ctx, &f, path));
+    jf_status status = take_named(m, f, first, count, out);
+    if (status != JF_OK) jf_table_free(out);
+    row_file_close(f);
     return status;
 }
 

@@ -82,11 +82,18 @@ static const char *column_words(const dataset *d, int column, char *out, size_t 
     return out;
 }
 
+/* A row by the maps of its supports. */
+static void to_line(const dataset *d, double *xy) {
+    for (int i = 0; d->support && i < dataset_dim(d); i++) xy[i] = support_to_line(&d->support[i], xy[i]);
+}
+
 static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, double *scratch, double *xy) {
     rng stream = rng_stream(key, sample);
     d->kind->fetch(d, row, &stream, scratch, xy, xy + d->dim_x);
     for (int i = 0; d->classes > 0 && i < d->dim_y; i++)
         xy[d->dim_x + i] = d->label[d->kind->row_class(d, row)];
+    for (int i = 0; d->support && i < d->dim_x; i++) /* whole numbers are dequantised */
+        if (d->support[i].kind == SUPPORT_WHOLE) xy[i] += rng_uniform(&stream) - 0.5;
 }
 
 static void draw_generated(const dataset *d, rng_key key, uint64_t first, int n, int class_index,
@@ -116,6 +123,7 @@ static void take_measured(const measured *m, long point) {
         fetch_row(d, point, fixed, (uint64_t)point, m->scratch, m->row);
     else
         draw_generated(d, drawn, (uint64_t)point, 1, -1, m->row);
+    to_line(d, m->row);
 }
 
 /* A column whose deviation is not finite, or 0. */
@@ -195,15 +203,19 @@ static jf_status measure(dataset *d) {
 
 void dataset_standardise(const dataset *d, int n, double *xy) {
     int dim = dataset_dim(d);
-    for (int i = 0; i < n; i++) {
-        for (int j = 0; j < dim; j++, xy++) *xy = (*xy - d->mean[j]) / d->deviation[j];
+    for (int i = 0; i < n; i++, xy += dim) {
+        to_line(d, xy);
+        for (int j = 0; j < dim; j++) xy[j] = (xy[j] - d->mean[j]) / d->deviation[j];
     }
 }
 
 void dataset_unstandardise(const dataset *d, int n, double *xy) {
     int dim = dataset_dim(d);
     for (int i = 0; i < n; i++) {
-        for (int j = 0; j < dim; j++, xy++) *xy = *xy * d->deviation[j] + d->mean[j];
+        for (int j = 0; j < dim; j++, xy++) {
+            *xy = *xy * d->deviation[j] + d->mean[j];
+            if (d->support) *xy = support_from_line(&d->support[j], *xy);
+        }
     }
 }
 
@@ -306,6 +318,7 @@ void dataset_identity(const dataset *d, char out[DATASET_MAX_IDENTITY]) {
 static void read_row(const void *source, long row, double *scratch, double *values) {
     const dataset *d = source;
     d->kind->fetch(d, row, NULL, scratch, values, values + d->dim_x);
+    to_line(d, values);
 }
 
 static int class_of_row(const void *source, long row) {
@@ -313,8 +326,15 @@ static int class_of_row(const void *source, long row) {
     return d->kind->row_class(d, row);
 }
 
+/* Whether rows get a part that is random. */
+static int is_dequantised(const dataset *d) {
+    for (int i = 0; d->support && i < d->dim_x; i++)
+        if (d->support[i].kind == SUPPORT_WHOLE) return 1;
+    return 0;
+}
+
 int dataset_resident(const dataset *d, resident_data *out) {
-    if (d->rows == 0) return 0;
+    if (d->rows == 0 || is_dequantised(d)) return 0;
     *out = (resident_data){
         .rows = d->rows,
         .held = d->held,
@@ -410,6 +430,7 @@ void dataset_free(dataset *d) {
     if (!d) return;
     if (d->kind->close) d->kind->close(d);
     free(d->class_rows);
+    free(d->support);
     free(d->mean);
     free(d->deviation);
     free(d);

@@ -9,6 +9,7 @@
 #include "base/limits.h"
 #include "base/random.h"
 #include "base/resident.h"
+#include "base/support.h"
 #include "io/recipe.h"
 
 /* The epoch of RNG_DATA on which the standardisation of generated sets is measured: not one of training. */
@@ -77,7 +78,10 @@ struct dataset {
     /* (dim_x + dim_y), each of which may be NULL; or NULL. Of the kind. */
     const char *const *names;
     int keeps_names; /* they are columns' names that the user knows: models keep them for what they write */
-    /* (dim_x + dim_y) standardisation, to be freed with the set; measured element by element where open leaves it NULL */
+    /* (dim_x + dim_y), where each element can be, or NULL: anywhere. To be freed with the set. */
+    column_support *support;
+    /* (dim_x + dim_y) standardisation of what the supports' maps make of the data, to be freed with the set; measured element
+     * by element where open leaves it NULL */
     double *mean, *deviation;
     void *own;
     const char *plane_names[3]; /* what dataset_set_plane makes `names` of */
@@ -137,9 +141,10 @@ void dataset_row_words(const dataset *d, long row, char *out, size_t size);
 jf_status dataset_examine(const dataset *d); /* before training, see `examine` above */
 /* For kinds: room for mean (0) and deviation (1), to be filled in. */
 jf_status dataset_set_units(dataset *d);
-void dataset_standardise(const dataset *d, int n, double *xy);   /* to the model's units, in place */
+/* To the model's units, in place: the map of each element's support, then mean and deviation. */
+void dataset_standardise(const dataset *d, int n, double *xy);
 void dataset_unstandardise(const dataset *d, int n, double *xy); /* back */
-/* Sum of log deviation over x: nats in the data's units = nats in the model's units + this. */
+/* Sum of log deviation over x: nats in the data's units = nats in the model's units + this, where there are no supports. */
 double dataset_log_volume(const dataset *d);
 /* H(x | y) of one class, or with class_index -1 over all (equally likely); NAN where unknown. */
 double dataset_entropy(const dataset *d, int class_index);

@@ -235,6 +235,16 @@ done:
     return status;
 }
 
+void densities_to_data_units(const model *m, densities *d, long n, const double *xy) {
+    size_t dim = (size_t)m->flow->dim;
+    for (size_t s = 0; s < (size_t)n; s++) {
+        double volume = units_log_volume_at(&m->units, xy + s * dim);
+        d->paper[s] -= volume;
+        d->sampler[s] -= volume;
+        d->whole[s] -= volume;
+    }
+}
+
 jf_status densities_check(const model *m, const densities *d, long n) {
     const double *values = d->paper;
     const char *what = "log p(x | y)";

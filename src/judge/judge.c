@@ -54,9 +54,9 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
         if (u->classes) {
             row->label = u->label[c];
             memcpy(row->name, u->class_name[c], MAX_CLASS_NAME);
-            y = (row->label - u->mean[f->dim_x]) / u->deviation[f->dim_x];
-            row->nll = units_log_volume(u) - mean_of_class(j, d->paper, c);
-            row->nll_sampler = units_log_volume(u) - mean_of_class(j, d->sampler, c);
+            y = units_to_model(u, f->dim_x, row->label);
+            row->nll = -mean_of_class(j, d->paper, c);
+            row->nll_sampler = -mean_of_class(j, d->sampler, c);
             row->entropy = isnan(j->entropy) || c >= data->classes ? NAN : dataset_entropy(data, c);
         } else if (continuous) {
             double most[2] = {INFINITY, -INFINITY};
@@ -65,7 +65,7 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
                 most[1] = fmax(most[1], j->data[(size_t)s * f->dim + f->dim_x]);
             }
             y = most[0] + (most[1] - most[0]) * (c + 0.5) / j->classes;
-            row->label = y * u->deviation[f->dim_x] + u->mean[f->dim_x];
+            row->label = units_to_data(u, f->dim_x, y);
         }
         if (f->dim_x == 2 && f->dim_y <= 1) JF_TRY(density_integral(m, y, lo, hi, &row->integral));
     }
@@ -157,12 +157,12 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     else
         JF_TRY_DONE(densities_of_encoded(m, &d, (long)n, j->data, j->encoded, logdet));
     JF_TRY_DONE(densities_check(m, &d, (long)n));
-    double volume = units_log_volume(&m->units);
-    j->nll = volume - mean_of_class(j, d.paper, -1);
-    j->nll_sampler = volume - mean_of_class(j, d.sampler, -1);
-    j->nll_whole = volume - mean_of_class(j, d.whole, -1);
-    for (size_t s = 0; s < n; s++)
-        j->nll_error += (volume - d.paper[s] - j->nll) * (volume - d.paper[s] - j->nll);
+    JF_TRY_DONE(densities_add_turns(m, &d, (long)n, j->data));
+    densities_to_data_units(m, &d, (long)n, j->data);
+    j->nll = -mean_of_class(j, d.paper, -1);
+    j->nll_sampler = -mean_of_class(j, d.sampler, -1);
+    j->nll_whole = -mean_of_class(j, d.whole, -1);
+    for (size_t s = 0; s < n; s++) j->nll_error += (d.paper[s] + j->nll) * (d.paper[s] + j->nll);
     j->nll_error = sqrt(j->nll_error) / (double)n;
     j->y_error = d.y_error;
     j->log_dy = d.log_dy;

@@ -25,6 +25,11 @@ jf_status densities_create(const model *m, densities *out, long n, const double 
 /* Of rows that were encoded already, by the whole map's log-determinant. */
 jf_status densities_of_encoded(const model *m, densities *out, long n, const double *xy,
                                const double *encoded, const double *logdet);
+/* Circular elements of x: a density is the sum over all turns that lead to the same place; xy as above. Adds the turn before
+ * and the turn after, of each circular element alone. */
+jf_status densities_add_turns(const model *m, densities *d, long n, const double *xy);
+/* From model units to the data's, by the maps' Jacobians at the rows xy (n, dim) in model units. */
+void densities_to_data_units(const model *m, densities *d, long n, const double *xy);
 /* Refuses densities that are not finite, naming the row. */
 jf_status densities_check(const model *m, const densities *d, long n);
 int densities_are_exact(const model *m); /* from the Jacobian */

@@ -67,8 +67,8 @@ static jf_status paint_samples(const page *p, const char *path) {
     JF_TRY_DONE(MEM_NEW(p->m->ctx, &colours, (size_t)n));
     for (long i = 0; u->dim_y && i < n; i++) {
         int k = (int)(i / SAMPLES);
-        double middle = u->mean[u->dim_x], reach = 1.7 * u->deviation[u->dim_x];
-        y[i] = u->classes ? u->label[k] : middle + reach * (2.0 * (k + 0.5) / panels - 1);
+        double place = 1.7 * (2.0 * (k + 0.5) / panels - 1); /* in deviations */
+        y[i] = u->classes ? u->label[k] : units_to_data(u, u->dim_x, place);
         rows[i * dim + u->dim_x] = y[i];
     }
     JF_TRY_DONE(model_sample(p->m, (latent_points){SEED, LATENT_SAMPLES, 0}, DATA_UNITS, n, rows, z));

@@ -3,14 +3,16 @@
  *
  *     metadata   jointflow.format, recipe (text), recipe_name, seed, trained (a sentence),
  *                class_names (comma-separated), checksum (of all else);
- *                from format 3 on: chain (the names of all transforms, in their order)
+ *                from format 3 on: chain (the names of all transforms, in their order);
+ *                format 5: columns (their names, x first, one a line; empty: they have none)
  *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
  *                masks (steps, dim) of vector models, units.image (h, w, x channels, y channels) of image models,
- *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32
+ *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32;
+ *                format 5: units.support (dim, 4: kind, lo, hi, cut; base/support.h), where columns have bounds
  *
  * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms, 4 any chain
- * with weights in half precision. A model is written in the lowest that can hold it, so that older programs read what
- * they can use.
+ * with weights in half precision, 5 any model whose columns have names or supports. A model is written in the lowest that
+ * can hold it, so that older programs read what they can use.
  *
  * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
  * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
@@ -26,26 +28,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FORMAT_VECTOR = 1, FORMAT_IMAGE, FORMAT_CHAIN, FORMAT_HALF, FORMAT_HIGHEST = FORMAT_HALF };
+enum {
+    FORMAT_VECTOR = 1,
+    FORMAT_IMAGE,
+    FORMAT_CHAIN,
+    FORMAT_HALF,
+    FORMAT_COLUMNS,
+    FORMAT_HIGHEST = FORMAT_COLUMNS
+};
 #define MAX_DIM (1 << 22)
 
-/* The notes that a checksum covers, in this order; the last one from format 3 on. */
+/* The notes that a checksum covers, in this order; the last ones from formats 3 and 5 on. */
 static const char *const note_keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
-                                        "trained",          "class_names", "chain"};
+                                        "trained",          "class_names", "chain",       "columns"};
 enum { NOTES = sizeof note_keys / sizeof *note_keys };
 
 static size_t notes_of(int format) {
-    return format < FORMAT_CHAIN ? NOTES - 1 : NOTES;
+    return format < FORMAT_CHAIN ? NOTES - 2 : format < FORMAT_COLUMNS ? NOTES - 1 : NOTES;
 }
 
 static int format_of(const model *m, model_weights as) {
+    if (m->units.names || m->units.support) return FORMAT_COLUMNS;
     if (as == WEIGHTS_HALF) return FORMAT_HALF;
     if (!flow_is_plain(m->flow)) return FORMAT_CHAIN;
     return m->units.image.h > 0 ? FORMAT_IMAGE : FORMAT_VECTOR;
 }
 
-/* Everything but the weights. sizes (4), dims (2) and masks (steps, dim) are what tensors of integers point to. */
-static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t *dims, int32_t *masks) {
+enum { SUPPORT_NUMBERS = 4 }; /* of a column */
+
+static void pack_supports(const model_units *u, double *out) {
+    for (int i = 0; u->support && i < u->dim_x + u->dim_y; i++, out += SUPPORT_NUMBERS) {
+        const column_support *s = &u->support[i];
+        memcpy(out, (double[]){s->kind, s->lo, s->hi, s->cut}, SUPPORT_NUMBERS * sizeof *out);
+    }
+}
+
+/* Everything but the weights. sizes (4), dims (2) and masks (steps, dim) are what tensors of integers point to, supports
+ * (dim, 4) what that of the supports does. */
+static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t *dims, int32_t *masks,
+                           double *supports) {
     const flow *f = m->flow;
     const image_size *image = &m->units.image;
     size_t dim = (size_t)f->dim, k = 0;
@@ -57,6 +78,9 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     all[k++] = (tensor){"units.deviation", TENSOR_F64, 1, {dim}, m->units.deviation};
     if (m->units.classes)
         all[k++] = (tensor){"units.labels", TENSOR_F64, 1, {(size_t)m->units.classes}, m->units.label};
+    pack_supports(&m->units, supports);
+    if (m->units.support)
+        all[k++] = (tensor){"units.support", TENSOR_F64, 2, {dim, SUPPORT_NUMBERS}, supports};
     if (image->h > 0)
         all[k++] = (tensor){"units.image", TENSOR_I32, 1, {4}, sizes};
     else
@@ -104,12 +128,13 @@ jf_status model_save(const model *m, const char *path) {
 }
 
 jf_status model_save_as(const model *m, const char *path, model_weights as) {
-    enum { OTHERS = 5 }; /* tensors besides weights and tables, at most */
+    enum { OTHERS = 6 }; /* tensors besides weights and tables, at most */
     tensor *weights = NULL, *all = NULL;
     void *storage = NULL;
     uint16_t *halves = NULL;
     int32_t *masks = NULL, sizes[4], dims[2];
-    text recipe_text = {0}, names = {0}, chain = {0};
+    double *supports = NULL;
+    text recipe_text = {0}, names = {0}, chain = {0}, columns = {0};
     char seed[32], format[8];
     jf_status status;
     const flow *f = m->flow;
@@ -118,7 +143,8 @@ jf_status model_save_as(const model *m, const char *path, model_weights as) {
     if (as == WEIGHTS_HALF) JF_TRY_DONE(halve(m, path, weights, &halves));
     JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + OTHERS + (size_t)f->tables.count));
     JF_TRY_DONE(MEM_NEW(m->ctx, &masks, (size_t)f->steps * (size_t)f->dim));
-    size_t k = list_tensors(m, all, sizes, dims, masks);
+    JF_TRY_DONE(MEM_NEW(m->ctx, &supports, (size_t)f->dim * SUPPORT_NUMBERS));
+    size_t k = list_tensors(m, all, sizes, dims, masks, supports);
     memcpy(all + k, weights, count * sizeof *weights);
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
@@ -126,19 +152,25 @@ jf_status model_save_as(const model *m, const char *path, model_weights as) {
     JF_TRY_DONE(text_check(m->ctx, &names));
     for (int i = 0; i < f->layers; i++) text_add(&chain, "%s%s", i ? " " : "", f->chain[i].kind->name);
     JF_TRY_DONE(text_check(m->ctx, &chain));
+    for (int i = 0; m->units.names && i < f->dim; i++)
+        text_add(&columns, "%s%s", i ? "\n" : "", m->units.names[i]);
+    JF_TRY_DONE(text_check(m->ctx, &columns));
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
     snprintf(format, sizeof format, "%d", format_of(m, as));
-    const char *values[NOTES] = {
-        format, recipe_text.chars, recipe_short_name(m->recipe), seed, m->trained, names.chars, chain.chars};
+    const char *values[NOTES] = {format,      recipe_text.chars, recipe_short_name(m->recipe),
+                                 seed,        m->trained,        names.chars,
+                                 chain.chars, columns.chars};
     JF_TRY_DONE(write_file(m, path, format_of(m, as), all, k + count, values));
 done:
     model_tensors_free(m, weights, storage);
     free(halves);
     free(all);
     free(masks);
+    free(supports);
     text_free(&recipe_text);
     text_free(&names);
     text_free(&chain);
+    text_free(&columns);
     return status;
 }
 
@@ -203,6 +235,47 @@ static jf_status read_image_size(jf_context *ctx, const tensor_file *file, const
     return JF_OK;
 }
 
+/* Formats before 4 have no supports. */
+static jf_status read_supports(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    size_t dim = (size_t)(u->dim_x + u->dim_y);
+    const tensor *t = tensors_find(file, "units.support");
+    if (!t) return JF_OK;
+    if (t->type != TENSOR_F64 || t->rank != 2 || t->shape[0] != dim || t->shape[1] != SUPPORT_NUMBERS)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"units.support\" is not F64 (%zu, %d)", path, dim,
+                       SUPPORT_NUMBERS);
+    JF_TRY(MEM_NEW(ctx, &u->support, dim));
+    for (size_t i = 0; i < dim; i++) {
+        double v[SUPPORT_NUMBERS];
+        for (size_t k = 0; k < SUPPORT_NUMBERS; k++) v[k] = tensor_value(t, i * SUPPORT_NUMBERS + k);
+        int known = v[0] >= 0 && v[0] < SUPPORT_KINDS && v[0] == floor(v[0]);
+        u->support[i] = (column_support){known ? (support_kind)v[0] : SUPPORT_LINE, v[1], v[2], v[3]};
+        if (!known || !support_is_valid(&u->support[i]))
+            return jf_fail(
+                ctx, JF_ERROR_FORMAT,
+                "%s: units.support[%zu] is (%g, %g, %g, %g), expected a kind from 0 to %d with its bounds",
+                path, i, v[0], v[1], v[2], v[3], SUPPORT_KINDS - 1);
+    }
+    return JF_OK;
+}
+
+/* One a line; as many as there are elements, or none. */
+static jf_status read_columns(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    size_t dim = (size_t)(u->dim_x + u->dim_y);
+    const char *at = tensors_note(file, "columns");
+    if (!at || !*at) return JF_OK;
+    JF_TRY(MEM_NEW(ctx, &u->names, dim + 1));
+    for (size_t i = 0; i < dim; i++) {
+        size_t length = at ? strcspn(at, "\n") : 0;
+        if (length == 0)
+            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: \"columns\" of its metadata names %zu, expected %zu",
+                           path, i, dim);
+        JF_TRY(MEM_NEW(ctx, &u->names[i], length + 1));
+        memcpy(u->names[i], at, length);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return JF_OK;
+}
+
 static jf_status read_units(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
     double dims[2];
     JF_TRY(read_vector(ctx, file, path, "units.dims", 2, dims));
@@ -225,6 +298,8 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
             return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.deviation[%zu] is %g, expected > 0 and finite",
                            path, i, u->deviation[i]);
     }
+    JF_TRY(read_supports(ctx, file, path, u));
+    JF_TRY(read_columns(ctx, file, path, u));
     const tensor *labels = tensors_find(file, "units.labels");
     if (!labels) return JF_OK;
     if (u->image.h > 0 ? u->image.y_channels != 1 : u->dim_y != 1)

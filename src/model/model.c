@@ -86,33 +86,71 @@ jf_status model_set_trained(model *m, const char *sentence) {
     return mem_copy_text(m->ctx, &m->trained, sentence);
 }
 
-jf_status units_copy(jf_context *ctx, model_units *to, const model_units *from) {
+static jf_status copy_names(jf_context *ctx, char ***to, char *const *from, size_t dim) {
+    JF_TRY(MEM_NEW(ctx, to, dim + 1)); /* ends with NULL */
+    for (size_t i = 0; i < dim; i++) JF_TRY(mem_copy_text(ctx, &(*to)[i], from[i]));
+    return JF_OK;
+}
+
+static jf_status copy_arrays(jf_context *ctx, model_units *to, const model_units *from) {
     size_t dim = (size_t)(from->dim_x + from->dim_y);
-    *to = *from;
-    to->mean = to->deviation = NULL;
     JF_TRY(MEM_NEW(ctx, &to->mean, dim));
     JF_TRY(MEM_NEW(ctx, &to->deviation, dim));
     memcpy(to->mean, from->mean, dim * sizeof(double));
     memcpy(to->deviation, from->deviation, dim * sizeof(double));
-    return JF_OK;
+    if (from->support) JF_TRY(MEM_NEW(ctx, &to->support, dim));
+    if (from->support) memcpy(to->support, from->support, dim * sizeof *to->support);
+    return from->names ? copy_names(ctx, &to->names, from->names, dim) : JF_OK;
+}
+
+jf_status units_copy(jf_context *ctx, model_units *to, const model_units *from) {
+    *to = *from;
+    to->mean = to->deviation = NULL;
+    to->support = NULL;
+    to->names = NULL;
+    jf_status status = copy_arrays(ctx, to, from);
+    if (status != JF_OK) units_free(to);
+    return status;
 }
 
 void units_free(model_units *u) {
+    for (int i = 0; u->names && u->names[i]; i++) free(u->names[i]);
+    free(u->names);
+    free(u->support);
     free(u->mean);
     free(u->deviation);
     u->mean = u->deviation = NULL;
+    u->support = NULL;
+    u->names = NULL;
+}
+
+double units_to_model(const model_units *u, int element, double value) {
+    double t = u->support ? support_to_line(&u->support[element], value) : value;
+    return (t - u->mean[element]) / u->deviation[element];
+}
+
+double units_to_data(const model_units *u, int element, double value) {
+    double t = value * u->deviation[element] + u->mean[element];
+    return u->support ? support_from_line(&u->support[element], t) : t;
 }
 
 void units_standardise(const model_units *u, int n, double *xy) {
     int dim = u->dim_x + u->dim_y;
     for (size_t s = 0; s < (size_t)n; s++)
-        for (int i = 0; i < dim; i++) xy[s * dim + i] = (xy[s * dim + i] - u->mean[i]) / u->deviation[i];
+        for (int i = 0; i < dim; i++) xy[s * dim + i] = units_to_model(u, i, xy[s * dim + i]);
 }
 
 void units_unstandardise(const model_units *u, int n, double *xy) {
     int dim = u->dim_x + u->dim_y;
     for (size_t s = 0; s < (size_t)n; s++)
-        for (int i = 0; i < dim; i++) xy[s * dim + i] = xy[s * dim + i] * u->deviation[i] + u->mean[i];
+        for (int i = 0; i < dim; i++) xy[s * dim + i] = units_to_data(u, i, xy[s * dim + i]);
+}
+
+double units_log_volume_at(const model_units *u, const double *row) {
+    double sum = units_log_volume(u);
+    for (int i = 0; u->support && i < u->dim_x; i++)
+        sum += support_log_slope(&u->support[i], row[i] * u->deviation[i] + u->mean[i]);
+    return sum;
 }
 
 double units_log_volume(const model_units *u) {

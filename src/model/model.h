@@ -5,13 +5,16 @@
 #define JF_MODEL_MODEL_H
 
 #include "base/limits.h"
+#include "base/support.h"
 #include "flow/flow.h"
 #include "io/safetensors.h"
 #include "loss/loss.h"
 
-/* Units of the data: model = (data - mean) / deviation, elements x first. */
+/* Units of the data: model = (map(data) - mean) / deviation, elements x first, with the map of each element's support. */
 typedef struct model_units {
     int dim_x, dim_y;
+    column_support *support;  /* (dim_x + dim_y), or NULL: all are the line, and their maps nothing */
+    char **names;             /* (dim_x + dim_y) of the columns, or NULL */
     image_size image;         /* image.h > 0: x and y are images, [h][w][channels] each */
     double *mean, *deviation; /* (dim_x + dim_y) */
     int classes;              /* > 0: all elements of y are one of these labels, in the data's units */
@@ -92,7 +95,11 @@ jf_status units_copy(jf_context *ctx, model_units *to, const model_units *from);
 void units_free(model_units *u);
 void units_standardise(const model_units *u, int n, double *xy);
 void units_unstandardise(const model_units *u, int n, double *xy);
-double units_log_volume(const model_units *u);                /* sum of log deviation over x */
+double units_log_volume(const model_units *u); /* sum of log deviation over x */
+/* log |d data / d model| over x at a row (dim) in model units: nats in the data's units = nats in the model's + this. */
+double units_log_volume_at(const model_units *u, const double *row);
+double units_to_model(const model_units *u, int element, double value); /* one element */
+double units_to_data(const model_units *u, int element, double value);
 int units_find_class(const model_units *u, const char *name); /* -1: none */
 int units_class_of(const model_units *u, double y); /* whose label is y, the data's units; -1: none */
 

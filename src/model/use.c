@@ -89,8 +89,23 @@ jf_status model_check_rows(const model *m, row_content content, long first, long
         m->ctx, JF_ERROR_DATA,
         "row %ld: %s%d is %g, which is %g deviations away from the mean of the data, expected at most "
         "%.2g: device \"%s\" has no larger numbers",
-        p.row, p.name, p.index, rows[at] * m->units.deviation[p.element] + m->units.mean[p.element], rows[at],
-        most, kind->name);
+        p.row, p.name, p.index, units_to_data(&m->units, p.element, rows[at]), rows[at], most, kind->name);
+}
+
+jf_status model_check_support(const model *m, row_content content, long n, const double *rows) {
+    const model_units *u = &m->units;
+    size_t dim = (size_t)m->flow->dim;
+    char words[96];
+    if (!u->support) return JF_OK;
+    for (size_t at = 0; at < (size_t)n * dim; at++) {
+        place p = place_of(m, content, 0, at);
+        if (p.name[0] == 'z' || support_contains(&u->support[p.element], rows[at])) continue;
+        return jf_fail(
+            m->ctx, JF_ERROR_DATA, "row %ld: %s%d%s%s%s is %.9g, outside of its support: expected %s", p.row,
+            p.name, p.index, u->names ? " (\"" : "", u->names ? u->names[p.element] : "",
+            u->names ? "\")" : "", rows[at], support_words(&u->support[p.element], words, sizeof words));
+    }
+    return JF_OK;
 }
 
 jf_status model_check_results(const model *m, row_content content, long first, long n, const double *rows,
@@ -201,19 +216,25 @@ static void y_units(const model_units *u, long n, double *rows, row_units to) {
     for (size_t s = 0; s < (size_t)n; s++)
         for (size_t i = dim_x; i < dim; i++) {
             double *v = &rows[s * dim + i];
-            *v = to == MODEL_UNITS ? (*v - u->mean[i]) / u->deviation[i] : *v * u->deviation[i] + u->mean[i];
+            *v = to == MODEL_UNITS ? units_to_model(u, (int)i, *v) : units_to_data(u, (int)i, *v);
         }
 }
 
 jf_status model_encode(const model *m, row_units units, long n, double *rows) {
-    if (units == DATA_UNITS) units_standardise(&m->units, (int)n, rows);
+    if (units == DATA_UNITS) {
+        JF_TRY(model_check_support(m, ROWS_OF_DATA, n, rows));
+        units_standardise(&m->units, (int)n, rows);
+    }
     JF_TRY(model_forward(m, n, rows, NULL));
     if (units == DATA_UNITS) y_units(&m->units, n, rows, DATA_UNITS);
     return model_check_results(m, ROWS_OF_LATENT, 0, n, rows, NULL);
 }
 
 jf_status model_decode(const model *m, row_units units, long n, double *rows) {
-    if (units == DATA_UNITS) y_units(&m->units, n, rows, MODEL_UNITS);
+    if (units == DATA_UNITS) {
+        JF_TRY(model_check_support(m, ROWS_OF_LATENT, n, rows));
+        y_units(&m->units, n, rows, MODEL_UNITS);
+    }
     JF_TRY(model_inverse(m, n, rows, NULL));
     if (units == DATA_UNITS) units_unstandardise(&m->units, (int)n, rows);
     return model_check_results(m, ROWS_OF_DATA, 0, n, rows, NULL);

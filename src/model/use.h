@@ -24,6 +24,8 @@ typedef enum row_content { ROWS_OF_DATA, ROWS_OF_LATENT } row_content;
 /* Refuses rows that the device cannot hold: a float ends at 3.4e38. Names the first, its element and what was found;
  * `first`: the number of the first row, from 0. */
 jf_status model_check_rows(const model *m, row_content content, long first, long n, const double *rows);
+/* Refuses rows in the data's units that are outside of the supports of their columns, of y alone where they hold z. */
+jf_status model_check_support(const model *m, row_content content, long n, const double *rows);
 /* The same of results that are not finite; logdet (n) may be NULL. */
 jf_status model_check_results(const model *m, row_content content, long first, long n, const double *rows,
                               const double *logdet);

@@ -33,7 +33,9 @@ jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, co
                      .dim_y = kind->has_condition ? data->dim_y : 0,
                      .image = data->image,
                      .mean = data->mean,
-                     .deviation = data->deviation};
+                     .deviation = data->deviation,
+                     .support = data->support,
+                     .names = data->keeps_names ? (char **)data->names : NULL}; /* copied below */
     u.classes = u.dim_y ? data->classes : 0;
     for (int i = 0; i < u.classes; i++) {
         u.label[i] = data->label[i];

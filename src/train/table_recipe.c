@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "data/bounds.h"
 #include "io/rows.h"
 #include "train/train.h"
 #include <stdlib.h>
@@ -53,6 +54,91 @@ static jf_status examine_files(jf_context *ctx, table_files *t, const table_requ
     return text_check(ctx, &t->columns);
 }
 
+/* ---- supports that the data tell ---- */
+
+/* Which columns of the file x are, and what they are called. */
+static jf_status x_columns_of(jf_context *ctx, const table_files *t, const char *list, size_t *columns,
+                              char *name) {
+    if (!list)
+        for (int i = 0; i < t->size.dim_x; i++) columns[i] = (size_t)i;
+    for (int i = 0; list && row_names_next(&list, name); i++)
+        JF_TRY(row_file_find(ctx, t->x, name, &columns[i]));
+    return JF_OK;
+}
+
+static void look_at(const row_file *f, const size_t *columns, int count, column_look *looks) {
+    for (int i = 0; i < count; i++) look_begin(&looks[i]);
+    for (size_t row = 0; row < row_file_rows(f); row++)
+        for (int i = 0; i < count; i++) look_range(&looks[i], row_file_value(f, row, columns[i]));
+    for (size_t row = 0; row < row_file_rows(f); row++)
+        for (int i = 0; i < count; i++) look_edges(&looks[i], row_file_value(f, row, columns[i]));
+}
+
+/* Adds what was found to the list of bounds, before what the user says, which wins. */
+static void add_found(jf_context *ctx, const row_file *f, const size_t *columns, int count,
+                      const column_look *looks, text *out) {
+    enum { HINTS = 4 }; /* more would be read by nobody */
+    char place[32], words[96], hint[256];
+    int found, hints = 0;
+    for (int i = 0; i < count; i++) {
+        const char *name = row_file_name(f, columns[i]);
+        column_support s = look_interval(&looks[i], &found);
+        number_print(place, sizeof place, "x%d", i);
+        if (found) {
+            text_add(out, "%s%s=%.9g:%.9g", out->length ? "," : "", place, s.lo, s.hi);
+            jf_log(
+                ctx,
+                "%s: %s fills %s evenly up to both edges, which is taken as its support (--bounds %s=none: "
+                "any number)",
+                row_file_path(f), name ? name : place, support_words(&s, words, sizeof words), place);
+        } else if (hints < HINTS && look_hint(&looks[i], name ? name : place, hint, sizeof hint)[0]) {
+            jf_log(ctx, "hint: %s: %s", row_file_path(f), hint);
+            hints++;
+        }
+    }
+}
+
+static jf_status find_bounds(jf_context *ctx, const table_files *t, const table_request *q, text *out) {
+    size_t *columns = NULL, dim = (size_t)t->size.dim_x;
+    column_look *looks = NULL;
+    char *name = NULL;
+    jf_status status;
+    JF_TRY_DONE(MEM_NEW(ctx, &columns, dim));
+    JF_TRY_DONE(MEM_NEW(ctx, &looks, dim));
+    JF_TRY_DONE(MEM_NEW(ctx, &name, (q->x_columns ? strlen(q->x_columns) : 0) + 1));
+    JF_TRY_DONE(x_columns_of(ctx, t, q->x_columns, columns, name));
+    look_at(t->x, columns, t->size.dim_x, looks);
+    add_found(ctx, t->x, columns, t->size.dim_x, looks, out);
+done:
+    free(columns);
+    free(looks);
+    free(name);
+    return status;
+}
+
+/* "auto" and "none" are words of the request; the rest is data.bounds as it is. */
+static jf_status set_bounds(recipe *r, const table_files *t, const table_request *q) {
+    jf_context *ctx = recipe_context(r);
+    const char *list = q->bounds ? q->bounds : "auto";
+    char *item;
+    text found = {0}, given = {0};
+    int wants = 0;
+    JF_TRY(MEM_NEW(ctx, &item, strlen(list) + 1));
+    for (const char *at = list; row_names_next(&at, item);)
+        if (strcmp(item, "auto") == 0)
+            wants = 1;
+        else if (strcmp(item, "none") != 0 && item[0])
+            text_add(&given, "%s%s", given.length ? "," : "", item);
+    free(item);
+    jf_status status = wants ? find_bounds(ctx, t, q, &found) : JF_OK;
+    if (given.length) text_add(&found, "%s%s", found.length ? "," : "", given.chars);
+    if (status == JF_OK) status = text_check(ctx, &found);
+    if (status == JF_OK && found.length) status = recipe_set(r, "data.bounds", found.chars);
+    text_free(&found);
+    text_free(&given);
+    return status;
+}
+
 static jf_status set_number(recipe *r, const char *key, int value) {
     char digits[32];
     number_print(digits, sizeof digits, "%d", value);
@@ -69,6 +155,7 @@ static jf_status fill_in(recipe *r, const table_files *t, const table_request *q
     JF_TRY(set_number(r, "data.x", t->size.dim_x));
     JF_TRY(set_number(r, "data.y", t->size.dim_y));
     if (q->discrete) JF_TRY(recipe_set(r, "data.discrete", "yes"));
+    JF_TRY(set_bounds(r, t, q));
     return recipe_check(r);
 }
 

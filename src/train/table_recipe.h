@@ -16,6 +16,7 @@ typedef struct table_request {
     const char *x, *y;                 /* files; y NULL: columns of the same file, or no y at all */
     const char *x_columns, *y_columns; /* names or numbers, "a,b"; NULL: all */
     int discrete;                      /* y is a class */
+    const char *bounds;                /* data.bounds; NULL, or with the word "auto": what is found, too */
 } table_request;
 
 /* A recipe with all keys declared, that can be changed and trained like any other. */

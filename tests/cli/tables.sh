@@ -58,3 +58,65 @@ mkdir run && cp "$work/y.csv" run/history.csv
 run jointflow train --x "$work/x.csv" --y run/history.csv -o run $QUICK
 expect_failure
 expect_same run/history.csv "$work/y.csv"
+
+jointflow train "$work/t.csv" --x-columns a,b --y-columns c,d -o "$work/run" $QUICK --bounds a=-1:3,b=-2:2 || exit 1
+RUN="$work/run"
+
+case_begin sample__column_names_are_kept_from_the_table_to_every_output
+run jointflow sample "$RUN" -y '0.5,1' -n 2 --with-y-back --with-z
+expect_line 'a,b,c,d,y_back_c,y_back_d,z0,z1'
+run jointflow encode "$RUN" "$work/t.csv"
+expect_line 'z0,z1,y_out_c,y_out_d'
+jointflow encode "$RUN" "$work/t.csv" -o z.csv
+run jointflow decode "$RUN" z.csv
+expect_line 'a,b,y_back_c,y_back_d'
+run jointflow info "$RUN"
+expect_line 'columns     a \(-1 to 3\), b \(-2 to 2\); given c, d'
+
+case_begin sample__takes_rows_of_conditions_from_a_file_by_their_names_in_any_order
+printf 'id,d,c\n7,1,0.5\n8,0,0.25\n' > by-name.csv
+printf '0.5,1\n0.25,0\n' > by-place.csv
+run jointflow sample "$RUN" -y @by-name.csv -n 3
+expect_status 0
+expect_line_count 7
+expect test "$(grep -c ',0.5,1$' "$work/stdout")" -eq 3
+expect test "$(grep -c ',0.25,0$' "$work/stdout")" -eq 3
+cp "$work/stdout" a
+jointflow sample "$RUN" -y @by-place.csv -n 3 > b
+expect_same a b
+printf 'c,e\n1,0.5\n' > other.csv
+run jointflow sample "$RUN" -y @other.csv
+expect_status 1
+expect_error_line '.*other.csv: there is no column "d", .*'
+
+case_begin density__takes_x_and_conditions_from_files_of_their_own
+run jointflow density "$RUN" "$work/x.csv" -y "$work/y.csv" -o apart.csv
+expect_status 0
+jointflow density "$RUN" "$work/t.csv" -o together.csv > /dev/null
+expect_same apart.csv together.csv
+awk -F, '{ print $4 "," $1 "," $3 "," $2 }' "$work/t.csv" > shuffled.csv
+jointflow density "$RUN" shuffled.csv -o shuffled-p.csv > /dev/null
+expect_same shuffled-p.csv together.csv
+printf 'c,d\n0.5,1\n' > one.csv
+run jointflow encode "$RUN" "$work/x.csv" -y one.csv
+expect_line_count 401
+head -n 4 "$work/y.csv" > three.csv
+run jointflow encode "$RUN" "$work/x.csv" -y three.csv
+expect_status 1
+expect_error_line '.*three.csv: found 3 rows, expected 400 as in .*, or one for all of them'
+
+case_begin train__bounds_are_found_in_evenly_filled_columns_and_told
+awk 'BEGIN { srand(2); print "t,n,o"; for (i = 0; i < 1000; i++) { t = 4 * rand() - 2;
+     print t "," int(3 * rand()) "," t + rand() } }' > even.csv
+run jointflow train even.csv --x-columns t,n --y-columns o -o found --no-report --set train.epochs=1
+expect_status 0
+expect_line 'even.csv: t fills -2 to 2 evenly up to both edges, which is taken as its support .*'
+expect_line 'hint: even.csv: n: all values are whole numbers from 0 to 2: --bounds n=whole:0:2 .*'
+expect grep -qx 'bounds = x0=-2:2' found/recipe.ini
+jointflow train even.csv --x-columns t,n --y-columns o -o given --no-report --quiet --set train.epochs=1 \
+    --bounds auto --bounds n=whole:0:2
+run jointflow sample given -y 100 -n 1000
+expect_status 0
+expect test "$(awk -F, 'NR > 1 && ($1 < -2 || $1 > 2 || $2 != int($2) || $2 < 0 || $2 > 2)' "$work/stdout" | wc -l)" -eq 0
+jointflow train even.csv --x-columns t,n --y-columns o -o none --no-report --quiet --set train.epochs=1 --bounds none
+expect test "$(grep -c '^bounds' none/recipe.ini)" -eq 0

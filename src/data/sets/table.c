@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "data/bounds.h"
 #include "io/checksum.h"
 #include <math.h>
 #include <stdlib.h>
@@ -31,6 +32,10 @@ static const recipe_key column_keys[] = {
     {"data", "columns", KEY_TEXT, "", 0, 0, NULL,
      "The columns of x, then those of y, by their names or numbers from 1, separated by commas; a name "
      "with a comma stands in double quotes. Empty: the leading ones."},
+    {"data", "bounds", KEY_TEXT, "", 0, 0, NULL,
+     "Where columns can be, and samples will be: a=0:1 (a logit map), b=0: or c=:5 (a logarithm), "
+     "d=circle:0:6.2832 (wrapped), e=whole or e=whole:0:10 (dequantised and rounded back), f=none. A name is "
+     "that of a column, x0, y0, ..., or x or y for all of them."},
     {0}};
 
 static jf_status table_declare(recipe *r) {
@@ -166,6 +171,14 @@ static double value_in_file(const dataset *d, size_t file_row, int element) {
     return row_file_value(f, file_row, column);
 }
 
+static jf_status refuse_outside(const dataset *d, size_t row, int element, double value) {
+    char place[512], words[96];
+    return jf_fail(d->ctx, JF_ERROR_DATA,
+                   "%s is %.9g, which data.bounds rules out, expected %s: correct the value or the bounds",
+                   table_place(d, row, element, place, sizeof place), value,
+                   support_words(&d->support[element], words, sizeof words));
+}
+
 /* `varies` (dim): set where a column has two values. */
 static jf_status check_values(const dataset *d, char *varies) {
     char place[512];
@@ -176,6 +189,8 @@ static jf_status check_values(const dataset *d, char *varies) {
             if (!isfinite(value))
                 return jf_fail(d->ctx, JF_ERROR_DATA, "%s is %g, expected a finite number",
                                table_place(d, row, i, place, sizeof place), value);
+            if (d->support && !support_contains(&d->support[i], value))
+                return refuse_outside(d, row, i, value);
             if (!varies[i]) varies[i] = value != value_in_file(d, 0, i);
         }
     return JF_OK;
@@ -199,6 +214,37 @@ static jf_status check_columns(const dataset *d) {
         if (!varies[i]) status = refuse_constant(d, i);
     free(varies);
     return status;
+}
+
+/* ---- circles ---- */
+
+/* Cuts a circle open where the data are fewest: in the middle of the longest arc with the fewest of them. */
+static void cut_circle(const dataset *d, int element) {
+    enum { ARCS = 64 };
+    column_support *s = &d->support[element];
+    long count[ARCS] = {0};
+    double period = s->hi - s->lo;
+    int best = 0, longest = 0;
+    for (size_t row = 0; row < row_file_rows(((const table *)d->own)->x_file); row++) {
+        int arc = (int)((support_to_line(s, value_in_file(d, row, element)) - s->cut) / period * ARCS);
+        count[arc < 0 ? 0 : arc >= ARCS ? ARCS - 1 : arc]++;
+    }
+    long fewest = count[0];
+    for (int i = 1; i < ARCS; i++)
+        if (count[i] < fewest) fewest = count[i];
+    for (int i = 0; i < ARCS; i++) {
+        int length = 0;
+        while (length < ARCS && count[(i + length) % ARCS] == fewest) length++;
+        if (length <= longest) continue;
+        longest = length;
+        best = i;
+    }
+    s->cut = s->lo + period * (best + 0.5 * longest) / ARCS;
+}
+
+static void cut_circles(const dataset *d) {
+    for (int i = 0; d->support && i < dataset_dim(d); i++)
+        if (d->support[i].kind == SUPPORT_CIRCLE) cut_circle(d, i);
 }
 
 /* ---- rows ---- */
@@ -260,7 +306,12 @@ static jf_status table_open(dataset *d, const recipe *r) {
     JF_TRY(open_files(d, r));
     JF_TRY(choose_columns(d, r));
     JF_TRY(keep_names(d));
+    JF_TRY(bounds_parse(d, r, "data.bounds"));
+    if (d->support && recipe_bool(r, "data.discrete") && d->support[d->dim_x].kind != SUPPORT_LINE)
+        return recipe_fail(r, "data.bounds",
+                           "found bounds of y, which data.discrete says is a class: expected none");
     JF_TRY(check_columns(d));
+    cut_circles(d);
     JF_TRY(hold_out(d, recipe_real(r, "data.validation")));
     return recipe_bool(r, "data.discrete") ? find_classes(d) : JF_OK;
 }

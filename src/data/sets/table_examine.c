@@ -31,7 +31,8 @@ static void find_furthest(const dataset *d, double *row, furthest *columns) {
         int held = at >= d->rows;
         table_take(d, at, row, row + d->dim_x);
         for (int i = 0; i < dataset_dim(d); i++) {
-            double off = (row[i] - d->mean[i]) / d->deviation[i];
+            double t = d->support ? support_to_line(&d->support[i], row[i]) : row[i];
+            double off = (t - d->mean[i]) / d->deviation[i];
             if (at != (held ? d->rows : 0) && !(fabs(off) > fabs(columns[i].off[held]))) continue;
             columns[i].off[held] = off;
             columns[i].row[held] = at;

@@ -1,0 +1,149 @@
+#include "base/support.h"
+#include "base/number.h"
+#include <math.h>
+
+/* Around whole numbers there is half a step of room. */
+static column_support around_whole(const column_support *s) {
+    int low = isfinite(s->lo), high = isfinite(s->hi);
+    return (column_support){.kind = low && high ? SUPPORT_INTERVAL
+                                    : low       ? SUPPORT_ABOVE
+                                    : high      ? SUPPORT_BELOW
+                                                : SUPPORT_LINE,
+                            .lo = s->lo - 0.5,
+                            .hi = s->hi + 0.5};
+}
+
+static double clamp(double value, double lo, double hi) {
+    return value < lo ? lo : value > hi ? hi : value;
+}
+
+/* Into one turn of the circle, from `from` on. */
+static double wrap(double value, double from, double period) {
+    double turned = value - period * floor((value - from) / period);
+    return turned >= from + period || turned < from ? from : turned; /* what rounding made of the ends */
+}
+
+/* log(1 + exp(t)), without overflow */
+static double softplus(double t) {
+    return t > 0 ? t + log1p(exp(-t)) : log1p(exp(t));
+}
+
+int support_is_valid(const column_support *s) {
+    int low = isfinite(s->lo), high = isfinite(s->hi);
+    switch (s->kind) {
+    case SUPPORT_LINE:
+        return 1;
+    case SUPPORT_INTERVAL:
+        return low && high && s->lo < s->hi && isfinite(s->hi - s->lo);
+    case SUPPORT_ABOVE:
+        return low;
+    case SUPPORT_BELOW:
+        return high;
+    case SUPPORT_CIRCLE:
+        return low && high && s->lo < s->hi && isfinite(s->hi - s->lo) && isfinite(s->cut);
+    case SUPPORT_WHOLE:
+        return !isnan(s->lo) && !isnan(s->hi) && s->lo < s->hi && (!low || s->lo == floor(s->lo)) &&
+               (!high || s->hi == floor(s->hi));
+    default:
+        return 0;
+    }
+}
+
+int support_contains(const column_support *s, double value) {
+    switch (s->kind) {
+    case SUPPORT_INTERVAL:
+        return value >= s->lo && value <= s->hi;
+    case SUPPORT_ABOVE:
+        return value >= s->lo;
+    case SUPPORT_BELOW:
+        return value <= s->hi;
+    case SUPPORT_WHOLE:
+        return value == nearbyint(value) && value >= s->lo && value <= s->hi;
+    default:
+        return isfinite(value); /* a circle takes every angle */
+    }
+}
+
+double support_to_line(const column_support *s, double value) {
+    column_support room;
+    double share;
+    switch (s->kind) {
+    case SUPPORT_INTERVAL:
+        share = clamp((value - s->lo) / (s->hi - s->lo), SUPPORT_EDGE, 1 - SUPPORT_EDGE);
+        return log(share) - log1p(-share);
+    case SUPPORT_ABOVE:
+        return log(fmax(value - s->lo, SUPPORT_EDGE));
+    case SUPPORT_BELOW:
+        return -log(fmax(s->hi - value, SUPPORT_EDGE));
+    case SUPPORT_CIRCLE:
+        return wrap(value, s->cut, s->hi - s->lo);
+    case SUPPORT_WHOLE:
+        room = around_whole(s);
+        return support_to_line(&room, value);
+    default:
+        return value;
+    }
+}
+
+double support_from_line(const column_support *s, double t) {
+    column_support room;
+    double share;
+    switch (s->kind) {
+    case SUPPORT_INTERVAL:
+        share = t > 0 ? 1 / (1 + exp(-t)) : exp(t) / (1 + exp(t));
+        /* from the nearer bound, so that no digit is lost beside either */
+        return clamp(t > 0 ? s->hi - (s->hi - s->lo) * (1 / (1 + exp(t))) : s->lo + (s->hi - s->lo) * share,
+                     s->lo, s->hi);
+    case SUPPORT_ABOVE:
+        return fmax(s->lo + exp(t), s->lo);
+    case SUPPORT_BELOW:
+        return fmin(s->hi - exp(-t), s->hi);
+    case SUPPORT_CIRCLE:
+        return wrap(t, s->lo, s->hi - s->lo);
+    case SUPPORT_WHOLE:
+        room = around_whole(s);
+        return clamp(nearbyint(support_from_line(&room, t)), s->lo, s->hi);
+    default:
+        return t;
+    }
+}
+
+double support_log_slope(const column_support *s, double t) {
+    column_support room;
+    switch (s->kind) {
+    case SUPPORT_INTERVAL:
+        return log(s->hi - s->lo) - softplus(t) - softplus(-t);
+    case SUPPORT_ABOVE:
+        return t;
+    case SUPPORT_BELOW:
+        return -t;
+    case SUPPORT_WHOLE:
+        room = around_whole(s);
+        return support_log_slope(&room, t);
+    default:
+        return 0;
+    }
+}
+
+const char *support_words(const column_support *s, char *out, size_t size) {
+    switch (s->kind) {
+    case SUPPORT_INTERVAL:
+        number_print(out, size, "%.9g to %.9g", s->lo, s->hi);
+        break;
+    case SUPPORT_ABOVE:
+        number_print(out, size, "above %.9g", s->lo);
+        break;
+    case SUPPORT_BELOW:
+        number_print(out, size, "below %.9g", s->hi);
+        break;
+    case SUPPORT_CIRCLE:
+        number_print(out, size, "a circle from %.9g to %.9g", s->lo, s->hi);
+        break;
+    case SUPPORT_WHOLE:
+        number_print(out, size, "whole numbers from %.9g to %.9g", s->lo, s->hi);
+        break;
+    default:
+        number_print(out, size, "any number");
+    }
+    return out;
+}

@@ -1,0 +1,43 @@
+/* The support of a column: where its values can be, and the map from there to the whole line, on which a flow works.
+ *
+ *     interval (lo, hi)   t = log((v - lo) / (hi - v))
+ *     above lo            t = log(v - lo)
+ *     below hi            t = -log(hi - v)
+ *     circle [lo, hi)     t = v, wrapped into one turn from `cut` on, where the data are fewest
+ *     whole lo .. hi      whole numbers: v + U(-1/2, 1/2), then the interval or the half line around them, or the line
+ *
+ * What comes back from the line lies in the support, whatever t is: samples never leave it. */
+#ifndef JF_BASE_SUPPORT_H
+#define JF_BASE_SUPPORT_H
+
+#include <stddef.h>
+
+typedef enum support_kind {
+    SUPPORT_LINE,
+    SUPPORT_INTERVAL,
+    SUPPORT_ABOVE,
+    SUPPORT_BELOW,
+    SUPPORT_CIRCLE,
+    SUPPORT_WHOLE,
+    SUPPORT_KINDS
+} support_kind;
+
+typedef struct column_support {
+    support_kind kind;
+    double lo, hi; /* bounds; of whole numbers they may be infinite */
+    double cut;    /* of a circle */
+} column_support;
+
+/* Values on a bound, which no map takes to a finite number, count as this share of the interval, or this much, inside. */
+#define SUPPORT_EDGE 1e-7
+
+int support_is_valid(const column_support *s); /* bounds in order, finite where they have to be */
+int support_contains(const column_support *s, double value);
+double support_to_line(const column_support *s, double value);
+double support_from_line(const column_support *s, double t); /* whole numbers are rounded */
+/* log |dv/dt| at a place of the line: log p(v) = log p(t) - this. */
+double support_log_slope(const column_support *s, double t);
+/* "0 to 1", "above 0", for messages */
+const char *support_words(const column_support *s, char *out, size_t size);
+
+#endif

@@ -1,0 +1,165 @@
+#include "data/bounds.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "io/rows.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- reading ---- */
+
+/* "0" or, where nothing stands, `missing` */
+static int read_bound(const char *words, double missing, double *out) {
+    *out = missing;
+    return !*words || (number_scan(words, out) == strlen(words) && isfinite(*out));
+}
+
+/* "LO:HI", either of which may be missing; `words` is written to. */
+static int read_bounds(char *words, column_support *s) {
+    char *colon = strchr(words, ':');
+    if (!colon) return 0;
+    *colon = '\0';
+    return read_bound(words, -INFINITY, &s->lo) && read_bound(colon + 1, INFINITY, &s->hi);
+}
+
+static support_kind kind_between(double lo, double hi) {
+    return isfinite(lo) && isfinite(hi) ? SUPPORT_INTERVAL : isfinite(lo) ? SUPPORT_ABOVE : SUPPORT_BELOW;
+}
+
+/* 0 where it is none. `words` is written to. */
+static int read_support(char *words, column_support *s) {
+    *s = (column_support){.kind = SUPPORT_LINE, .lo = -INFINITY, .hi = INFINITY};
+    if (strcmp(words, "none") == 0) return 1;
+    if (strcmp(words, "whole") == 0) {
+        s->kind = SUPPORT_WHOLE;
+        return 1;
+    }
+    if (strncmp(words, "whole:", 6) == 0) {
+        s->kind = SUPPORT_WHOLE;
+        return read_bounds(words + 6, s) && support_is_valid(s);
+    }
+    if (strncmp(words, "circle:", 7) == 0) {
+        s->kind = SUPPORT_CIRCLE;
+        int good = read_bounds(words + 7, s);
+        s->cut = s->lo;
+        return good && support_is_valid(s);
+    }
+    if (!read_bounds(words, s) || (!isfinite(s->lo) && !isfinite(s->hi))) return 0;
+    s->kind = kind_between(s->lo, s->hi);
+    return support_is_valid(s);
+}
+
+/* Elements that a name stands for: from .. to - 1; 0 where it stands for none. */
+static int find_elements(const dataset *d, const char *name, int *from, int *to) {
+    int is_y = name[0] == 'y', first = is_y ? d->dim_x : 0, count = is_y ? d->dim_y : d->dim_x;
+    long long number = 0;
+    for (int i = 0; i < dataset_dim(d); i++)
+        if (dataset_name(d, i) && strcmp(dataset_name(d, i), name) == 0) {
+            *from = i;
+            *to = i + 1;
+            return 1;
+        }
+    if (name[0] != 'x' && !is_y) return 0;
+    *from = first;
+    *to = first + count;
+    if (!name[1]) return 1;
+    if (!number_parse_int(name + 1, &number) || number < 0 || number >= count) return 0;
+    *from = first + (int)number;
+    *to = *from + 1;
+    return 1;
+}
+
+static jf_status read_item(dataset *d, const recipe *r, const char *key, const char *item) {
+    char *name, *equals;
+    int from = 0, to = 0;
+    column_support s;
+    JF_TRY(mem_copy_text(d->ctx, &name, item));
+    equals = strrchr(name, '=');
+    if (equals) *equals = '\0';
+    int known = equals && find_elements(d, name, &from, &to), good = known && read_support(equals + 1, &s);
+    for (int i = from; good && i < to; i++) d->support[i] = s;
+    free(name);
+    if (good) return JF_OK;
+    if (equals && !known)
+        return recipe_fail(
+            r, key, "found \"%s\", but no column has that name; expected one, x0, y0, ..., x or y", item);
+    return recipe_fail(
+        r, key,
+        "found \"%s\", expected NAME=LO:HI, NAME=LO:, NAME=:HI, NAME=circle:LO:HI, NAME=whole, "
+        "NAME=whole:LO:HI or NAME=none",
+        item);
+}
+
+jf_status bounds_parse(dataset *d, const recipe *r, const char *key) {
+    const char *list = recipe_get(r, key);
+    char *item = NULL;
+    if (row_names_count(list) == 0) return JF_OK;
+    JF_TRY(MEM_NEW(d->ctx, &item, strlen(list) + 1));
+    jf_status status = MEM_NEW(d->ctx, &d->support, (size_t)dataset_dim(d));
+    while (status == JF_OK && row_names_next(&list, item)) status = read_item(d, r, key, item);
+    free(item);
+    return status;
+}
+
+/* ---- finding ---- */
+
+enum { ENOUGH_ROWS = 200, GAPS = 5 };
+#define EDGE_SHARE 0.3 /* of the mean density: an edge that has less falls off */
+
+void look_begin(column_look *look) {
+    *look = (column_look){.lo = INFINITY, .hi = -INFINITY, .whole = 1};
+}
+
+void look_range(column_look *look, double value) {
+    look->lo = fmin(look->lo, value);
+    look->hi = fmax(look->hi, value);
+    look->whole &= value == floor(value);
+    look->rows++;
+}
+
+void look_edges(column_look *look, double value) {
+    double room = BOUNDS_NEAR * (look->hi - look->lo);
+    look->near_lo += value <= look->lo + room;
+    look->near_hi += value >= look->hi - room;
+}
+
+static int is_edge(const column_look *look, long near) {
+    return look->rows >= ENOUGH_ROWS && (double)near >= EDGE_SHARE * BOUNDS_NEAR * (double)look->rows;
+}
+
+/* The number with the fewest digits in [from, to], which are close to each other. */
+static double roundest(double from, double to, double range) {
+    for (int digits = 0; digits < 12; digits++) {
+        double unit = pow(10, ceil(log10(range)) - digits), number = unit * floor(to / unit + 1e-12);
+        if (number >= from && number <= to) return number;
+    }
+    return from;
+}
+
+column_support look_interval(const column_look *look, int *found) {
+    column_support s = {.kind = SUPPORT_INTERVAL};
+    double range = look->hi - look->lo;
+    *found = !look->whole && range > 0 && is_edge(look, look->near_lo) && is_edge(look, look->near_hi);
+    if (!*found) return (column_support){0};
+    /* neighbours at an edge are about a gap apart, and the edge is rarely more than a few gaps beyond the last of them */
+    double gap_lo = BOUNDS_NEAR * range / (double)look->near_lo,
+           gap_hi = BOUNDS_NEAR * range / (double)look->near_hi;
+    s.lo = roundest(look->lo - GAPS * gap_lo, look->lo, range);
+    s.hi = 0 - roundest(-look->hi - GAPS * gap_hi, -look->hi, range);
+    return s;
+}
+
+const char *look_hint(const column_look *look, const char *name, char *out, size_t size) {
+    out[0] = '\0';
+    if (look->rows < ENOUGH_ROWS || !(look->hi > look->lo)) return out;
+    if (look->whole)
+        number_print(
+            out, size,
+            "%s: all values are whole numbers from %.9g to %.9g: --bounds %s=whole:%.9g:%.9g makes samples "
+            "such numbers, too",
+            name, look->lo, look->hi, name, look->lo, look->hi);
+    else if (look->lo >= 0 && look->lo < 1e-2 * look->hi)
+        number_print(out, size, "%s: no value is below %.3g: --bounds %s=0: keeps samples above 0", name,
+                     look->lo, name);
+    return out;
+}

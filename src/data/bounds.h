@@ -1,0 +1,32 @@
+/* The supports of a set's columns as a text, and supports that the values themselves tell.
+ *
+ *     "a=0:1, b=0:, c=:5, d=circle:0:6.2832, e=whole:0:10, f=whole, x=-3:3, g=none"
+ *
+ * A name is that of a column, x0, y2 and so on, or x or y for all of them; later entries win. */
+#ifndef JF_DATA_BOUNDS_H
+#define JF_DATA_BOUNDS_H
+
+#include "data/dataset.h"
+
+/* Fills in d->support from the recipe's key; names and dimensions of the set have to be known. Leaves it NULL where the
+ * text names none. */
+jf_status bounds_parse(dataset *d, const recipe *r, const char *key);
+
+/* What a column's values look like, from two walks over them. */
+typedef struct column_look {
+    double lo, hi;         /* least and greatest */
+    long near_lo, near_hi; /* how many are in the outer hundredths of the range */
+    long rows;
+    int whole; /* all are whole numbers */
+} column_look;
+#define BOUNDS_NEAR 0.02 /* of the range: the share that near_lo and near_hi count */
+void look_begin(column_look *look);
+void look_range(column_look *look, double value); /* first walk */
+void look_edges(column_look *look, double value); /* second walk */
+/* An interval whose density does not fall off towards either edge, as of a uniform prior: *found is then 1, and the bounds
+ * are the roundest numbers that fit. */
+column_support look_interval(const column_look *look, int *found);
+/* "0 or more; ...": a support that people may have forgotten to name; "" where there is none. */
+const char *look_hint(const column_look *look, const char *name, char *out, size_t size);
+
+#endif

@@ -1,0 +1,334 @@
+/* Columns that cannot be just anywhere: maps to the line and back, densities in the user's units, samples that never leave
+ * the support, and model files that know all of it. */
+#include "base/support.h"
+#include "data/bounds.h"
+#include "data_fixture.h"
+#include "format_fixture.h"
+#include "io/npy.h"
+#include "jointflow/jointflow.h"
+#include "model/use.h"
+#include "train_fixture.h"
+
+static const column_support supports[] = {
+    {.kind = SUPPORT_LINE},
+    {.kind = SUPPORT_INTERVAL, .lo = -0.3, .hi = 0.1},
+    {.kind = SUPPORT_INTERVAL, .lo = 1e6, .hi = 1e6 + 1},
+    {.kind = SUPPORT_ABOVE, .lo = 2},
+    {.kind = SUPPORT_BELOW, .hi = -1},
+    {.kind = SUPPORT_CIRCLE, .lo = 0, .hi = 6.25, .cut = 2},
+    {.kind = SUPPORT_WHOLE, .lo = 0, .hi = 10},
+    {.kind = SUPPORT_WHOLE, .lo = -2, .hi = INFINITY},
+    {.kind = SUPPORT_WHOLE, .lo = -INFINITY, .hi = INFINITY},
+};
+enum { SUPPORTS = sizeof supports / sizeof *supports };
+
+/* ---- the maps ---- */
+
+TEST(support__the_way_back_from_the_line_undoes_the_way_there) {
+    for (int i = 0; i < SUPPORTS; i++)
+        for (double t = -6; t <= 6; t += 0.173) {
+            const column_support *s = &supports[i];
+            double v = support_from_line(s, t), back = support_from_line(s, support_to_line(s, v));
+            CHECK(support_contains(s, v));
+            CHECK_NEAR(back, v, 1e-9 * (1 + fabs(v)));
+        }
+}
+
+TEST(support__slopes_are_those_of_finite_differences) {
+    const double h = 1e-5;
+    for (int i = 0; i < SUPPORTS; i++) {
+        const column_support *s = &supports[i];
+        if (s->kind == SUPPORT_WHOLE || fabs(s->lo) > 1e5)
+            continue; /* rounded; too few digits for a difference */
+        for (double t = -5; t <= 5; t += 0.377) {
+            double slope = (support_from_line(s, t + h) - support_from_line(s, t - h)) / (2 * h);
+            CHECK_NEAR(support_log_slope(s, t), log(fabs(slope)), 1e-7);
+        }
+    }
+}
+
+/* Of whole numbers the slope is that of the room around them. */
+TEST(support__the_room_around_whole_numbers_has_the_slope_of_its_interval) {
+    const column_support room = {.kind = SUPPORT_INTERVAL, .lo = -0.5, .hi = 10.5};
+    for (double t = -8; t < 8; t += 0.71)
+        CHECK_NEAR(support_log_slope(&supports[6], t), support_log_slope(&room, t), 1e-14);
+}
+
+/* 20 million places of the line, most of them far off, for each kind. */
+TEST(support__no_place_of_the_line_leads_out_of_it) {
+    enum { PLACES = 20000000 / 9 };
+    static const double extremes[] = {0, -0.0, 1e-300, 36.8, -36.8, 745.2, -745.2, 709.0, -709.0, 1e6, -1e6};
+    rng r = rng_stream(data_key(1), 0);
+    for (int i = 0; i < SUPPORTS; i++) {
+        const column_support *s = &supports[i];
+        for (size_t k = 0; k < sizeof extremes / sizeof *extremes; k++) {
+            double v = support_from_line(s, extremes[k]);
+            CHECK(isinf(v) || support_contains(s, v)); /* an infinite one is refused where models are used */
+        }
+        for (int k = 0; k < PLACES; k++) {
+            double t = (rng_uniform(&r) - 0.5) * (k % 2 ? 1400 : 20);
+            if (!support_contains(s, support_from_line(s, t)))
+                test_fail(__FILE__, __LINE__, "support %d: t = %.17g leads to %.17g", i, t,
+                          support_from_line(s, t));
+        }
+    }
+}
+
+TEST(support__of_a_circle_is_one_turn_wherever_it_is_cut) {
+    const column_support *s = &supports[5];
+    for (double v = -20; v < 20; v += 0.37) {
+        double t = support_to_line(s, v), back = support_from_line(s, t);
+        CHECK(t >= s->cut && t < s->cut + 6.25 && back >= 0 && back < 6.25);
+        CHECK_NEAR(remainder(back - v, 6.25), 0, 1e-12);
+    }
+}
+
+/* ---- the text of the bounds ---- */
+
+static jf_status try_bounds(data_fixture *f, const char *bounds) {
+    static char keys[512];
+    put_file("t.csv", "a,b,c\n0.25,3,0\n0.5,4,1\n0.75,2,2\n", 32);
+    snprintf(keys, sizeof keys, "set = table\nfile = %s\nx = 2\ny = 1\nvalidation = 0\nbounds = %s",
+             test_path("t.csv"), bounds);
+    return data_try_open(f, keys);
+}
+
+TEST(bounds__are_read_by_name_by_place_and_for_all_of_x) {
+    data_fixture f;
+    CHECK_STATUS(try_bounds(&f, "x=0:, a=-1:1, y0=whole:0:5"), JF_OK);
+    CHECK(f.set->support[0].kind == SUPPORT_INTERVAL && f.set->support[0].lo == -1 &&
+          f.set->support[0].hi == 1);
+    CHECK(f.set->support[1].kind == SUPPORT_ABOVE && f.set->support[1].lo == 0);
+    CHECK(f.set->support[2].kind == SUPPORT_WHOLE && f.set->support[2].hi == 5);
+    data_close(&f);
+    CHECK_STATUS(try_bounds(&f, "x1=circle:0:10, b=none"), JF_OK);
+    CHECK(f.set->support[1].kind == SUPPORT_LINE);
+    data_close(&f);
+}
+
+TEST(bounds__what_is_none_and_what_the_data_break_is_refused_in_words) {
+    static const struct {
+        const char *bounds, *part, *other;
+    } cases[] = {
+        {"a=1:0", "found \"a=1:0\"", "expected NAME=LO:HI"},
+        {"a=nan:1", "found \"a=nan:1\"", "NAME=whole"},
+        {"a", "found \"a\"", "NAME=none"},
+        {"height=0:1", "no column has that name", "x0, y0"},
+        {"x2=0:1", "no column has that name", "x2"},
+        {"a=0:0.6", "row 3, column 1 (\"a\") is 0.75", "expected 0 to 0.6"},
+        {"a=whole", "row 1, column 1 (\"a\") is 0.25", "whole numbers"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        data_fixture f;
+        CHECK(try_bounds(&f, cases[i].bounds) < 0);
+        CHECK_HAS(jf_context_error(f.ctx), cases[i].part);
+        CHECK_HAS(jf_context_error(f.ctx), cases[i].other);
+        data_close(&f);
+    }
+}
+
+static column_look look_of(double (*value)(rng *r), int rows) {
+    column_look look;
+    double *values = calloc((size_t)rows, sizeof *values);
+    rng r = rng_stream(data_key(7), 0);
+    look_begin(&look);
+    for (int i = 0; i < rows; i++) look_range(&look, values[i] = value(&r));
+    for (int i = 0; i < rows; i++) look_edges(&look, values[i]);
+    free(values);
+    return look;
+}
+static double uniform(rng *r) {
+    return 6 * rng_uniform(r) - 3;
+}
+static double normal(rng *r) {
+    return rng_normal(r);
+}
+static double exponential(rng *r) {
+    return -log(1 - rng_uniform(r));
+}
+static double digit(rng *r) {
+    return (double)rng_below(r, 10);
+}
+
+TEST(bounds__of_evenly_filled_intervals_are_found_and_no_others) {
+    int found;
+    for (int rows = 300; rows <= 300000; rows *= 10) {
+        column_look look = look_of(uniform, rows);
+        column_support s = look_interval(&look, &found);
+        CHECK(found && s.lo == -3 && s.hi == 3);
+        double (*others[])(rng *) = {normal, exponential, digit};
+        for (int i = 0; i < 3; i++) {
+            look = look_of(others[i], rows);
+            look_interval(&look, &found);
+            CHECK(!found);
+        }
+    }
+    char hint[256];
+    column_look look = look_of(digit, 1000);
+    CHECK_HAS(look_hint(&look, "n", hint, sizeof hint), "n=whole:0:9");
+    look = look_of(exponential, 1000);
+    CHECK_HAS(look_hint(&look, "t", hint, sizeof hint), "t=0:");
+    look = look_of(normal, 1000);
+    CHECK_TEXT(look_hint(&look, "t", hint, sizeof hint), "");
+}
+
+/* ---- models ---- */
+
+/* Trained a little on a, b of (0, 1) x (0, inf), or whatever the values and bounds say, given c. */
+static run *small_model(const char *bounds, void (*row)(rng *r, double v[3])) {
+    enum { ROWS = 400 };
+    char content[1024];
+    text csv = {0};
+    rng r = rng_stream(data_key(2), 0);
+    text_add(&csv, "a,b,c\n");
+    for (int i = 0; i < ROWS; i++) {
+        double v[3];
+        row(&r, v);
+        text_add(&csv, "%.9g,%.9g,%.9g\n", v[0], v[1], v[2]);
+    }
+    put_file("t.csv", csv.chars, csv.length);
+    text_free(&csv);
+    snprintf(content, sizeof content,
+             "[data]\nset = table\nfile = %s\nx = 2\ny = 1\nbounds = %s\n"
+             "[model]\ncondition = fixed\nlaw = spline\nblocks = 1\ndepth = 1\nwidth = 8\n"
+             "[train]\nbatch = 50\nprecondition = 0\nanneal = 0\nepochs = 6\npatience = 0\nrate = 1e-2\n",
+             test_path("t.csv"), bounds);
+    run *trained = run_open(content);
+    CHECK_STATUS(run_train(trained, NULL, 0), JF_OK);
+    return trained;
+}
+
+static void bounded_row(rng *r, double v[3]) {
+    v[2] = rng_normal(r);
+    v[0] = 1 / (1 + exp(-2 * rng_normal(r) - v[2]));
+    v[1] = exp(rng_normal(r) + 0.5 * v[2]);
+}
+
+static void circular_row(rng *r, double v[3]) {
+    v[2] = rng_normal(r);
+    v[0] = fmod(20 * M_PI + rng_normal(r) * 1.5 + v[2], 2 * M_PI); /* around 0, on both sides of it */
+    v[1] = rng_normal(r);
+}
+
+static void whole_row(rng *r, double v[3]) {
+    v[2] = rng_normal(r);
+    v[0] = (double)rng_below(r, 6);
+    v[1] = floor(fabs(5 * rng_normal(r)));
+}
+
+/* Midpoint sum of exp(log p) over a grid; of b in steps of its logarithm where `logarithm` is set. */
+static double integral(const jf_model *m, const double lo[2], const double hi[2], int logarithm, double c) {
+    enum { GRID = 260 };
+    static double x[2 * GRID * GRID], y[GRID * GRID], log_p[GRID * GRID];
+    double sum = 0, cell = (hi[0] - lo[0]) * (hi[1] - lo[1]) / (GRID * GRID);
+    for (int i = 0; i < GRID * GRID; i++) {
+        double b = lo[1] + (hi[1] - lo[1]) * (i / GRID + 0.5) / GRID;
+        x[2 * i] = lo[0] + (hi[0] - lo[0]) * (i % GRID + 0.5) / GRID;
+        x[2 * i + 1] = logarithm ? exp(b) : b;
+        y[i] = c;
+    }
+    CHECK_STATUS(jf_density(m, GRID * GRID, x, y, log_p, NULL, NULL), JF_OK);
+    for (int i = 0; i < GRID * GRID; i++) sum += cell * exp(log_p[i]) * (logarithm ? x[2 * i + 1] : 1);
+    return sum;
+}
+
+TEST(support__a_density_in_the_users_units_integrates_to_1_over_the_support) {
+    run *r = small_model("a=0:1,b=0:", bounded_row);
+    for (double c = -1; c <= 1; c += 1)
+        CHECK_NEAR(integral(r->m, (double[]){0, -9}, (double[]){1, 9}, 1, c), 1, 5e-3);
+    run_close(r);
+}
+
+TEST(support__a_density_on_a_circle_integrates_to_1_over_a_turn) {
+    run *r = small_model("a=circle:0:6.283185307179586", circular_row);
+    for (double c = -1; c <= 1; c += 1)
+        CHECK_NEAR(integral(r->m, (double[]){0, -9}, (double[]){2 * M_PI, 9}, 0, c), 1, 1e-2);
+    run_close(r);
+}
+
+static void check_samples(const model *m, long total) {
+    enum { PART = 100000 };
+    double *y = calloc(PART, sizeof *y), *x = calloc(2 * PART, sizeof *x);
+    for (long at = 0; at < total; at += PART) {
+        for (int i = 0; i < PART; i++) y[i] = 8 * ((double)i / PART - 0.5); /* far beyond the data, too */
+        jf_use_options use = {.seed = (uint64_t)at};
+        if (jf_sample(m, PART, y, x, NULL, NULL, &use) != JF_OK)
+            test_fail(__FILE__, __LINE__, "%s", jf_context_error(m->ctx));
+        for (int i = 0; i < 2 * PART; i++)
+            if (!support_contains(&m->units.support[i % 2], x[i]))
+                test_fail(__FILE__, __LINE__, "sample %ld: %.17g", at + i / 2, x[i]);
+    }
+    free(y);
+    free(x);
+}
+
+#ifdef SANITIZED
+enum { SAMPLES = 200000 };
+#else
+enum { SAMPLES = 2000000 };
+#endif
+
+TEST(support__no_sample_of_two_million_leaves_bounds) {
+    run *r = small_model("a=0:1,b=0:", bounded_row);
+    check_samples(r->m, SAMPLES);
+    run_close(r);
+}
+
+TEST(support__no_sample_of_two_million_leaves_a_circle) {
+    run *r = small_model("a=circle:0:6.283185307179586", circular_row);
+    CHECK(r->m->units.support[0].cut > 2 &&
+          r->m->units.support[0].cut < 4.3); /* opposite of where the data are */
+    check_samples(r->m, SAMPLES);
+    run_close(r);
+}
+
+TEST(support__no_sample_of_two_million_is_anything_but_a_whole_number) {
+    run *r = small_model("a=whole:0:5,b=whole:0:", whole_row);
+    check_samples(r->m, SAMPLES);
+    run_close(r);
+}
+
+TEST(support__values_outside_are_refused_by_row_and_column) {
+    run *r = small_model("a=0:1,b=0:", bounded_row);
+    double x[] = {0.5, 1, 0.5, -1}, y[] = {0, 0}, out[4], log_p[2];
+    CHECK_STATUS(jf_encode(r->m, 2, x, y, out, NULL, NULL), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(r->ctx), "row 2: x1 (\"b\") is -1, outside of its support: expected above 0");
+    CHECK_STATUS(jf_density(r->m, 2, x, y, log_p, NULL, NULL), JF_ERROR_DATA);
+    CHECK_STATUS(jf_density(r->m, 1, x, y, log_p, NULL, NULL), JF_OK);
+    run_close(r);
+}
+
+TEST(support__and_names_survive_the_model_file) {
+    run *r = small_model("a=0:6,b=whole:0:,c=circle:-4:4", whole_row);
+    jf_model *loaded = NULL;
+    CHECK_STATUS(jf_model_save(r->m, test_path("m.safetensors")), JF_OK);
+    CHECK_STATUS(jf_model_load(r->ctx, &loaded, test_path("m.safetensors"), NULL), JF_OK);
+    for (int i = 0; i < 3; i++) {
+        const column_support *a = &r->m->units.support[i], *b = &loaded->units.support[i];
+        CHECK(a->kind == b->kind && a->lo == b->lo && a->hi == b->hi && a->cut == b->cut);
+    }
+    CHECK_TEXT(jf_model_column_name(loaded, 0), "a");
+    CHECK_TEXT(jf_model_column_name(loaded, 2), "c");
+    CHECK_TEXT(jf_model_column_name(loaded, 3), "");
+    double y[10] = {0}, x[20], other[20];
+    CHECK_STATUS(jf_sample(r->m, 10, y, x, NULL, NULL, NULL), JF_OK);
+    CHECK_STATUS(jf_sample(loaded, 10, y, other, NULL, NULL, NULL), JF_OK);
+    CHECK(memcmp(x, other, sizeof x) == 0);
+    jf_model_free(loaded);
+    run_close(r);
+}
+
+/* Held-out rows are dequantised always in the same way, rows to train on anew in every epoch. */
+TEST(support__whole_numbers_are_dequantised_anew_in_every_epoch) {
+    run *r = small_model("a=whole:0:5", whole_row);
+    double first[30], again[30], held[30];
+    CHECK_STATUS(dataset_draw(r->data, (rng_key){1, RNG_DATA, 1}, 0, 10, -1, first), JF_OK);
+    CHECK_STATUS(dataset_draw(r->data, (rng_key){1, RNG_DATA, 1}, 0, 10, -1, again), JF_OK);
+    CHECK(memcmp(first, again, sizeof first) == 0);
+    for (int i = 0; i < 10; i++)
+        CHECK(first[3 * i] != nearbyint(first[3 * i]) && first[3 * i + 1] == floor(first[3 * i + 1]));
+    CHECK_STATUS(dataset_held_out(r->data, 0, 10, held), JF_OK);
+    CHECK_STATUS(dataset_held_out(r->data, 0, 10, again), JF_OK);
+    CHECK(memcmp(held, again, sizeof held) == 0);
+    run_close(r);
+}
