@@ -132,7 +132,8 @@ static int between_create(between *b, const jf_model *m, size_t lines, int group
 }
 
 static int draw_between(const call *c, const jf_model *m, between *b, int code, int steps, jf_lines *out) {
-    if (code == CLI_OK && jf_lines_between(m, out, b->lines, steps, b->group, b->z, b->y, NULL) != JF_OK)
+    jf_use_options use = {.straight = option_given(c->arguments, "straight")};
+    if (code == CLI_OK && jf_lines_between(m, out, b->lines, steps, b->group, b->z, b->y, &use) != JF_OK)
         code = cli_fail_library(c);
     free(b->z);
     free(b->y);
@@ -241,6 +242,8 @@ static int check_along(const call *c, int *in_y) {
     if (!*in_y && (option_given(a, "from") || option_given(a, "to")))
         return cli_misuse(c->command,
                           "--from and --to are for --along y; a line in z takes its conditions from -y");
+    if (*in_y && option_given(a, "straight"))
+        return cli_misuse(c->command, "--straight is for --along z; a line in y is straight");
     return CLI_OK;
 }
 
@@ -255,7 +258,8 @@ static int check_picture(const call *c, const jf_model *m, const char *path, int
 
 static int interpolate(const call *c) {
     const char *path = option_text(c->arguments, "output");
-    jf_use_options use = {.seed = option_whole(c->arguments, "seed")};
+    jf_use_options use = {.seed = option_whole(c->arguments, "seed"),
+                          .straight = option_given(c->arguments, "straight")};
     jf_model *m = NULL;
     jf_lines lines = {0};
     int in_y = 0, of_images = 0, code = check_along(c, &in_y);
@@ -292,6 +296,7 @@ static const option options[] = {
      "image, what the model's task makes of them"},
     {"lines", 0, OPTION_WHOLE, "N", "5", 1, 10000,
      "lines: pairs of latent points along z, latent points along y"},
+    {"straight", 0, OPTION_FLAG, NULL, NULL, 0, 0, "along z: go in a straight line, as the paper does"},
     {"steps", 0, OPTION_WHOLE, "N", NULL, 2, 10000,
      "points of a line, its ends among them (default 9, or along y as many as meet all classes)"},
     {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
@@ -327,7 +332,8 @@ const command command_interpolate = {
         "Shows what MODEL, a run folder, a model file or the name of one that came with the program, answers "
         "along lines. Along z the condition stays "
         "and the latent point moves from one draw of the prior to another; it turns, cos(t) z1 + sin(t) "
-        "z2, so that every point on the way is itself a draw of the prior. A straight line would pass "
+        "z2, so that every point on the way is itself a draw of the prior. A straight line (--straight) "
+        "passes "
         "points much nearer to 0 than any sample. Along y the latent point stays and the condition moves "
         "in a straight line.\n"
         "With --image the latent points are those of given images, a .png, .jpg or .npy file each. Along z a "

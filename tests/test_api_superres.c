@@ -240,19 +240,17 @@ TEST(figure__of_images_are_drawn_from_models_that_are_there) {
     jf_model_free(class_model(ctx));
     jf_model_free(fine_model(ctx));
     jf_model_free(coarse_model(ctx));
-    const char *by_class[] = {test_path("class"), test_path("class")},
+    const char *by_class[] = {test_path("class"), test_path("class"), test_path("coarse"), test_path("fine")},
                *pair[] = {test_path("fine"), test_path("coarse")};
     draw_figure(ctx, "5", by_class, 1,
                 (const char *[]){"figure-5a.png", "figure-5b.png", "figure-5c.png", NULL});
-    draw_figure(ctx, "A5", by_class, 1, (const char *[]){"figure-A5.png", NULL});
+    draw_figure(ctx, "A.3", by_class, 1, (const char *[]){"figure-A3.png", "figure-A3.csv", NULL});
     draw_figure(ctx, "6", pair, 2,
                 (const char *[]){"figure-6-1.png", "figure-6-2.png", "figure-6.csv", NULL});
-    draw_figure(ctx, "F", pair, 2,
-                (const char *[]){"figure-F-1.png", "figure-F-2.png", "figure-F.csv", NULL});
-    draw_figure(ctx, "7", pair, 2,
-                (const char *[]){"figure-7-coarse.png", "figure-7-fine.png", "figure-7.csv", NULL});
-    draw_figure(ctx, "E1", by_class, 2,
-                (const char *[]){"figure-E1-mnist.png", "figure-E1-fashion.png", "figure-E1.csv", NULL});
+    draw_figure(ctx, "F1", pair, 2, (const char *[]){"figure-F1.png", "figure-F1.csv", NULL});
+    draw_figure(ctx, "F", pair, 2, (const char *[]){"figure-F2.png", "figure-F2.csv", NULL});
+    draw_figure(ctx, "7", pair, 2, (const char *[]){"figure-7.png", "figure-7.csv", NULL});
+    draw_figure(ctx, "E1", by_class, 4, (const char *[]){"figure-E1.png", "figure-E1.csv", NULL});
     jf_figure_options wrong = {.folder = test_path("figures"), .models = by_class, .model_count = 2};
     CHECK_STATUS(jf_figure(ctx, "6", &wrong), JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(ctx),

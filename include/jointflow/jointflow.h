@@ -139,6 +139,7 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
 typedef struct jf_use_options {
     uint64_t seed;
     int standardised; /* values are in the model's units (mean 0, deviation 1) instead of the data's */
+    int straight;     /* of lines in z alone: straight ones, as in the paper, instead of a quarter turn */
 } jf_use_options;
 /* x ~ p(x | y) for each row of y. y_back (n, dim_y): F_Y^-1(z, y), which should equal y; z (n, dim_x): the
  * latent points. Both may be NULL, options too. */
@@ -247,7 +248,7 @@ typedef struct jf_lines {
 } jf_lines;
 /* Lines in z at fixed y: for each of `lines` pairs of latent points a row for each of the `conditions`
  * rows of y. From z1 to z2 it goes by a quarter turn, cos(t) z1 + sin(t) z2: every point of it is itself a
- * draw of the prior, whereas those of a straight line are nearer to 0 than samples are. */
+ * draw of the prior, whereas those of a straight line, which options may ask for, are nearer to 0 than samples are. */
 jf_status jf_lines_along_z(const jf_model *m, jf_lines *out, int lines, int steps, int conditions,
                            const double *y, const jf_use_options *options);
 /* Straight lines in y, between and beyond conditions of the data, at `lines` fixed latent points; from,
@@ -279,7 +280,7 @@ typedef struct jf_grid {
     int full_range; /* black and white are the least and the greatest of all values instead of 0 and 1 */
 } jf_grid;
 jf_status jf_grid_draw(jf_context *ctx, const jf_grid *grid, const char *path);
-/* jf_draw_samples() of image models, which has full_range 0. */
+/* jf_draw_samples() of image models, which has full_range 0; 2: each image has a range of its own. */
 jf_status jf_draw_image_samples(const jf_model *m, int n, const double *x, const double *y, int full_range,
                                 const char *path);
 
@@ -349,9 +350,16 @@ typedef struct jf_figure_options {
         *models; /* run folders or model files to use instead of training, in the figure's order */
     int model_count;
     jf_train_options train; /* seed, device, progress, stop */
+    /* Folder of models NAME.safetensors to draw from; those that are not there are not trained. NULL: models that came
+     * with the program, where it has them, and others are trained. */
+    const char *model_folder;
+    int fresh;        /* train, whatever models there are */
+    int quarter_turn; /* 5b: lines in z by a quarter turn instead of straight */
 } jf_figure_options;
 const char *jf_figure_name(int index); /* NULL past the last */
 const char *jf_figure_summary(int index);
+/* `name`: that of a figure, with or without its dot ("A.3", "A3"); "F": F.1 to F.8; "all": every one. Of several, those
+ * whose models or data are not there are left out with a warning, and none is trained unless `fresh`. */
 jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *options);
 
 /* ---- measuring speed ---- */

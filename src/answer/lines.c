@@ -58,6 +58,16 @@ static jf_status decode(const model *m, answer_lines *l, row_units units) {
     return status;
 }
 
+/* Step t, 0 to 1, from z1 to z2; where both are the same it stays there. */
+static void step_in_z(const lines_request *r, const double *z1, const double *z2, size_t dim_x, double t,
+                      double *out) {
+    int same = memcmp(z1, z2, dim_x * sizeof *z1) == 0;
+    double from = r->straight ? 1 - t : cos(QUARTER_TURN * t), to = r->straight ? t : sin(QUARTER_TURN * t);
+    if (same || t == 0) from = 1, to = 0;
+    if (!same && t == 1) from = 0, to = 1; /* exactly */
+    for (size_t e = 0; e < dim_x; e++) out[e] = from * z1[e] + to * z2[e];
+}
+
 jf_status lines_along_z(const model *m, answer_lines *out, const lines_request *r, int conditions,
                         const double *y) {
     size_t dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y, steps = (size_t)r->steps;
@@ -67,9 +77,8 @@ jf_status lines_along_z(const model *m, answer_lines *out, const lines_request *
     JF_TRY_DONE(draw_points(m, 2 * r->lines, r->seed, &ends));
     for (size_t i = 0; i < (size_t)out->rows * steps; i++) {
         size_t row = i / steps, line = row / (size_t)conditions, condition = row % (size_t)conditions;
-        double t = QUARTER_TURN * (double)(i % steps) / (r->steps - 1);
-        const double *z1 = ends + 2 * line * dim_x, *z2 = z1 + dim_x;
-        for (size_t e = 0; e < dim_x; e++) out->z[i * dim_x + e] = cos(t) * z1[e] + sin(t) * z2[e];
+        const double *z1 = ends + 2 * line * dim_x;
+        step_in_z(r, z1, z1 + dim_x, dim_x, (double)(i % steps) / (r->steps - 1), out->z + i * dim_x);
         for (size_t e = 0; e < dim_y; e++) out->y[i * dim_y + e] = y[condition * dim_y + e];
     }
     JF_TRY_DONE(decode(m, out, r->units));
@@ -77,18 +86,6 @@ done:
     free(ends);
     if (status != JF_OK) lines_free(out);
     return status;
-}
-
-/* `z1` and `z2` are the ends; step t of 0 to 1. */
-static void turn(const double *z1, const double *z2, size_t dim_x, double t, double *out) {
-    int same = memcmp(z1, z2, dim_x * sizeof *z1) == 0;
-    double from = same || t == 0 ? 1
-                  : t == 1       ? 0
-                                 : cos(QUARTER_TURN * t),
-           to = same || t == 0 ? 0
-                : t == 1       ? 1
-                               : sin(QUARTER_TURN * t);
-    for (size_t e = 0; e < dim_x; e++) out[e] = from * z1[e] + to * z2[e];
 }
 
 jf_status lines_between(const model *m, answer_lines *out, const lines_request *r, int conditions,
@@ -102,7 +99,7 @@ jf_status lines_between(const model *m, answer_lines *out, const lines_request *
     for (size_t i = 0; i < (size_t)out->rows * steps; i++) {
         const double *z1 = z + 2 * (i / steps) * dim_x, *y1 = y + 2 * (i / steps) * dim_y;
         double t = (double)(i % steps) / (r->steps - 1);
-        turn(z1, z1 + dim_x, dim_x, t, out->z + i * dim_x);
+        step_in_z(r, z1, z1 + dim_x, dim_x, t, out->z + i * dim_x);
         for (size_t e = 0; e < dim_y; e++) out->y[i * dim_y + e] = (1 - t) * y1[e] + t * y1[dim_y + e];
     }
     JF_TRY_DONE(decode(m, out, r->units));

@@ -63,6 +63,15 @@ done:
     return status;
 }
 
+static void stretch_each(image_array *images) {
+    size_t size = image_numbers(images);
+    for (int i = 0; i < images->count; i++) {
+        double *values = image_at(images, i), low, high;
+        draw_range((long)size, values, 1, 0, &low, &high);
+        for (size_t k = 0; high > low && k < size; k++) values[k] = (values[k] - low) / (high - low);
+    }
+}
+
 static jf_status answers_create(const model *m, int n, const double *x, const double *y, int full_range,
                                 answers *a, const char *path) {
     JF_TRY(MEM_NEW(m->ctx, &a->of, (size_t)n + 1));
@@ -75,7 +84,8 @@ static jf_status answers_create(const model *m, int n, const double *x, const do
     jf_status status = restore_images(t, n, (row_view){x, (size_t)m->units.dim_x},
                                       (row_view){y, (size_t)m->units.dim_y}, &a->images);
     if (status == JF_OK) status = condition_images(m, t, y, a);
-    if (status == JF_OK && full_range)
+    if (status == JF_OK && full_range == 2) stretch_each(&a->images);
+    if (status == JF_OK && full_range == 1)
         draw_range((long)n * (long)image_numbers(&a->images), a->images.values, 1, 0, &a->low, &a->high);
     task_free(t);
     return status;

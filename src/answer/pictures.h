@@ -16,7 +16,8 @@ int picture_panel_height(int width, int equal_units, const double limits[4]);
 
 /* ---- picture_images.c ---- */
 
-/* The same of image models. full_range: black and white are the least and the greatest value. */
+/* The same of image models. full_range: black and white are the least and the greatest value; 2: of each image by
+ * itself, so that a single pixel far out of range darkens or brightens all the rest of its image. */
 jf_status picture_image_samples(const model *m, int n, const double *x, const double *y, int full_range,
                                 const char *path);
 

@@ -13,8 +13,11 @@ void jf_lines_free(jf_lines *lines) {
 
 static lines_request request(int lines, int steps, const jf_use_options *options) {
     jf_use_options o = options ? *options : (jf_use_options){0};
-    return (lines_request){
-        .lines = lines, .steps = steps, .seed = o.seed, .units = o.standardised ? MODEL_UNITS : DATA_UNITS};
+    return (lines_request){.lines = lines,
+                           .steps = steps,
+                           .seed = o.seed,
+                           .units = o.standardised ? MODEL_UNITS : DATA_UNITS,
+                           .straight = o.straight};
 }
 
 static jf_lines lines_given(const answer_lines *l) {

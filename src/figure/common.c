@@ -1,5 +1,7 @@
 #include "base/file.h"
 #include "figure/figure.h"
+#include "io/shipped.h"
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,10 +61,27 @@ static jf_status given_model(const figure_job *job, const char *path, const figu
                    s->dim_y ? "with its condition" : "without a condition");
 }
 
-jf_status figure_model(const figure_job *job, int index, const figure_subject *subject, model **out) {
+/* A model of the subject's name that is there: in the folder that was named, or among those that came with the program.
+ * *out stays NULL where there is none. */
+static jf_status ready_model(const figure_job *job, const figure_subject *s, model **out) {
     const jf_figure_options *o = job->options;
-    *out = NULL;
-    if (index < o->model_count) return given_model(job, o->models[index], subject, out);
+    char *path = NULL, file[128];
+    jf_status status = JF_OK;
+    if (!s->shipped || (o->fresh && !o->model_folder)) return JF_OK;
+    snprintf(file, sizeof file, "%s.safetensors", s->shipped);
+    if (o->model_folder)
+        JF_TRY(file_join(job->ctx, &path, o->model_folder, file));
+    else if (shipped_find(job->ctx, &path, &shipped_models, s->shipped) != JF_OK)
+        return JF_OK;
+    if (file_exists(path)) {
+        jf_log(job->ctx, "%s: taken from %s", s->shipped, path);
+        status = given_model(job, path, s, out);
+    }
+    free(path);
+    return status;
+}
+
+static jf_status train_model(const figure_job *job, const figure_subject *subject, model **out) {
     jf_recipe *r = NULL;
     char *folder = NULL;
     jf_status status;
@@ -73,7 +92,7 @@ jf_status figure_model(const figure_job *job, int index, const figure_subject *s
         jf_log(job->ctx, "%s: taken from %s", subject->recipe, folder);
     } else {
         jf_log(job->ctx, "%s: training", subject->recipe);
-        jf_train_options train = o->train;
+        jf_train_options train = job->options->train;
         train.folder = folder;
         status = jf_train(job->ctx, out, r, &train);
     }
@@ -85,6 +104,20 @@ done:
     free(folder);
     jf_recipe_free(r);
     return status;
+}
+
+jf_status figure_model(const figure_job *job, int index, const figure_subject *subject, model **out) {
+    const jf_figure_options *o = job->options;
+    *out = NULL;
+    if (index < o->model_count) return given_model(job, o->models[index], subject, out);
+    JF_TRY(ready_model(job, subject, out));
+    if (*out) return JF_OK;
+    if (job->may_train) return train_model(job, subject, out);
+    return jf_fail(
+        job->ctx, JF_ERROR_IO,
+        "no model \"%s\" %s%s: train the recipe %s and pack it under that name, or name one with --model",
+        subject->shipped, o->model_folder ? "in " : "came with the program",
+        o->model_folder ? o->model_folder : "", subject->recipe);
 }
 
 jf_status figure_samples(const model *m, long n, double y, uint64_t seed, double *x, double *z,

@@ -106,13 +106,17 @@ done:
 
 static jf_status make(const figure_job *job) {
     model *ring = NULL, *circle = NULL;
-    jf_status status = figure_model(job, 0, &(figure_subject){.recipe = "ring", .set = "ring"}, &ring);
-    if (status == JF_OK)
-        status = figure_model(job, 1, &(figure_subject){.recipe = "rule-circle", .rule = "circle"}, &circle);
+    static const figure_subject subjects[2] = {
+        {.recipe = "ring", .shipped = "ring", .set = "ring"},
+        {.recipe = "rule-circle", .shipped = "rule-circle", .rule = "circle"}};
+    jf_status status = figure_model(job, 0, &subjects[0], &ring);
+    if (status == JF_OK) status = figure_model(job, 1, &subjects[1], &circle);
     if (status == JF_OK) status = paint(job, ring, circle);
     model_free(ring);
     model_free(circle);
     return status;
 }
 
-const figure_kind figure_1 = {"1", "conventional flow against a flow trained from a rule, on a circle", make};
+const figure_kind figure_1 = {.name = "1",
+                              .summary = "conventional flow against a flow trained from a rule, on a circle",
+                              .make = make};

@@ -82,7 +82,8 @@ done:
 }
 
 static jf_status make(const figure_job *job) {
-    static const figure_subject subject = {.recipe = "crescents", .set = "crescents", .dim_y = 1};
+    static const figure_subject subject = {
+        .recipe = "crescents", .shipped = "crescents", .set = "crescents", .dim_y = 1};
     model *m = NULL;
     space b = {0};
     jf_status status;
@@ -97,4 +98,5 @@ done:
     return status;
 }
 
-const figure_kind figure_3 = {"3", "crescents: each class to and from the prior; y from -2 to 2", make};
+const figure_kind figure_3 = {
+    .name = "3", .summary = "crescents: each class to and from the prior; y from -2 to 2", .make = make};

@@ -7,7 +7,8 @@
 static const double limits[4] = {-1.25, 1.25, -1.25, 1.25};
 
 static jf_status make(const figure_job *job) {
-    static const figure_subject subject = {.recipe = "sectors", .set = "sectors", .dim_y = 1};
+    static const figure_subject subject = {
+        .recipe = "sectors", .shipped = "sectors", .set = "sectors", .dim_y = 1};
     static const char *const titles[ANGLES] = {"y' = 0", "y' = pi/2", "y' = pi", "y' = 3 pi/2"};
     model *m = NULL;
     double *x = NULL, *z = NULL, *colours = NULL;
@@ -37,4 +38,5 @@ done:
     return status;
 }
 
-const figure_kind figure_4 = {"4", "sectors at four angles, shaded by the first latent coordinate", make};
+const figure_kind figure_4 = {
+    .name = "4", .summary = "sectors at four angles, shaded by the first latent coordinate", .make = make};

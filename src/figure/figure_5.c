@@ -15,7 +15,8 @@ static void fill(const model *m, double share, double *y) {
     for (int i = 0; i < m->units.dim_y; i++) y[i] = y_at(m, share);
 }
 
-static jf_status paint_samples(const model *m, const char *path) {
+static jf_status paint_samples(const figure_job *job, const model *m, const char *path) {
+    (void)job;
     size_t n = 2 * SAMPLES, dim_y = (size_t)m->units.dim_y;
     double *x = NULL, *y = NULL;
     jf_status status;
@@ -30,22 +31,26 @@ done:
     return status;
 }
 
-static jf_status paint_along_z(const model *m, const char *path) {
+static jf_status paint_along_z(const figure_job *job, const model *m, const char *path) {
+    int turn = job->options->quarter_turn;
     jf_lines lines = {0};
     double *y;
     jf_status status;
     JF_TRY(MEM_NEW(m->ctx, &y, CONDITIONS * (size_t)m->units.dim_y));
     for (int k = 0; k < CONDITIONS; k++)
         fill(m, (double)k / (CONDITIONS - 1), y + (size_t)k * (size_t)m->units.dim_y);
-    JF_TRY_DONE(jf_lines_along_z(m, &lines, LINES, LINE_STEPS, CONDITIONS, y, &(jf_use_options){.seed = 1}));
-    JF_TRY_DONE(jf_lines_draw(m, &lines, "lines in z at fixed y", 0, path));
+    JF_TRY_DONE(jf_lines_along_z(m, &lines, LINES, LINE_STEPS, CONDITIONS, y,
+                                 &(jf_use_options){.seed = 1, .straight = !turn}));
+    JF_TRY_DONE(jf_lines_draw(
+        m, &lines, turn ? "quarter turns in z at fixed y" : "straight lines in z at fixed y", 0, path));
 done:
     jf_lines_free(&lines);
     free(y);
     return status;
 }
 
-static jf_status paint_along_y(const model *m, const char *path) {
+static jf_status paint_along_y(const figure_job *job, const model *m, const char *path) {
+    (void)job;
     jf_lines lines = {0};
     double *y, *to;
     jf_status status;
@@ -62,24 +67,24 @@ done:
 }
 
 static jf_status make(const figure_job *job) {
-    static const figure_subject subject = {.recipe = "fashion-class-small", .task = "class"};
     static const struct {
         const char *name;
-        jf_status (*paint)(const model *m, const char *path);
+        jf_status (*paint)(const figure_job *job, const model *m, const char *path);
     } parts[] = {
         {"figure-5a.png", paint_samples}, {"figure-5b.png", paint_along_z}, {"figure-5c.png", paint_along_y}};
     model *m;
-    JF_TRY(figure_model(job, 0, &subject, &m));
+    JF_TRY(figure_model(job, 0, &figure_fashion_class, &m));
     jf_status status = JF_OK;
     for (int i = 0; status == JF_OK && i < 3; i++) {
         char *path;
         status = figure_path(job, &path, parts[i].name);
         if (status != JF_OK) break;
-        status = parts[i].paint(m, path);
+        status = parts[i].paint(job, m, path);
         free(path);
     }
     model_free(m);
     return status;
 }
 
-const figure_kind figure_5 = {"5", "images by class: samples, lines in z, lines in y", make};
+const figure_kind figure_5 = {
+    .name = "5", .summary = "images by class: samples, lines in z, lines in y", .make = make};

@@ -2,15 +2,8 @@
  * neither. */
 #include "base/number.h"
 #include "figure/figure.h"
-#include <string.h>
 
 enum { SHOWN = 2 };
-
-static int find(const figure_examples *e, const char *name, int fallback) {
-    for (int c = 0; c < e->images.count; c++)
-        if (strcmp(e->name[c], name) == 0) return c;
-    return fallback;
-}
 
 static jf_status make(const figure_job *job) {
     model *models[2];
@@ -18,8 +11,11 @@ static jf_status make(const figure_job *job) {
     text table = {0};
     jf_status status;
     JF_TRY_DONE(figure_superres_models(job, models));
-    JF_TRY_DONE(figure_examples_create(models[1], &examples));
-    int chosen[SHOWN] = {find(&examples, "sneaker", 0), find(&examples, "sandal", 1)};
+    JF_TRY_DONE(figure_examples_create(job, models[1], &examples));
+    int chosen[SHOWN] = {figure_example_named(&examples, "sneaker"),
+                         figure_example_named(&examples, "sandal")};
+    for (int i = 0; i < SHOWN; i++)
+        if (chosen[i] < 0) chosen[i] = i; /* other data than the paper's */
     text_add(&table, "%s", figure_superres_columns);
     for (int i = 0; i < SHOWN && chosen[i] < examples.images.count; i++) {
         char name[32];
@@ -35,4 +31,5 @@ done:
     return status;
 }
 
-const figure_kind figure_6 = {"6", "super-resolution in two steps, two examples", make};
+const figure_kind figure_6 = {
+    .name = "6", .summary = "super-resolution in two steps, two examples", .make = make};

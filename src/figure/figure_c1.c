@@ -6,10 +6,11 @@
 
 #define POINTS 4000
 #define RULES  4
-static const figure_subject subjects[RULES] = {{.recipe = "rule-diamond", .rule = "diamond"},
-                                               {.recipe = "rule-line", .rule = "line"},
-                                               {.recipe = "rule-cross", .rule = "cross"},
-                                               {.recipe = "rule-parabola", .rule = "parabola"}};
+static const figure_subject subjects[RULES] = {
+    {.recipe = "rule-diamond", .shipped = "rule-diamond", .rule = "diamond"},
+    {.recipe = "rule-line", .shipped = "rule-line", .rule = "line"},
+    {.recipe = "rule-cross", .shipped = "rule-cross", .rule = "cross"},
+    {.recipe = "rule-parabola", .shipped = "rule-parabola", .rule = "parabola"}};
 
 static jf_status paint(const figure_job *job, model *const models[RULES]) {
     double *x = NULL, *z = NULL, *colours = NULL;
@@ -48,4 +49,5 @@ static jf_status make(const figure_job *job) {
     return status;
 }
 
-const figure_kind figure_c1 = {"C1", "diamond, line, cross and parabola from rules", make};
+const figure_kind figure_c1 = {
+    .name = "C.1", .summary = "diamond, line, cross and parabola from rules", .make = make};

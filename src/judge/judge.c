@@ -152,6 +152,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     JF_TRY_DONE(compare_with_gaussian(j, m, data));
     j->nats_per_dim = (j->terms.value[TERM_Z] + j->terms.value[TERM_LOGDET]) / f->dim_x;
     JF_TRY_DONE(latent_fit_create(m->ctx, &j->latent, j->encoded, (long)n, f->dim, f->dim_x));
+    if (q->latent_only) goto done;
     if (densities_are_exact(m))
         JF_TRY_DONE(densities_create(m, &d, (long)n, j->data, 1));
     else
@@ -229,7 +230,7 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
     } else {
         JF_TRY_DONE(judge_by_rule(j, m, q->seed));
     }
-    JF_TRY_DONE(judge_write(j, m));
+    if (!q->latent_only) JF_TRY_DONE(judge_write(j, m));
     *out = j;
     j = NULL;
 done:

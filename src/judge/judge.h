@@ -167,6 +167,7 @@ typedef struct judge_request {
     int denoise; /* also judge samples without the noise of training; refused where a model has none */
     int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS, of classes more */
     const char *test, *test_labels; /* data to judge on instead of those held out; NULL: none */
+    int latent_only; /* encoded points and their latent histograms, and nothing that costs more: no words either */
 } judge_request;
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */

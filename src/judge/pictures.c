@@ -93,11 +93,10 @@ done:
     return status;
 }
 
-jf_status picture_latent(const model *m, const judgement *j, const char *path) {
+jf_status paint_latent(panel *p, const model *m, const judgement *j, const char *title) {
     int dim_x = m->units.dim_x, dim = m->flow->dim;
     double *density;
     unsigned char *flagged = NULL;
-    figure *fig = NULL;
     jf_status status;
     JF_TRY(MEM_NEW(m->ctx, &density, (size_t)dim_x * BINS));
     JF_TRY_DONE(MEM_NEW(m->ctx, &flagged, (size_t)dim_x));
@@ -105,15 +104,22 @@ jf_status picture_latent(const model *m, const judgement *j, const char *path) {
         draw_histogram(j->points, j->encoded + i, dim, -4, 4, BINS, density + (size_t)i * BINS);
         flagged[i] = j->latent.ks[i] > 3 * j->latent.chance_max;
     }
-    JF_TRY_DONE(figure_create(m->ctx, &fig, 1, 1, 480, 360, NULL));
-    panel *p = figure_panel(fig, 0, 0);
-    panel_title(p, "latent elements, one line each, over N(0, 1)");
+    panel_title(p, title);
     panel_axes(p, -4, 4, 0, 0.5, "z", "density", 0);
     panel_histogram_lines(p, dim_x, BINS, -4, 4, density, flagged);
+done:
+    free(density);
+    free(flagged);
+    return status;
+}
+
+jf_status picture_latent(const model *m, const judgement *j, const char *path) {
+    figure *fig;
+    jf_status status;
+    JF_TRY(figure_create(m->ctx, &fig, 1, 1, 480, 360, NULL));
+    JF_TRY_DONE(paint_latent(figure_panel(fig, 0, 0), m, j, "latent elements, one line each, over N(0, 1)"));
     JF_TRY_DONE(figure_save(fig, path));
 done:
     figure_free(fig);
-    free(density);
-    free(flagged);
     return status;
 }

@@ -46,7 +46,7 @@ static jf_status paint_maps(const page *p, const char *path) {
     if (p->m->units.image.h > 0) return JF_OK;
     return picture_maps(p->m, p->j, SEED, path);
 }
-static jf_status paint_latent(const page *p, const char *path) {
+static jf_status paint_latent_page(const page *p, const char *path) {
     return picture_latent(p->m, p->j, path);
 }
 
@@ -195,7 +195,7 @@ static jf_status fill(page *p) {
         JF_TRY_DONE(
             add_picture(p, "maps.png", paint_maps, "Data, their encoding in latent space, and samples."));
         html_section(&p->html, "Latent space");
-        JF_TRY_DONE(add_picture(p, "latent.png", paint_latent,
+        JF_TRY_DONE(add_picture(p, "latent.png", paint_latent_page,
                                 "Histogram of every latent element over fresh points, and the prior."));
     }
     html_section(&p->html, "Training");

@@ -102,3 +102,46 @@ expect_line_count 7
 cp "$work/stdout" all
 jointflow sample "$MODEL" -n 3 -y upper,lower > named
 expect_same all named
+
+case_begin figure__toys_are_drawn_from_shipped_models_without_training
+run jointflow figure 3 -o out
+expect_status 0
+expect_file out/figure-3-inference.png
+expect_no_file out/crescents
+run jointflow figure D1 -o out
+expect_status 0
+expect_file out/figure-D1.png
+for error in $(tail -n +2 out/figure-D1.csv | cut -d, -f4); do
+    expect awk "BEGIN { exit !($error < 1e-2) }"
+done
+
+case_begin figure__of_several_those_without_models_are_left_out_with_a_line
+mkdir some && cp "$ROOT/models/sectors.safetensors" some/
+run jointflow figure all --models some -o out
+expect_status 0
+expect_file out/figure-4.png
+expect_no_file out/figure-3-maps.png
+expect_error_line '.*figure 3 is left out: no model "crescents" in some: train the recipe crescents and pack it under that name, .*'
+expect_error_line '.*figure E.1 is left out: no model "mnist-class" in some: .*'
+
+case_begin figure__a_single_one_without_its_model_fails_with_the_same_sentence
+mkdir some
+run jointflow figure 3 --models some -o out
+expect_status 1
+expect_error_line 'jointflow: no model "crescents" in some: .*'
+run jointflow figure 3 --models nowhere -o out
+expect_status 1
+expect_error_line 'jointflow: --models nowhere: no such folder'
+
+case_begin figure__super_resolution_has_its_images_from_beside_the_models
+mkdir -p some/fashion some/examples
+cp -r "$ROOT/models/examples/fashion-mnist" some/examples/glyphs # the data that these models were trained on
+for step in 7-14:1 14-28:0; do
+    jointflow train "$ROOT/tests/cli/glyphs.ini" -o run --force --no-report --quiet --set data.task=superres \
+        --set "data.down=${step#*:}" --set data.classes=all
+    cp run/model.safetensors "some/fashion/${step%:*}.safetensors"
+done
+run jointflow figure F.8 --models some -o out
+expect_status 0
+expect_file out/figure-F8.png
+expect grep -q '^boot,' out/figure-F8.csv

@@ -1,0 +1,60 @@
+/* Figure A.3: generated digits, 0 and 1. As in the paper each image is scaled to its own least and greatest pixel: where
+ * the model has made a pixel far too bright or too dark, the rest of that image looks pale or grey. */
+#include "figure/figure.h"
+#include <math.h>
+#include <stdlib.h>
+
+enum { SAMPLES = 25, OWN_RANGE = 2 };
+#define BEYOND 0.06 /* three deviations of the noise that images are trained with */
+
+/* Share of the pixels of an image outside of 0 .. 1 by more than the noise, its least and its greatest. */
+static void add_line(text *table, const char *class_name, int sample, const double *values, size_t size) {
+    double low = INFINITY, high = -INFINITY, beyond = 0;
+    for (size_t i = 0; i < size; i++) {
+        low = fmin(low, values[i]);
+        high = fmax(high, values[i]);
+        beyond += values[i] < -BEYOND || values[i] > 1 + BEYOND;
+    }
+    text_add(table, "%s,%d,%.4f,%.4f,%.5f\n", class_name, sample + 1, low, high, beyond / (double)size);
+}
+
+static jf_status write_ranges(const figure_job *job, const model *m, int n, const double *x,
+                              const double *y) {
+    jf_images images;
+    text table = {0};
+    JF_TRY(jf_restore(m, &images, n, x, y));
+    size_t size = (size_t)images.h * (size_t)images.w * (size_t)images.channels;
+    text_add(&table, "class,sample,least,greatest,share_beyond_noise\n");
+    for (int i = 0; i < n; i++)
+        add_line(&table, m->units.class_name[i / SAMPLES], i % SAMPLES, images.values + (size_t)i * size,
+                 size);
+    jf_status status = figure_write(job, "figure-A3.csv", &table);
+    text_free(&table);
+    jf_images_free(&images);
+    return status;
+}
+
+static jf_status make(const figure_job *job) {
+    model *m = NULL;
+    double *x = NULL, *y = NULL;
+    char *path = NULL;
+    jf_status status;
+    JF_TRY_DONE(figure_model(job, 0, &figure_mnist_class, &m));
+    size_t n = (size_t)(SAMPLES * m->units.classes), dim_y = (size_t)m->units.dim_y;
+    JF_TRY_DONE(MEM_NEW(job->ctx, &x, n * (size_t)m->units.dim_x));
+    JF_TRY_DONE(MEM_NEW(job->ctx, &y, n * dim_y));
+    for (size_t i = 0; i < n * dim_y; i++) y[i] = m->units.label[i / dim_y / SAMPLES];
+    JF_TRY_DONE(jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.seed = 1}));
+    JF_TRY_DONE(figure_path(job, &path, "figure-A3.png"));
+    JF_TRY_DONE(jf_draw_image_samples(m, (int)n, x, y, OWN_RANGE, path));
+    JF_TRY_DONE(write_ranges(job, m, (int)n, x, y));
+done:
+    free(x);
+    free(y);
+    free(path);
+    model_free(m);
+    return status;
+}
+
+const figure_kind figure_a3 = {
+    .name = "A.3", .summary = "digits by class, each image with a range of its own", .make = make};
