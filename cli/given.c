@@ -15,6 +15,10 @@ static int is_picture(const char *path) {
     return 0;
 }
 
+int given_named_image(const char *path) {
+    return is_picture(path) || cli_ends_with(path, ".npy");
+}
+
 int given_is_image(const call *c, const jf_image_form *form, const char *path) {
     jf_images images;
     if (form->h == 0) return 0;

@@ -9,6 +9,8 @@ typedef struct given_rows {
     double *x, *y; /* (count, dim_x), (count, dim_y), the data's units */
 } given_rows;
 
+/* Whether a name is that of a file of images: .png, .jpg, .jpeg or .npy. */
+int given_named_image(const char *path);
 /* Whether a file is one of images for this model: a picture by its name, or a .npy array of the size of its images. */
 int given_is_image(const call *c, const jf_image_form *form, const char *path);
 /* Reads all images of the files. The option `name` ("y", shown as "-y") tells their conditions, one for all or one for each;

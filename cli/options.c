@@ -129,6 +129,8 @@ static int check_count(arguments *a, const char *names) {
     while (name_of_argument(names, count, &optional, name, sizeof name)) {
         if (count >= a->count && !optional) return refuse(a, "%s is missing", name);
         count++;
+        size_t length = strlen(name);
+        if (length > 3 && strcmp(name + length - 3, "...") == 0) return 1; /* any number of them */
     }
     if (a->count > count) return refuse(a, "unexpected argument \"%s\"", a->values[count]);
     return 1;

@@ -1,5 +1,7 @@
-/* jointflow superres: a small image made large in two steps, by two models. */
+/* jointflow superres: a small image made large in steps, by a chain of models. */
+#include "given.h"
 #include "tables.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,56 +17,54 @@ static int from_data(const call *c, const jf_model *fine, jf_images *out) {
     return jf_data_image(fine, out, row, of_training) == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
-/* The model with the larger images knows the whole ones. */
-static int fine_one(const call *c, const jf_model *one, const jf_model *other, const jf_model **out) {
-    jf_image_form a, b;
-    if (jf_model_image_form(one, &a) != JF_OK || jf_model_image_form(other, &b) != JF_OK)
-        return cli_fail_library(c);
-    *out = a.h > b.h ? one : other;
-    return CLI_OK;
-}
-
-static int read_input(const call *c, const jf_model *one, const jf_model *other, const char *path,
-                      jf_images *out) {
-    const jf_model *fine = NULL;
-    if (path) return jf_images_read(c->ctx, out, path) == JF_OK ? CLI_OK : cli_fail_library(c);
-    int code = fine_one(c, one, other, &fine);
-    return code == CLI_OK ? from_data(c, fine, out) : code;
-}
-
 /* ---- what the command line names ---- */
 
 typedef struct request {
-    char *models[2];   /* files */
-    const char *image; /* NULL: a row of the data */
+    char *files[JF_CHAIN_MOST]; /* of the models */
+    jf_model *models[JF_CHAIN_MOST];
+    int count;
+    const char *image; /* NULL: a row of the data, or all of them */
     char *output;
 } request;
 
 static void request_free(request *r) {
-    free(r->models[0]);
-    free(r->models[1]);
+    for (int i = 0; i < r->count; i++) {
+        free(r->files[i]);
+        jf_model_free(r->models[i]);
+    }
     free(r->output);
 }
 
-/* Both models under one name, or one each; then the image may follow. */
+/* All models of one name. */
+static int add_models(const call *c, request *r, const char *name) {
+    for (int i = 0;; i++) {
+        char *file = NULL;
+        if (jf_model_find(c->ctx, &file, name, i) != JF_OK) return cli_fail_library(c);
+        if (!file) return CLI_OK;
+        if (r->count == JF_CHAIN_MOST) {
+            free(file);
+            return cli_misuse(c->command, "%s: more than %d models", name, JF_CHAIN_MOST);
+        }
+        r->files[r->count++] = file;
+    }
+}
+
+/* Models, several under one name or one each; the last may be the image. */
 static int find_models(const call *c, request *r) {
     const arguments *a = c->arguments;
-    int used = 1;
-    for (int i = 0; i < 2; i++)
-        if (jf_model_find(c->ctx, &r->models[i], argument(a, 0), i) != JF_OK) return cli_fail_library(c);
-    if (!r->models[1]) {
-        if (a->count < 2)
-            return cli_misuse(c->command, "%s is one model, expected two: name the other one, too",
-                              argument(a, 0));
-        if (jf_model_find(c->ctx, &r->models[1], argument(a, 1), 0) != JF_OK) return cli_fail_library(c);
-        used = 2;
+    int code = CLI_OK;
+    for (int i = 0; i < a->count && code == CLI_OK; i++) {
+        const char *word = argument(a, i);
+        if (r->image)
+            code = cli_misuse(c->command, "unexpected argument \"%s\"", word);
+        else if (i > 0 && given_named_image(word))
+            r->image = word;
+        else
+            code = add_models(c, r, word);
     }
-    if (a->count > used + 1)
-        return cli_misuse(c->command, "unexpected argument \"%s\"", argument(a, used + 1));
-    r->image = argument(a, used);
-    if (r->image && option_given(a, "input"))
-        return cli_misuse(c->command, "%s and --input: expected one of the two", r->image);
-    if (option_given(a, "input")) r->image = option_text(a, "input");
+    if (code != CLI_OK || !option_given(a, "input")) return code;
+    if (r->image) return cli_misuse(c->command, "%s and --input: expected one of the two", r->image);
+    r->image = option_text(a, "input");
     return CLI_OK;
 }
 
@@ -76,12 +76,32 @@ static char *default_output(const char *image) {
     return cli_join("%.*s-large.png", (int)(dot ? dot - name : (long)strlen(name)), name);
 }
 
+static int whole_set(const call *c) {
+    return option_given(c->arguments, "all") || option_given(c->arguments, "test");
+}
+
+/* Where all images of a set are asked for nothing is drawn. */
+static int check_set(const call *c, const request *r) {
+    const arguments *a = c->arguments;
+    static const char *const others[] = {"row", "data", "output", "full-range"};
+    if (option_given(a, "all") && option_given(a, "test"))
+        return cli_misuse(c->command, "--all and --test: expected one of the two");
+    if (r->image) return cli_misuse(c->command, "%s, and --all or --test: expected one of the two", r->image);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (option_given(a, others[i]))
+            return cli_misuse(c->command, "--%s is for one image, not for --all or --test", others[i]);
+    return CLI_OK;
+}
+
 static int check_options(const call *c, request *r) {
     const arguments *a = c->arguments;
     const char *given = option_text(a, "output");
     int row = option_given(a, "row"), code = given ? tables_check_output(c, given, ".png .npy") : CLI_OK;
     if (code == CLI_OK) code = find_models(c, r);
     if (code != CLI_OK) return code;
+    if (whole_set(c)) return check_set(c, r);
+    if (option_given(a, "test-labels") || option_given(a, "most") || option_given(a, "json"))
+        return cli_misuse(c->command, "--test-labels, --most and --json are for --all and --test");
     if ((r->image != NULL) == row)
         return cli_misuse(c->command, row ? "an image and --row: expected one of the two"
                                           : "the image to start from is missing (or --row, one of the data)");
@@ -91,61 +111,163 @@ static int check_options(const call *c, request *r) {
     return given ? CLI_OK : tables_check_output(c, r->output, ".png");
 }
 
-/* ---- the command ---- */
+/* --coarse of the first step, --fine of each further one; `fallback` where they are not given. */
+static jf_chain_options chain_options(const call *c, int fallback) {
+    const arguments *a = c->arguments;
+    jf_chain_options o = {.seed = option_whole(a, "seed"), .denoise = option_given(a, "denoise")};
+    for (int k = 0; k < JF_CHAIN_MOST; k++) {
+        const char *name = k == 0 ? "coarse" : "fine";
+        o.counts[k] = option_given(a, name) ? option_int(a, name) : fallback;
+    }
+    return o;
+}
 
-static void tell(const jf_superres_result *r, const char *path) {
+/* ---- one image ---- */
+
+/* The model with the largest images knows the whole ones. */
+static int read_input(const call *c, const request *r, jf_images *out) {
+    const jf_model *largest = NULL;
+    jf_image_form form;
+    int most = -1;
+    if (r->image) return jf_images_read(c->ctx, out, r->image) == JF_OK ? CLI_OK : cli_fail_library(c);
+    for (int i = 0; i < r->count; i++) {
+        if (jf_model_image_form(r->models[i], &form) != JF_OK) return cli_fail_library(c);
+        if (form.h > most) largest = r->models[i];
+        if (form.h > most) most = form.h;
+    }
+    return from_data(c, largest, out);
+}
+
+static void tell(const jf_chain_result *r, const char *path) {
     const jf_images *input = &r->input;
+    static const char *const pair[] = {"coarse", "fine"};
     if (r->truth.count)
         printf("input     %d x %d, degraded to %d x %d\n", r->truth.h, r->truth.w, input->h, input->w);
     else
         printf("input     %d x %d\n", input->h, input->w);
-    printf("coarse    %d of %d x %d; degraded again %.1f dB PSNR to the input\n", r->coarse.count,
-           r->coarse.h, r->coarse.w, r->coarse_psnr);
-    printf("fine      %d of %d x %d; degraded again %.1f dB PSNR to the input\n", r->fine.count, r->fine.h,
-           r->fine.w, r->psnr);
+    for (int k = 0; k < r->steps; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "step %d", k + 1);
+        printf("%-9s %d of %d x %d; degraded again %.1f dB PSNR to the input\n",
+               r->steps == 2 ? pair[k] : name, r->made[k].count, r->made[k].h, r->made[k].w, r->psnr[k]);
+    }
     printf("y error   %.2e, mean |y_back - y|, model's units\n", r->y_error);
     printf("written   %s\n", path);
 }
 
-static int superres(const call *c) {
-    const arguments *a = c->arguments;
-    jf_superres_options options = {.coarse_count = option_int(a, "coarse"),
-                                   .fine_count = option_int(a, "fine"),
-                                   .seed = option_whole(a, "seed"),
-                                   .denoise = option_given(a, "denoise")};
-    jf_model *one = NULL, *other = NULL;
+static int enlarge_one(const call *c, const request *r) {
+    jf_chain_options options = chain_options(c, 10);
     jf_images given = {0};
-    jf_superres_result result = {0};
+    jf_chain_result result = {0};
+    int code = read_input(c, r, &given);
+    if (code == CLI_OK &&
+        jf_superres_chain((const jf_model *const *)r->models, r->count, &given, &options, &result) != JF_OK)
+        code = cli_fail_library(c);
+    int full_range = option_given(c->arguments, "full-range");
+    if (code == CLI_OK && jf_superres_chain_write(c->ctx, &result, NULL, full_range, r->output) != JF_OK)
+        code = cli_fail_library(c);
+    if (code == CLI_OK) tell(&result, r->output);
+    jf_chain_result_free(&result);
+    jf_images_free(&given);
+    return code;
+}
+
+/* ---- a whole set ---- */
+
+static void print_number(double value) {
+    if (isfinite(value))
+        printf("%.6g", value);
+    else
+        printf("null");
+}
+
+/* Folders, whose names those of classes are, may have any. */
+static void print_name(const char *name) {
+    printf("\"name\": \"");
+    for (; *name; name++) {
+        if ((unsigned char)*name < ' ')
+            printf("\\u%04x", (unsigned)*name);
+        else
+            printf("%s%c", *name == '"' || *name == '\\' ? "\\" : "", *name);
+    }
+    printf("\", ");
+}
+
+static void print_json(const request *r, const jf_chain_score *scores, int count, double y_error) {
+    for (int i = 0; i < count; i++) {
+        const jf_chain_score *s = &scores[i];
+        printf("%s{", i == 0 ? "" : i == 1 ? ", \"classes\": [" : ", ");
+        if (i) print_name(s->name);
+        printf("\"images\": %ld, \"psnr\": [", s->images);
+        for (int k = 0; k < r->count; k++) {
+            printf("%s", k ? ", " : "");
+            print_number(s->psnr[k]);
+        }
+        printf("]%s", i ? "}" : "");
+    }
+    printf("%s, \"y_error\": %.6g}\n", count > 1 ? "]" : "", y_error);
+}
+
+static void print_table(const request *r, const jf_chain_score *scores, int count, double y_error) {
+    printf("%-16s %8s", "class", "images");
+    for (int k = 0; k < r->count; k++) printf("   step %d, dB", k + 1);
+    printf("\n");
+    for (int i = 0; i < count; i++) {
+        printf("%-16s %8ld", i ? scores[i].name : "all", scores[i].images);
+        for (int k = 0; k < r->count; k++) printf("   %10.2f", scores[i].psnr[k]);
+        printf("\n");
+    }
+    printf("y error   %.2e, mean |y_back - y|, model's units\n", y_error);
+}
+
+static int score_set(const call *c, const request *r) {
+    const arguments *a = c->arguments;
+    jf_chain_options options = chain_options(c, 1);
+    jf_chain_test test = {.test = option_text(a, "test"),
+                          .test_labels = option_text(a, "test-labels"),
+                          .most = (long)option_whole(a, "most")};
+    jf_chain_score *scores = NULL;
+    int count = 0;
+    double y_error = 0;
+    if (jf_superres_test((const jf_model *const *)r->models, r->count, &test, &options, &scores, &count,
+                         &y_error) != JF_OK)
+        return cli_fail_library(c);
+    (option_given(a, "json") ? print_json : print_table)(r, scores, count, y_error);
+    free(scores);
+    return CLI_OK;
+}
+
+/* ---- the command ---- */
+
+static int superres(const call *c) {
     request r = {0};
     int code = check_options(c, &r);
-    if (code == CLI_OK) code = cli_load_model(c, &one, r.models[0]);
-    if (code == CLI_OK) code = cli_load_model(c, &other, r.models[1]);
-    if (code == CLI_OK) code = read_input(c, one, other, r.image, &given);
-    if (code == CLI_OK && jf_superres(one, other, &given, &options, &result) != JF_OK)
-        code = cli_fail_library(c);
-    if (code == CLI_OK &&
-        jf_superres_write(c->ctx, &result, NULL, option_given(a, "full-range"), r.output) != JF_OK)
-        code = cli_fail_library(c);
-    if (code == CLI_OK) tell(&result, r.output);
+    for (int i = 0; i < r.count && code == CLI_OK; i++) code = cli_load_model(c, &r.models[i], r.files[i]);
+    if (code == CLI_OK) code = whole_set(c) ? score_set(c, &r) : enlarge_one(c, &r);
     request_free(&r);
-    jf_superres_result_free(&result);
-    jf_images_free(&given);
-    jf_model_free(one);
-    jf_model_free(other);
     return code;
 }
 
 static const option options[] = {
     {"input", 'i', OPTION_TEXT, "IMAGE", NULL, 0, 0, "another way to name the image"},
     {"row", 0, OPTION_WHOLE, "N", NULL, 0, 1000000000,
-     "instead of an image: row N, counted from 0, of the fine model's own data"},
+     "instead of an image: row N, counted from 0, of the last model's own data"},
     {"data", 0, OPTION_TEXT, "WHICH", "held", 0, 0, "rows held out from training, or those of the training"},
-    {"coarse", 0, OPTION_WHOLE, "N", "10", 1, 10000, "images of the first step"},
-    {"fine", 0, OPTION_WHOLE, "N", "10", 1, 10000, "images of the second step for each of the first"},
+    {"all", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "instead of an image: how well the answers fit, over all images that the last model's recipe holds out, "
+     "and of each class"},
+    {"test", 0, OPTION_TEXT, "DATA", NULL, 0, 0,
+     "the same over other images, as data.images of a recipe names them"},
+    {"test-labels", 0, OPTION_TEXT, "FILE", NULL, 0, 0, "the labels of images of --test in a .npy file"},
+    {"most", 0, OPTION_WHOLE, "N", NULL, 1, 1000000000, "of --all and --test: the first N images"},
+    {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "of --all and --test: one JSON object instead of a table"},
+    {"coarse", 0, OPTION_WHOLE, "N", NULL, 1, 10000,
+     "images of the first step (default 10, of --all and --test 1)"},
+    {"fine", 0, OPTION_WHOLE, "N", NULL, 1, 10000,
+     "images of each further step for each of the one before it (default 10, of --all and --test 1)"},
     {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
-     "a .png picture of all, or a .npy file of the fine images, (coarse, fine, h, w); by default "
-     "IMAGE-large.png in "
-     "the working folder"},
+     "a .png picture of all, or a .npy file of the images of the last step, (coarse, fine, h, w); by default "
+     "IMAGE-large.png in the working folder"},
     OPTION_DENOISE,
     OPTION_FULL_RANGE,
     OPTION_SEED,
@@ -164,6 +286,10 @@ static const example examples[] = {
     {"Without the noise that the models were trained with",
      "jointflow superres out/fashion-sr-7-14-small out/fashion-sr-14-28-small --row 12 --denoise -o "
      "boot.png"},
+    {"By three models, 7x7 to 56x56",
+     "jointflow superres F3 F2 F1 --input boot-7x7.png --fine 3 -o boot.png"},
+    {"How well the answers fit all held-out images, class by class",
+     "jointflow superres out/fashion-sr-7-14-small out/fashion-sr-14-28-small --all"},
     {"A thousand answers as a NumPy file",
      "jointflow superres F2 F1 -i boot-7x7.png --coarse 100 --fine 10 -o boots.npy"},
     {0},
@@ -171,23 +297,26 @@ static const example examples[] = {
 
 const command command_superres = {
     .name = "superres",
-    .summary = "make a small image large, in two steps",
-    .arguments = "MODELS [MODEL] [IMAGE]",
+    .summary = "make a small image large, in steps",
+    .arguments = "MODELS [MODEL|IMAGE...]",
     .about =
-        "Draws what a small image may be a reduction of: samples of a coarse model F2 (7x7 to "
-        "14x14, say), and for each of them samples of a fine model F1 (14x14 to 28x28). MODELS is the name "
-        "of "
-        "a pair that came with the program (jointflow info lists them), a folder of two model files, or one "
-        "model, a run folder or a file, of the task superres, and MODEL then the other; they are told apart "
-        "by their sizes, so their order does not matter. IMAGE, a .png, .jpg or .npy file, is the small "
-        "image, or "
-        "a "
-        "whole one, which is degraded first and shown for comparison.\n"
+        "Draws what a small image may be a reduction of: samples of a coarse model F2 (7x7 to 14x14, say), "
+        "and "
+        "for each of them samples of a fine model F1 (14x14 to 28x28), and so on along any chain of models. "
+        "MODELS is the name of several that came with the program (jointflow info lists them), a folder of "
+        "model files, or one model, a run folder or a file, of the task superres; further ones may follow. "
+        "They "
+        "are told apart by their sizes, so their order does not matter. IMAGE, a .png, .jpg or .npy file, is "
+        "the "
+        "small image, or a whole one, which is degraded first and shown for comparison.\n"
         "The picture shows the truth, where a whole image was given, the input, the images of the "
-        "first step, and beside each of them those of the second. How far all of them, degraded "
+        "first step, and beside each of them those of the further ones. How far all of them, degraded "
         "again, are from the input is told as PSNR: with dequantising noise of 0.02 a perfect pair "
         "of models reaches 38.9 dB. With --denoise that noise is taken off the images of each step before "
-        "they go into the next, and the limit does not hold.",
+        "they go into the next, and the limit does not hold.\n"
+        "With --all or --test every image of a set is degraded and enlarged again; PSNR of each step is from "
+        "the "
+        "mean square over all images, and over those of each class where they have labels.",
     .options = options,
     .examples = examples,
     .run = superres,

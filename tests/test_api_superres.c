@@ -292,3 +292,93 @@ TEST(superres__without_noise_hands_clean_images_from_step_to_step) {
     jf_model_free(coarse);
     jf_context_free(ctx);
 }
+
+/* ---- chains ---- */
+
+static void three_models(jf_context *ctx, const jf_model *models[3]) {
+    models[0] = coarse_model(ctx);
+    models[1] = trained(ctx, "task = superres\ndown = 2", test_path("coarsest"));
+    models[2] = fine_model(ctx);
+}
+
+static void free_models(const jf_model *models[3]) {
+    for (int i = 0; i < 3; i++) jf_model_free((jf_model *)models[i]);
+}
+
+TEST(chain__of_three_models_goes_from_the_smallest_to_the_largest) {
+    jf_context *ctx = new_context();
+    const jf_model *models[3];
+    jf_chain_options options = {.counts = {2, 3, 2}, .seed = 5};
+    double values[PIXELS], small[1] = {0.4};
+    jf_images whole = one_image(SIDE, SIDE, values), one = {small, 1, 1, 1, 1};
+    jf_chain_result r;
+    three_models(ctx, models);
+    if (jf_superres_chain(models, 3, &whole, &options, &r) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+    CHECK(r.steps == 3 && r.truth.count == 1 && r.input.h == 1 && r.input.w == 1);
+    CHECK(r.made[0].count == 2 && r.made[1].count == 6 && r.made[2].count == 12);
+    CHECK(r.made[0].h == 2 && r.made[1].h == 4 && r.made[2].h == 8);
+    double mean = 0, square = 0;
+    for (int i = 0; i < PIXELS; i++) mean += values[i] / PIXELS;
+    CHECK_NEAR(r.input.values[0], mean, 1e-12);
+    for (int k = 0; k < 12; k++) {
+        double again = 0;
+        for (int i = 0; i < PIXELS; i++) again += r.made[2].values[k * PIXELS + i] / PIXELS;
+        square += pow(again - mean, 2) / 12;
+    }
+    CHECK_NEAR(r.psnr[2], -10 * log10(square), 1e-9);
+    CHECK_STATUS(jf_superres_chain_write(ctx, &r, NULL, 0, test_path("chain.png")), JF_OK);
+    jf_chain_result_free(&r);
+    CHECK_STATUS(jf_superres_chain(models, 3, &one, &options, &r), JF_OK);
+    CHECK(r.truth.count == 0 && r.made[2].count == 12);
+    jf_chain_result_free(&r);
+
+    /* one that leaves a step out does not follow */
+    const jf_model *gap[2] = {models[1], models[2]};
+    CHECK_STATUS(jf_superres_chain(gap, 2, &whole, &options, &r), JF_ERROR_SHAPE);
+    CHECK_HAS(jf_context_error(ctx), "the models do not follow each other");
+    free_models(models);
+    jf_context_free(ctx);
+}
+
+/* The set goes through in pieces; what an image becomes depends on its number alone. */
+TEST(chain__over_a_set_has_the_mean_square_of_its_images_one_by_one) {
+    jf_context *ctx = new_context();
+    const jf_model *models[3];
+    jf_chain_options options = {.counts = {2, 1, 1}, .seed = 5};
+    jf_chain_test test = {.test = test_path("stack.npy"), .test_labels = test_path("labels.npy")};
+    jf_chain_score *scores = NULL, *fewer = NULL;
+    int count = 0, fewer_count = 0;
+    double y_error = 0;
+    three_models(ctx, models);
+    if (jf_superres_test(models, 3, &test, &options, &scores, &count, &y_error) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+    CHECK(count == 3 && scores[0].images == COUNT && scores[1].images == COUNT / 2 && y_error > 0);
+    CHECK_TEXT(scores[0].name, "");
+    CHECK_TEXT(scores[2].name, "1");
+    for (int k = 0; k < 3; k++) { /* classes of the same size: the mean of their squares is that of all */
+        double mean = (pow(10, -scores[1].psnr[k] / 10) + pow(10, -scores[2].psnr[k] / 10)) / 2;
+        CHECK_NEAR(scores[0].psnr[k], -10 * log10(mean), 1e-9);
+    }
+    test.most = 1;
+    CHECK_STATUS(jf_superres_test(models, 3, &test, &options, &fewer, &fewer_count, NULL), JF_OK);
+    double values[PIXELS];
+    for (int i = 0; i < PIXELS; i++) values[i] = (float)intensity(0, i); /* as the set holds it */
+    jf_images first = {values, 1, SIDE, SIDE, 1};
+    jf_chain_result r;
+    CHECK_STATUS(jf_superres_chain(models, 3, &first, &options, &r), JF_OK);
+    for (int k = 0; k < 3; k++) CHECK_NEAR(fewer[0].psnr[k], r.psnr[k], 1e-6);
+    jf_chain_result_free(&r);
+    free(fewer);
+
+    /* held-out images of the recipe: a fifth of 60 */
+    CHECK_STATUS(jf_superres_test(models, 3, NULL, &options, &fewer, &fewer_count, NULL), JF_OK);
+    CHECK(fewer[0].images == COUNT / 5);
+    test.test = test_path("none.npy");
+    free(scores);
+    CHECK(jf_superres_test(models, 3, &test, &options, &scores, &count, NULL) != JF_OK);
+    CHECK(scores == NULL && count == 0);
+    free(fewer);
+    free_models(models);
+    jf_context_free(ctx);
+}

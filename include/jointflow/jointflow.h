@@ -239,6 +239,44 @@ jf_status jf_superres_write(jf_context *ctx, const jf_superres_result *r, const 
                             const char *path);
 void jf_superres_result_free(jf_superres_result *r);
 
+/* The same by a chain of any number of models, in any order. */
+#define JF_CHAIN_MOST 8
+typedef struct jf_chain_options {
+    int counts
+        [JF_CHAIN_MOST]; /* images of each step for each of the one before it, from the smallest on; 0: 1 */
+    uint64_t seed;
+    int denoise;
+} jf_chain_options;
+typedef struct jf_chain_result {
+    jf_images truth, input; /* as above */
+    int steps;
+    jf_images made[JF_CHAIN_MOST]; /* of each step; those of one image before follow each other */
+    double
+        psnr[JF_CHAIN_MOST]; /* of the reconstructions of each step, degraded again, against the input, dB */
+    double y_error;
+} jf_chain_result;
+jf_status jf_superres_chain(const jf_model *const *models, int count, const jf_images *given,
+                            const jf_chain_options *options, jf_chain_result *out);
+/* .png: truth, input, all steps; .npy: the images of the last, (before it, of each, h, w[, c]). */
+jf_status jf_superres_chain_write(jf_context *ctx, const jf_chain_result *r, const char *title,
+                                  int full_range, const char *path);
+void jf_chain_result_free(jf_chain_result *r);
+
+/* How well a chain fits its inputs, over a whole set of images. */
+typedef struct jf_chain_test {
+    const char *test, *test_labels; /* as of jf_judge_options; NULL: what the last model's recipe holds out */
+    long most;                      /* images, the first ones; 0: all */
+} jf_chain_test;
+typedef struct jf_chain_score {
+    char name[64]; /* of the class; "" for all images */
+    long images;
+    double psnr[JF_CHAIN_MOST]; /* as above, from the mean square over the images */
+} jf_chain_score;
+/* *scores: (*score_count) all images first, then each class, yours to free(). test, options and y_error may be NULL. */
+jf_status jf_superres_test(const jf_model *const *models, int count, const jf_chain_test *test,
+                           const jf_chain_options *options, jf_chain_score **scores, int *score_count,
+                           double *y_error);
+
 /* Answers along lines; any model. */
 typedef struct jf_lines {
     int rows, steps;

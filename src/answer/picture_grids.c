@@ -100,35 +100,51 @@ done:
 
 /* ---- super-resolution ---- */
 
-/* Truth and input stand before the first row. */
-jf_status picture_superres(jf_context *ctx, const superres_result *r, const char *title, int full_range,
-                           const char *path) {
-    int known = r->truth.count > 0, fine = r->fine.count / r->coarse.count, columns = known + 2 + fine;
+/* A row for each image of the first step: it, and what the further steps made of it. One step alone fills a row. */
+typedef struct chain_grid {
+    const chain_result *r;
+    int known, rows, columns;
+} chain_grid;
+
+static chain_grid grid_of(const chain_result *r) {
+    chain_grid g = {.r = r, .known = r->truth.count > 0, .rows = r->steps > 1 ? r->made[0].count : 1};
+    g.columns = g.known + 1;
+    for (int k = 0; k < r->steps; k++) g.columns += r->made[k].count / g.rows;
+    return g;
+}
+
+/* Truth and input stand before the first row; the first of a step says how large its images are. */
+static void fill_grid(const chain_grid *g, image_cell *cells, char (*words)[24]) {
+    const chain_result *r = g->r;
+    if (g->known) cells[0] = cell_of(&r->truth, 0);
+    if (g->known) number_print(words[0], sizeof *words, "truth");
+    cells[g->known] = cell_of(&r->input, 0);
+    number_print(words[g->known], sizeof *words, "%d x %d", r->input.h, r->input.w);
+    for (int k = 0, column = g->known + 1; k < r->steps; k++) {
+        const image_array *made = &r->made[k];
+        int each = made->count / g->rows;
+        number_print(words[column], sizeof *words, "%d x %d", made->h, made->w);
+        for (int i = 0; i < made->count; i++)
+            cells[(size_t)(i / each) * (size_t)g->columns + (size_t)(column + i % each)] = cell_of(made, i);
+        column += each;
+    }
+}
+
+jf_status picture_chain(jf_context *ctx, const chain_result *r, const char *title, int full_range,
+                        const char *path) {
+    chain_grid g = grid_of(r);
     image_cell *cells = NULL;
     const char **labels = NULL;
     char(*words)[24] = NULL; /* (columns) */
     jf_status status;
-    JF_TRY_DONE(MEM_NEW(ctx, &cells, (size_t)r->coarse.count * (size_t)columns));
-    JF_TRY_DONE(MEM_NEW(ctx, &labels, (size_t)columns));
-    JF_TRY_DONE(mem_alloc(ctx, &words, (size_t)columns, sizeof *words));
-    if (known) cells[0] = cell_of(&r->truth, 0);
-    cells[known] = cell_of(&r->input, 0);
-    for (int i = 0; i < r->coarse.count; i++) {
-        image_cell *row = cells + (size_t)i * (size_t)columns + known + 1;
-        row[0] = cell_of(&r->coarse, i);
-        for (int k = 0; k < fine; k++) row[1 + k] = cell_of(&r->fine, i * fine + k);
-    }
-    for (int c = 0; c < columns; c++) {
-        const image_array *of = c < known + 1 ? &r->input : c == known + 1 ? &r->coarse : &r->fine;
-        if (c < known)
-            number_print(words[c], sizeof *words, "truth");
-        else if (c <= known + 2)
-            number_print(words[c], sizeof *words, "%d x %d", of->h, of->w);
-        labels[c] = words[c];
-    }
+    JF_TRY_DONE(MEM_NEW(ctx, &cells, (size_t)g.rows * (size_t)g.columns));
+    JF_TRY_DONE(MEM_NEW(ctx, &labels, (size_t)g.columns));
+    JF_TRY_DONE(mem_alloc(ctx, &words, (size_t)g.columns, sizeof *words));
+    fill_grid(&g, cells, words);
+    for (int c = 0; c < g.columns; c++) labels[c] = words[c];
     JF_TRY_DONE(draw_cells(ctx, path,
-                           &(cell_grid){.rows = r->coarse.count,
-                                        .columns = columns,
+                           &(cell_grid){.rows = g.rows,
+                                        .columns = g.columns,
                                         .cells = cells,
                                         .column_labels = labels,
                                         .title = title,
@@ -138,4 +154,10 @@ done:
     free(labels);
     free(words);
     return status;
+}
+
+jf_status picture_superres(jf_context *ctx, const superres_result *r, const char *title, int full_range,
+                           const char *path) {
+    chain_result both = {.truth = r->truth, .input = r->input, .steps = 2, .made = {r->coarse, r->fine}};
+    return picture_chain(ctx, &both, title, full_range, path);
 }

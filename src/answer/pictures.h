@@ -2,6 +2,7 @@
 #ifndef JF_ANSWER_PICTURES_H
 #define JF_ANSWER_PICTURES_H
 
+#include "answer/chain.h"
 #include "answer/lines.h"
 #include "answer/superres.h"
 
@@ -26,7 +27,9 @@ jf_status picture_image_samples(const model *m, int n, const double *x, const do
 /* A row for each line; the places of classes are boxed. */
 jf_status picture_lines(const model *m, const answer_lines *l, const char *title, int full_range,
                         const char *path);
-/* Truth, input, and a row for each coarse image with its fine ones. */
+/* Truth, input, and a row for each image of the first step with those that the further ones made of it; of one input. */
+jf_status picture_chain(jf_context *ctx, const chain_result *r, const char *title, int full_range,
+                        const char *path);
 jf_status picture_superres(jf_context *ctx, const superres_result *r, const char *title, int full_range,
                            const char *path);
 

@@ -1,6 +1,8 @@
-/* Public: super-resolution in two steps. */
+/* Public: super-resolution in two steps, and by any chain of models. */
 #include "answer/pictures.h"
 #include "api/image.h"
+#include "base/statistics.h"
+#include <stdlib.h>
 #include <string.h>
 
 enum { DEFAULT_COUNT = 10 };
@@ -45,4 +47,104 @@ void jf_superres_result_free(jf_superres_result *r) {
     jf_images_free(&r->coarse);
     jf_images_free(&r->fine);
     *r = (jf_superres_result){0};
+}
+
+/* ---- chains ---- */
+
+_Static_assert(JF_CHAIN_MOST == CHAIN_MOST, "as many steps for users as there are");
+_Static_assert(sizeof((jf_chain_score *)0)->name >= MAX_CLASS_NAME, "names of classes fit");
+
+static chain_request request_of(const jf_chain_options *options) {
+    jf_chain_options o = options ? *options : (jf_chain_options){.seed = 0};
+    chain_request q = {.seed = o.seed, .denoise = o.denoise};
+    for (int k = 0; k < CHAIN_MOST; k++) q.counts[k] = o.counts[k] ? o.counts[k] : 1;
+    return q;
+}
+
+static jf_status open_chain(chain *c, const jf_model *const *models, int count) {
+    return count < 1 ? JF_ERROR_ARGUMENT : chain_open(c, count, models);
+}
+
+static jf_status answer_one(const chain *c, const jf_images *given, const chain_request *q,
+                            jf_chain_result *out) {
+    image_array taken = images_taken(given);
+    chain_result r;
+    if (given->count != 1)
+        return jf_fail(c->ctx, JF_ERROR_ARGUMENT, "%d images to start from, expected one", given->count);
+    JF_TRY(chain_answer(c, &taken, q, &r));
+    out->truth = images_given(&r.truth);
+    out->input = images_given(&r.input);
+    out->steps = r.steps;
+    out->y_error = r.y_error;
+    for (int k = 0; k < r.steps; k++) {
+        out->made[k] = images_given(&r.made[k]);
+        out->psnr[k] = psnr(r.square[k], 1);
+        r.made[k] = (image_array){0};
+    }
+    r.truth = r.input = (image_array){0}; /* the caller's now */
+    chain_result_free(&r);
+    return JF_OK;
+}
+
+jf_status jf_superres_chain(const jf_model *const *models, int count, const jf_images *given,
+                            const jf_chain_options *options, jf_chain_result *out) {
+    chain_request q = request_of(options);
+    chain c;
+    *out = (jf_chain_result){.steps = 0};
+    JF_TRY(open_chain(&c, models, count));
+    jf_status status = answer_one(&c, given, &q, out);
+    chain_close(&c);
+    return status;
+}
+
+jf_status jf_superres_chain_write(jf_context *ctx, const jf_chain_result *r, const char *title,
+                                  int full_range, const char *path) {
+    chain_result taken = {
+        .truth = images_taken(&r->truth), .input = images_taken(&r->input), .steps = r->steps};
+    if (r->steps < 1 || r->steps > CHAIN_MOST || r->made[0].count < 1)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "a chain of %d steps without images, expected some", r->steps);
+    for (int k = 0; k < r->steps; k++) taken.made[k] = images_taken(&r->made[k]);
+    const jf_images *last = &r->made[r->steps - 1];
+    int before = r->steps > 1 ? r->made[r->steps - 2].count : 1;
+    if (strcmp(file_extension(path), ".npy") == 0)
+        return jf_images_write(ctx, last, last->count / before, path);
+    return picture_chain(ctx, &taken, title, full_range, path);
+}
+
+void jf_chain_result_free(jf_chain_result *r) {
+    jf_images_free(&r->truth);
+    jf_images_free(&r->input);
+    for (int k = 0; k < CHAIN_MOST; k++) jf_images_free(&r->made[k]);
+    *r = (jf_chain_result){.steps = 0};
+}
+
+static jf_status give_scores(jf_context *ctx, const chain_scores *s, jf_chain_score **scores, int *count) {
+    JF_TRY(MEM_NEW(ctx, scores, (size_t)s->count));
+    *count = s->count;
+    for (int i = 0; i < s->count; i++) {
+        jf_chain_score *to = &(*scores)[i];
+        to->images = s->of[i].images;
+        memcpy(to->name, s->of[i].name, MAX_CLASS_NAME);
+        memcpy(to->psnr, s->of[i].psnr, sizeof to->psnr);
+    }
+    return JF_OK;
+}
+
+jf_status jf_superres_test(const jf_model *const *models, int count, const jf_chain_test *test,
+                           const jf_chain_options *options, jf_chain_score **scores, int *score_count,
+                           double *y_error) {
+    chain_request q = request_of(options);
+    chain_test t = test ? (chain_test){test->test, test->test_labels, test->most} : (chain_test){0};
+    chain_scores *s = NULL;
+    chain c;
+    *scores = NULL;
+    *score_count = 0;
+    JF_TRY(open_chain(&c, models, count));
+    jf_status status = MEM_NEW(c.ctx, &s, 1);
+    if (status == JF_OK) status = chain_score_set(&c, &q, &t, s);
+    if (status == JF_OK && y_error) *y_error = s->y_error;
+    if (status == JF_OK) status = give_scores(c.ctx, s, scores, score_count);
+    free(s);
+    chain_close(&c);
+    return status;
 }

@@ -408,20 +408,29 @@ jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r) {
     return open_as(ctx, out, r, 0);
 }
 
-jf_status dataset_open_test(jf_context *ctx, dataset **out, const recipe *r, const test_file *file) {
+jf_status dataset_name_test(recipe **out, const recipe *r, const test_file *file) {
     const dataset_kind *kind = find_kind(r);
-    recipe *other;
     *out = NULL;
     if (!kind || !kind->name_test)
         return jf_fail(
-            ctx, JF_ERROR_UNSUPPORTED,
+            recipe_context(r), JF_ERROR_UNSUPPORTED,
             "%s: data to test on, but the data set of this model is \"%s\", whose points are drawn: "
             "expected a model of images or of a table",
             file->path, recipe_get(r, "data.set"));
-    JF_TRY(recipe_clone(&other, r));
-    jf_status status = kind->name_test(other, file);
-    if (status == JF_OK) status = recipe_check(other);
-    if (status == JF_OK) status = open_as(ctx, out, other, 1);
+    JF_TRY(recipe_clone(out, r));
+    jf_status status = kind->name_test(*out, file);
+    if (status == JF_OK) status = recipe_check(*out);
+    if (status == JF_OK) return JF_OK;
+    recipe_free(*out);
+    *out = NULL;
+    return status;
+}
+
+jf_status dataset_open_test(jf_context *ctx, dataset **out, const recipe *r, const test_file *file) {
+    recipe *other;
+    *out = NULL;
+    JF_TRY(dataset_name_test(&other, r, file));
+    jf_status status = open_as(ctx, out, other, 1);
     recipe_free(other);
     return status;
 }

@@ -100,6 +100,7 @@ void dataset_set_plane(dataset *d, const char *y_name);
 jf_status dataset_declare(recipe *r, const char *only_if);
 jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r);
 /* The rows of another file, made as the recipe says. Where it has held-out rows of its own they are meant, otherwise all. */
+jf_status dataset_name_test(recipe **out, const recipe *r, const test_file *file); /* the recipe of it */
 jf_status dataset_open_test(jf_context *ctx, dataset **out, const recipe *r, const test_file *file);
 void dataset_free(dataset *d);
 int dataset_dim(const dataset *d);                       /* dim_x + dim_y */

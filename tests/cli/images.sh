@@ -167,7 +167,8 @@ misuse 'superres: -o: found "a.csv", expected .* .png .npy' jointflow superres "
 misuse 'superres: --data: found "test", expected held or training' \
     jointflow superres "$COARSE" "$FINE" --row 0 --data test -o a.png
 misuse 'superres: --data is for --row' jointflow superres "$COARSE" "$FINE" -i x.png --data held -o a.png
-misuse 'superres: .* is one model, expected two: name the other one, too' jointflow superres "$COARSE"
+misuse 'superres: --row is for one image, not for --all or --test' jointflow superres "$COARSE" "$FINE" --all --row 3
+misuse 'superres: --test-labels, --most and --json are for --all and --test' jointflow superres "$COARSE" "$FINE" --row 3 --json
 misuse 'superres: unexpected argument "y.png"' jointflow superres "$COARSE" "$FINE" x.png y.png
 misuse 'superres: x.png and --input: expected one of the two' jointflow superres "$COARSE" "$FINE" x.png -i y.png
 fails 'the models do not follow each other: one makes 28 x 28 of 14 x 14 .*, the other 28 x 28 of 14 x 14 .*' \
@@ -342,3 +343,24 @@ expect_status 0
 expect test -s page/report.html
 fails '.*test-none.*' jointflow judge "$FINE" --test test-none
 fails '.*whose points are drawn.*' jointflow judge "$VECTORS" --test test.npy
+
+case_begin superres__takes_one_model_or_three
+run jointflow superres "$FINE" --row 4 --coarse 3 -o a.png
+expect_status 0
+expect_line 'step 1 +3 of 28 x 28; degraded again -?[0-9.]+ dB PSNR to the input'
+expect_png a.png
+run jointflow superres "$FINE" --row 4 --coarse 3 -o a.npy
+expect_npy a.npy '1, 3, 28, 28'
+
+case_begin superres__over_all_images_tells_each_class
+run jointflow superres "$COARSE" "$FINE" --all --most 70
+expect_status 0
+expect_line 'class +images +step 1, dB +step 2, dB'
+expect_line 'all +70 +-?[0-9.]+ +-?[0-9.]+'
+expect_line 'ring +[0-9]+ +-?[0-9.]+ +-?[0-9.]+'
+run jointflow superres "$COARSE" "$FINE" --all --most 70 --denoise --json
+expect_line '\{"images": 70, "psnr": \[-?[0-9.]+, -?[0-9.]+\], "classes": \[\{"name": "[a-z]+", .*\}\], "y_error": [0-9.e+-]+\}'
+jointflow sample "$FINE" --row 0,1 -n 2 -o test.npy 2> note
+run jointflow superres "$COARSE" "$FINE" --test test.npy
+expect_line 'all +4 +-?[0-9.]+ +-?[0-9.]+'
+expect_line_count 3
