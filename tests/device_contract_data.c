@@ -61,6 +61,7 @@ static held_set *set_create(const set_form *f) {
     s->offer.scratch = 5;
     s->offer.task = f->task;
     s->offer.noise = 0.25;
+    s->offer.spread = (pixel_spread){0.01, 4.5};
     s->offer.h = H, s->offer.w = W, s->offer.channels = CHANNELS, s->offer.hole_h = 2, s->offer.hole_w = 1;
     s->offer.classes = f->classes ? CLASSES : 0;
     s->offer.label = s->label;
@@ -94,7 +95,8 @@ static held_set *set_create(const set_form *f) {
                               s->class_start,
                               s->mean,
                               s->deviation,
-                              s->offer.order};
+                              s->offer.order,
+                              s->offer.spread};
     free(draws);
     return s;
 }
@@ -122,7 +124,7 @@ void check_resident(const bench *b) {
     static const set_form forms[] = {{RESIDENT_WHOLE, 0, 0, PIXELS, 0}, {RESIDENT_WHOLE, 1, 1, PIXELS, 1},
                                      {RESIDENT_WHOLE, 0, 1, 0, 0},      {RESIDENT_NOISE, 1, 0, PIXELS, 1},
                                      {RESIDENT_NOISE, 0, 0, PIXELS, 0}, {RESIDENT_HOLE, 1, 0, PIXELS, 1},
-                                     {RESIDENT_HOLE, 0, 0, PIXELS, 0}};
+                                     {RESIDENT_HOLE, 0, 0, PIXELS, 0},  {RESIDENT_LEVELS, 1, 1, PIXELS, 1}};
     static const double mixes[][3] = {{1, 0, 0}, {1, 0.25, 0}, {0.5, 0, 0}, {0.25, 0.125, 0.5}, {1, 0, 2}};
     device *d = b->tested->d;
     if (!d->kind->data_open) return;

@@ -5,13 +5,18 @@
 
 #include <stdint.h>
 
-TEST(random__a_normal_of_a_stream_can_be_had_without_those_before_it) {
+TEST(random__a_normal_or_uniform_of_a_stream_can_be_had_without_those_before_it) {
     rng_key key = {.seed = 77, .purpose = RNG_TEST, .epoch = 3};
     for (uint64_t sample = 0; sample < 3; sample++) {
         rng r = rng_stream(key, sample);
         for (uint32_t i = 0; i < 50; i++) {
             double expected = rng_normal(&r);
             CHECK(stream_normal_at(key, sample, i) == expected);
+        }
+        r = rng_stream(key, sample);
+        for (uint32_t i = 0; i < 50; i++) {
+            double expected = rng_uniform(&r);
+            CHECK(stream_uniform_at(key, sample, i) == expected);
         }
     }
 }

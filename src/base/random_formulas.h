@@ -69,6 +69,14 @@ FORMULA double stream_normal(rng *r) {
     return radius * cos(angle);
 }
 
+/* Uniform number `at` of a stream of uniforms alone, without those before it. */
+FORMULA double stream_uniform_at(rng_key key, uint64_t sample, uint32_t at) {
+    rng r = stream_of(key, sample);
+    r.counter[0] = at / 2;
+    double first = stream_uniform(&r);
+    return at % 2 ? stream_uniform(&r) : first;
+}
+
 /* Normal number `at` of a stream of normals alone, without those before it. */
 FORMULA double stream_normal_at(rng_key key, uint64_t sample, uint32_t at) {
     rng r = stream_of(key, sample);

@@ -3,6 +3,7 @@
 #ifndef JF_BASE_RESIDENT_H
 #define JF_BASE_RESIDENT_H
 
+#include "base/pixel_formulas.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -10,7 +11,8 @@
 typedef enum resident_task {
     RESIDENT_WHOLE, /* v is x, then y */
     RESIDENT_NOISE, /* y = v + noise N(0, 1), x = v - y */
-    RESIDENT_HOLE   /* y = v, but 0 in a hole somewhere in the image; x = v - y */
+    RESIDENT_HOLE,  /* y = v, but 0 in a hole somewhere in the image; x = v - y */
+    RESIDENT_LEVELS /* v is a byte, x is made of v and a uniform number (base/pixel_formulas.h); of classes */
 } resident_task;
 
 typedef struct resident_data {
@@ -27,6 +29,7 @@ typedef struct resident_data {
     resident_task task;
     double noise;                       /* RESIDENT_NOISE: deviation */
     int h, w, channels, hole_h, hole_w; /* RESIDENT_HOLE: v is an image [h][w][channels] */
+    pixel_spread spread;                /* RESIDENT_LEVELS */
 
     int classes;         /* 0: none */
     const double *label; /* (classes) */

@@ -22,6 +22,7 @@ typedef struct resident_view {
     const long *class_rows, *class_start; /* (rows), (classes + 1) */
     const double *mean, *deviation;       /* (dim_x + dim_y) */
     const int32_t *order;                 /* or NULL */
+    pixel_spread spread;
 } resident_view;
 
 /* Sizes and the task; the arrays are the device's to make. */
@@ -38,7 +39,8 @@ FORMULA resident_view resident_view_of(const resident_data *from) {
                            .channels = from->channels,
                            .hole_h = from->hole_h,
                            .hole_w = from->hole_w,
-                           .classes = from->classes};
+                           .classes = from->classes,
+                           .spread = from->spread};
 }
 
 /* What the elements of one sample of a batch have in common. */
@@ -94,6 +96,10 @@ FORMULA double batch_row_value(const resident_view *v, const batch_request *q, c
     int of_y = at >= v->dim_x;
     if (of_y && v->classes > 0) return s->label;
     if (v->task == RESIDENT_WHOLE) return batch_held_value(v, s->row, at);
+    if (v->task == RESIDENT_LEVELS) {
+        double u = stream_uniform_at(q->row, s->stream, (uint32_t)at);
+        return pixel_spread_out(v->spread, pixel_of_level(batch_held_value(v, s->row, at), u));
+    }
     int place = of_y ? at - v->dim_x : at;
     double value = batch_held_value(v, s->row, place), y = batch_degraded(v, q, s, place, value);
     return of_y ? y : value - y;

@@ -7,11 +7,12 @@ typedef struct compared {
     double before, after;
 } compared;
 
-enum { COMPARED = 12 };
+enum { COMPARED = 16 };
 
 static void rows_of(const judgement *a, const judgement *b, compared rows[COMPARED]) {
     const compared all[COMPARED] = {
         {"loss", "%.4f", a->terms.value[TERM_TOTAL], b->terms.value[TERM_TOTAL]},
+        {"bits per dimension", "%.4f", a->bits_per_dim, b->bits_per_dim},
         {"nats per dimension", "%.4f", a->has_data ? a->nats_per_dim : NAN,
          b->has_data ? b->nats_per_dim : NAN},
         {"y error", "%.2e", a->terms.value[TERM_Y_ERROR], b->terms.value[TERM_Y_ERROR]},
@@ -27,6 +28,9 @@ static void rows_of(const judgement *a, const judgement *b, compared rows[COMPAR
         {"coverage, 90%", "%.3f", a->image.coverage_90, b->image.coverage_90},
         {"far out of range", "%.4f", a->image.inputs ? a->image.far_outside : NAN,
          b->image.inputs ? b->image.far_outside : NAN},
+        {"recognised", "%.4f", a->image.quality.recognised, b->image.quality.recognised},
+        {"precision", "%.4f", a->image.quality.precision, b->image.quality.precision},
+        {"recall", "%.4f", a->image.quality.recall, b->image.quality.recall},
     };
     for (int i = 0; i < COMPARED; i++) rows[i] = all[i];
 }

@@ -1,6 +1,7 @@
 /* Collects the answers of all questions into one judgement. */
 #include "judge/judge.h"
 #include "data/gaussian.h"
+#include "data/tasks/task.h"
 #include "judge/by_rule.h"
 #include "model/denoise.h"
 #include <math.h>
@@ -113,6 +114,19 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
     return JF_OK;
 }
 
+/* Bits per dimension of the images as bytes b: -log2 P(b) is at most the mean of -log2 p(v) over what dequantisation makes of
+ * them, levels v = b + u. With x = x(v),  log p(v) = log p(x) + sum over elements of log|dx/dv|. */
+static double bits_per_dim(const judgement *j, const model *m, const dataset *data) {
+    const task *t = data->task;
+    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
+    double slopes = 0;
+    if (!t || !t->levels || recipe_real(m->recipe, "train.noise") > 0) return NAN;
+    for (size_t s = 0; s < (size_t)j->points; s++)
+        for (size_t i = 0; i < dim_x; i++)
+            slopes += t->kind->log_slope(t, j->clean[s * dim + i]) / (double)j->points;
+    return (j->nll - slopes) / ((double)dim_x * log(2));
+}
+
 /* Whether the model beats what needs no model. */
 static jf_status compare_with_gaussian(judgement *j, const model *m, const dataset *data) {
     if (data->is_test) return JF_OK; /* means and deviations are those of the data trained on */
@@ -165,6 +179,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     j->nll_whole = -mean_of_class(j, d.whole, -1);
     for (size_t s = 0; s < n; s++) j->nll_error += (d.paper[s] + j->nll) * (d.paper[s] + j->nll);
     j->nll_error = sqrt(j->nll_error) / (double)n;
+    j->bits_per_dim = bits_per_dim(j, m, data);
     j->y_error = d.y_error;
     j->log_dy = d.log_dy;
     j->lost = d.lost;
@@ -210,6 +225,7 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
                      .points = q->points > 0 ? q->points : 50000,
                      .has_data = m->objective.kind->from_data,
                      .gaussian = NAN,
+                     .bits_per_dim = NAN,
                      .energy_denoised = NAN};
     image_quality none = quality_unknown();
     j->image = j->denoised = (image_judgement){.psnr = NAN,

@@ -145,6 +145,8 @@ struct jf_judgement {
         gaussian; /* the loss of a Gaussian with the data's means and deviations (data/gaussian.h); NAN: none */
     int worse;    /* the loss is worse than that: the model learned nothing */
     double nats_per_dim;
+    double
+        bits_per_dim; /* of bytes that were dequantised, at most; NAN: they were not, or other noise was added */
     double roundtrip_data, roundtrip_latent;
     latent_fit latent;
     double energy;

@@ -137,6 +137,7 @@ static void write_json(judgement *j, const model *m) {
         field(t, "gaussian_loss", j->gaussian);
         text_add(t, ", \"worse_than_gaussian\": %s", j->worse ? "true" : "false");
         field(t, "nats_per_dim", j->nats_per_dim);
+        if (isfinite(j->bits_per_dim)) field(t, "bits_per_dim", j->bits_per_dim);
     }
     open_object(t, "roundtrip", '{');
     field(t, "data", j->roundtrip_data);
@@ -291,6 +292,8 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     row_where_known(t, "  of a Gaussian", "%.4f", j->gaussian,
                     "the loss of one with the data's means and deviations");
     row(t, "nats per dimension", "%.4f", j->nats_per_dim, "(z + logdet)/dim, model units");
+    row_where_known(t, "bits per dimension", "%.4f", j->bits_per_dim,
+                    "of bytes, by uniform dequantisation, at most");
     row(t, "round trip, data", "%.1e", j->roundtrip_data, "max |F^-1(F(x,y)) - (x,y)|");
     row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z,y)) - (z,y)|");
     row(t, "latent KS, median", "%.4f", j->latent.median, "distance of each latent element to N(0,1)");

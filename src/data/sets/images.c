@@ -54,7 +54,9 @@ static void list_values(const dataset *d, resident_data *out) {
     const task *t = own->task;
     for (int b = 0; b < 256; b++) {
         double pixel = b / 255.0;
-        out->value[b] = t->kind->of_pixel ? t->kind->of_pixel(t, pixel) : pixel;
+        out->value[b] = out->task == RESIDENT_LEVELS ? b
+                        : t->kind->of_pixel          ? t->kind->of_pixel(t, pixel)
+                                                     : pixel;
     }
 }
 
@@ -63,10 +65,10 @@ static void list_values(const dataset *d, resident_data *out) {
 static int images_resident(const dataset *d, resident_data *out) {
     const images *own = d->own;
     const task *t = own->task;
-    int known = t->kind->resident != NULL;
+    if (t->kind->resident) t->kind->resident(t, out);
+    int known = out->task != RESIDENT_WHOLE;
     if (t->kind->random && !known) return 0;
     if (known) {
-        t->kind->resident(t, out);
         out->width = (int)image_set_dim(&own->set);
         out->read = read_image;
     }
@@ -193,6 +195,12 @@ static jf_status images_open(dataset *d, const recipe *r) {
     JF_TRY((d->is_test ? image_set_load_test : image_set_load)(d->ctx, &own->set, r));
     const image_set *s = &own->set;
     JF_TRY(task_create(d->ctx, &own->task, r, s->h, s->w, s->channels));
+    if (own->task->levels && !s->bytes)
+        return recipe_fail(
+            r, "data.dequantise",
+            "uniform noise stands for what bytes leave out, but \"%s\" holds other numbers; expected "
+            "none, or images of bytes",
+            recipe_get(r, "data.images"));
     d->task = own->task;
     d->image = own->task->size;
     d->dim_x = d->image.h * d->image.w * d->image.x_channels;

@@ -2,7 +2,10 @@
  *
  * With data.logit x is spread out at both ends, so that what a model draws can never leave [0, 1] by much:
  *
- *     x = (logit(a + (1 - 2a) image) + m) / 2m,   m = logit(1 - a),   a = 0.01        [0, 1] -> [0, 1] */
+ *     x = (logit(a + (1 - 2a) image) + m) / 2m,   m = logit(1 - a),   a = 0.01        [0, 1] -> [0, 1]
+ *
+ * With data.dequantise = uniform an intensity of b/255 becomes (b + u)/256, u ~ U(0, 1), before that. The density of what is
+ * learned then bounds the probability of bytes:  log P(b) >= E_u log p(b + u). */
 #include "base/memory.h"
 #include "data/tasks/task.h"
 #include <math.h>
@@ -12,9 +15,17 @@
 static const recipe_key keys[] = {
     {"data", "logit", KEY_BOOL, "no", 0, 0, NULL,
      "Learn the logit of the intensities, which keeps samples within their range."},
+    {"data", "dequantise", KEY_CHOICE, "none", 0, 0, "none uniform",
+     "Add uniform noise to bytes, as wide as one of their steps, new in every epoch: the likelihood is then "
+     "told in bits "
+     "per dimension, too. Expects images of bytes and train.noise = 0."},
     {0}};
 
 static const double margin = 0.01;
+
+typedef struct class_task {
+    pixel_spread spread;
+} class_task;
 
 static double logit(double p) {
     return log(p / (1 - p));
@@ -24,16 +35,16 @@ static size_t elements(const task *t) {
     return (size_t)t->h * (size_t)t->w * (size_t)t->channels;
 }
 
-/* m; 0: without the logit */
-static double range_of(const task *t) {
-    return *(const double *)t->own;
+static pixel_spread spread_of(const task *t) {
+    return ((const class_task *)t->own)->spread;
 }
 
 static jf_status class_open(task *t, const recipe *r) {
-    double *range;
-    JF_TRY(MEM_NEW(t->ctx, &range, 1));
-    if (recipe_bool(r, "data.logit")) *range = logit(1 - margin);
-    t->own = range;
+    class_task *own;
+    JF_TRY(MEM_NEW(t->ctx, &own, 1));
+    own->spread = (pixel_spread){margin, recipe_bool(r, "data.logit") ? logit(1 - margin) : 0};
+    t->own = own;
+    t->levels = recipe_is(r, "data.dequantise", "uniform");
     t->size.y_channels = 1;
     return JF_OK;
 }
@@ -43,26 +54,51 @@ static void class_close(task *t) {
 }
 
 static double class_of_pixel(const task *t, double pixel) {
-    const double m = range_of(t);
-    return m > 0 ? (logit(margin + (1 - 2 * margin) * pixel) + m) / (2 * m) : pixel;
+    return pixel_spread_out(spread_of(t), pixel);
 }
 
+/* Without a stream: in the middle of the step. */
 static void class_apply(const task *t, const double *image, rng *stream, double *x, double *y) {
-    (void)stream, (void)y;
+    (void)y;
+    for (size_t i = 0; i < elements(t); i++) {
+        double pixel = image[i];
+        if (t->levels)
+            pixel = pixel_of_level(rint((PIXEL_LEVELS - 1) * pixel), stream ? rng_uniform(stream) : 0.5);
+        x[i] = class_of_pixel(t, pixel);
+    }
+}
+
+/* As it is: it may have been restored before, between two levels. */
+static void class_answer(const task *t, const double *image, const double *y, double *x) {
+    (void)y;
     for (size_t i = 0; i < elements(t); i++) x[i] = class_of_pixel(t, image[i]);
 }
 
-static void class_answer(const task *t, const double *image, const double *y, double *x) {
-    class_apply(t, image, NULL, x, (double *)y);
+static double logistic(double v) {
+    return 1 / (1 + exp(-v));
 }
 
 static void class_restore(const task *t, const double *x, const double *y, double *image) {
     (void)y;
-    const double m = range_of(t);
+    const double m = spread_of(t).m;
     memcpy(image, x, elements(t) * sizeof *x);
     if (m == 0) return;
     for (size_t i = 0; i < elements(t); i++)
-        image[i] = (1 / (1 + exp(m - 2 * m * x[i])) - margin) / (1 - 2 * margin);
+        image[i] = (logistic(2 * m * x[i] - m) - margin) / (1 - 2 * margin);
+}
+
+/* dx/dv = (1 - 2a)/(2m p (1 - p)) / 256 with the logit, 1/256 without */
+static double class_log_slope(const task *t, double x) {
+    const double m = spread_of(t).m;
+    if (m == 0) return -log(PIXEL_LEVELS);
+    double p = logistic(2 * m * x - m), q = logistic(m - 2 * m * x); /* q = 1 - p, without cancellation */
+    return log((1 - 2 * margin) / (2 * m)) - log(p) - log(q) - log(PIXEL_LEVELS);
+}
+
+static void class_resident(const task *t, resident_data *out) {
+    if (!t->levels) return;
+    out->task = RESIDENT_LEVELS;
+    out->spread = spread_of(t);
 }
 
 const task_kind task_class = {
@@ -76,4 +112,6 @@ const task_kind task_class = {
     .answer = class_answer,
     .by_class = 1,
     .of_pixel = class_of_pixel,
+    .log_slope = class_log_slope,
+    .resident = class_resident,
 };

@@ -38,7 +38,9 @@ typedef struct task_kind {
     int (*reduction)(const recipe *r);
     /* Optional: x of a pixel, for tasks whose x is made of each by itself and whose y is the label. */
     double (*of_pixel)(const task *t, double pixel);
-    /* Optional, for random tasks: which one it is to a device, and with which numbers (base/resident.h). */
+    /* Optional: log|dx/dv| of an element x, v being the level (0 to 256) of its dequantised pixel; for tasks with `levels`. */
+    double (*log_slope)(const task *t, double x);
+    /* Optional: which one it is to a device, and with which numbers (base/resident.h), where it is not RESIDENT_WHOLE. */
     void (*resident)(const task *t, resident_data *out);
     int random; /* the degradation draws from the stream: degrading twice gives different inputs */
 } task_kind;
@@ -49,6 +51,7 @@ struct task {
     int h, w, channels; /* of the data's images */
     image_size size;    /* of x and y; an image that `restore` gives has size.h, size.w, image_channels */
     int image_channels;
+    int levels; /* x is made of bytes, to which a uniform number is added: it has a density, and so bits per dimension */
     int input_h, input_w, input_channels; /* of `condition` and `degrade` */
     void *own;
 };
