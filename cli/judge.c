@@ -6,6 +6,7 @@
 static int judge(const call *c) {
     const arguments *a = c->arguments;
     jf_judge_options options = judging_options(a);
+    options.temperature = option_real(a, "temperature");
     jf_model *m = NULL;
     jf_judgement *j = NULL;
     int code = cli_load_model(c, &m, argument(a, 0));
@@ -24,6 +25,7 @@ static int judge(const call *c) {
 static const option options[] = {
     {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "one JSON object instead of a table"},
     OPTIONS_JUDGE,
+    OPTION_TEMPERATURE,
     OPTION_SEED,
     OPTION_THREADS,
     OPTION_DEVICE,
@@ -47,7 +49,12 @@ const command command_judge = {
         "Measures MODEL, a run folder, a model file or the name of one that came with the program, on fresh "
         "points of its data: the terms of the loss, "
         "the likelihood beside the exact entropy where that is known, the error of y', latent histograms "
-        "against the normal distribution, and round trips through the map and back. Of models of images of a "
+        "against the normal distribution, and round trips through the map and back. Of models of vectors "
+        "also whether "
+        "the answers are calibrated: how the truth ranks among samples of its condition (SBC, expected "
+        "coverage, "
+        "TARP), each beside what a right model would show, and in words what is wrong. Of models of images "
+        "of a "
         "class also how many samples the nearest training image recognises as what they should be, and "
         "precision and recall by nearest neighbours, each beside what held-out images reach.",
     .options = options,

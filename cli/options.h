@@ -45,6 +45,11 @@ typedef struct option {
     }
 #define OPTION_POINTS                                                                                        \
     { "points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with" }
+#define OPTION_TEMPERATURE                                                                                   \
+    {                                                                                                        \
+        "temperature", 0, OPTION_REAL, "T", "1", 0, 100,                                                     \
+            "multiply latent points by T: below 1 samples keep to the middle, above 1 they spread"           \
+    }
 #define OPTION_STANDARDISED                                                                                  \
     {                                                                                                        \
         "standardised", 0, OPTION_FLAG, NULL, NULL, 0, 0,                                                    \

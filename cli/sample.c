@@ -140,7 +140,9 @@ static int write_samples(const call *c, const jf_model *m, const samples *s, con
 static int sample(const call *c) {
     const arguments *a = c->arguments;
     const char *path = option_text(a, "output");
-    jf_use_options use = {.seed = option_whole(a, "seed"), .standardised = option_given(a, "standardised")};
+    jf_use_options use = {.seed = option_whole(a, "seed"),
+                          .standardised = option_given(a, "standardised"),
+                          .temperature = option_real(a, "temperature")};
     conditions_request request = {.option = "y",
                                   .shown = "-y",
                                   .standardised = use.standardised,
@@ -178,6 +180,7 @@ static const option options[] = {
      "samples for each condition (default 1000, of images 25)"},
     {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
      "a .csv, .npy or .png file; by default CSV to standard output"},
+    OPTION_TEMPERATURE,
     OPTION_DENOISE,
     OPTION_FULL_RANGE,
     OPTION_STANDARDISED,

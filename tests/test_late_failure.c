@@ -113,7 +113,7 @@ static jf_status evaluate(run *r) {
 }
 static jf_status sample(run *r) {
     double rows[DIM * ROWS] = {0, 0, 1};
-    return model_sample(r->m, (latent_points){1, LATENT_SAMPLES, 0}, DATA_UNITS, ROWS, rows, NULL);
+    return model_sample(r->m, (latent_points){1, LATENT_SAMPLES, 0, 1}, DATA_UNITS, ROWS, rows, NULL);
 }
 static jf_status save(run *r) {
     return model_save(r->m, test_path("model"));

@@ -538,11 +538,11 @@ TEST(model__runs_any_number_of_rows_and_tells_which_is_not_finite) {
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     model *m = model_new(ctx, "cpu", recipe_text);
     double *state = new_numbers(ROWS * 3), *start = new_numbers(ROWS * 3), *logdet = new_numbers(ROWS);
-    model_draw_latent(m, (latent_points){9, LATENT_SAMPLES, 100}, ROWS, start);
+    model_draw_latent(m, (latent_points){9, LATENT_SAMPLES, 100, 1}, ROWS, start);
     memcpy(state, start, ROWS * 3 * sizeof *state);
     CHECK_STATUS(model_inverse(m, ROWS, state, NULL), JF_OK);
     double late[3] = {0}; /* the last row alone is the same */
-    model_draw_latent(m, (latent_points){9, LATENT_SAMPLES, 100 + ROWS - 1}, 1, late);
+    model_draw_latent(m, (latent_points){9, LATENT_SAMPLES, 100 + ROWS - 1, 1}, 1, late);
     CHECK(memcmp(late, start + (ROWS - 1) * 3, sizeof late) == 0);
     CHECK_STATUS(model_inverse(m, 1, late, NULL), JF_OK);
     CHECK_CLOSE(late, state + (ROWS - 1) * 3, 3, 1e-6);
@@ -577,7 +577,7 @@ TEST(latent_streams__have_no_point_in_common) {
     for (size_t i = 0; i < sizeof streams / sizeof *streams; i++) {
         double row[3] = {0};
         rng r = rng_stream((rng_key){7, RNG_SAMPLE, 0}, streams[i].first + 5);
-        model_draw_latent(m, (latent_points){7, streams[i].stream, 5}, 1, row);
+        model_draw_latent(m, (latent_points){7, streams[i].stream, 5, 1}, 1, row);
         for (int k = 0; k < m->units.dim_x; k++) CHECK(row[k] == rng_normal(&r));
         if (i > 0) CHECK(streams[i].first - streams[i - 1].first >= LATENT_STREAM_SIZE);
     }
@@ -593,7 +593,7 @@ TEST(model_sample__is_the_inverse_at_the_condition_in_either_units) {
     size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x, count = ROWS * dim;
     double *by_hand = new_numbers(count), *rows = new_numbers(count), *data = new_numbers(count),
            *z = new_numbers(ROWS * dim_x);
-    const latent_points from = {3, LATENT_ENERGY, 0};
+    const latent_points from = {3, LATENT_ENERGY, 0, 1};
     model_draw_latent(m, from, ROWS, by_hand);
     for (size_t i = 0; i < count; i++) rows[i] = i % dim < dim_x ? 1e9 : 0.25 * (double)(i / dim) - 0.5;
     for (size_t i = 0; i < count; i++)

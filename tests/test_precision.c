@@ -98,7 +98,8 @@ TEST(precision__models_answer_and_are_judged_in_fp32) {
     judgement *j = NULL;
     double rows[3 * 5] = {0};
     memset(&noted, 0, sizeof noted);
-    CHECK_STATUS(model_sample(r->m, (latent_points){1, LATENT_SAMPLES, 0}, DATA_UNITS, 5, rows, NULL), JF_OK);
+    CHECK_STATUS(model_sample(r->m, (latent_points){1, LATENT_SAMPLES, 0, 1}, DATA_UNITS, 5, rows, NULL),
+                 JF_OK);
     CHECK_STATUS(model_encode(r->m, DATA_UNITS, 5, rows), JF_OK);
     CHECK_STATUS(judge_run(r->m, &j, 30, 1), JF_OK);
     CHECK(noted.calls[PRECISION_FP32][0] > 0 && noted.calls[PRECISION_FP32][1] > 0);

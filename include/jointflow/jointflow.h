@@ -138,8 +138,9 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
 /* ---- use ---- */
 typedef struct jf_use_options {
     uint64_t seed;
-    int standardised; /* values are in the model's units (mean 0, deviation 1) instead of the data's */
-    int straight;     /* of lines in z alone: straight ones, as in the paper, instead of a quarter turn */
+    int standardised;   /* values are in the model's units (mean 0, deviation 1) instead of the data's */
+    int straight;       /* of lines in z alone: straight ones, as in the paper, instead of a quarter turn */
+    double temperature; /* of samples: latent points are multiplied by it; 0: 1 */
 } jf_use_options;
 /* x ~ p(x | y) for each row of y. y_back (n, dim_y): F_Y^-1(z, y), which should equal y; z (n, dim_x): the
  * latent points. Both may be NULL, options too. */
@@ -332,6 +333,7 @@ typedef struct jf_judge_options {
     /* Data to judge on instead of the held-out ones, as data.images or data.file of a recipe would name them; NULL: none.
      * test_labels: of images in a .npy file their labels, of a table whose y has a file of its own that file. */
     const char *test, *test_labels;
+    double temperature; /* of the samples whose calibration is judged; 0: 1 */
 } jf_judge_options;
 jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options);
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */

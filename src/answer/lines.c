@@ -34,7 +34,7 @@ static jf_status draw_points(const model *m, int n, uint64_t seed, double **out)
     *out = NULL;
     JF_TRY(mem_alloc(m->ctx, &rows, (size_t)n, dim * sizeof(double)));
     jf_status status = mem_alloc(m->ctx, out, (size_t)n, dim_x * sizeof(double));
-    if (status == JF_OK) model_draw_latent(m, (latent_points){seed, LATENT_SAMPLES, 0}, n, rows);
+    if (status == JF_OK) model_draw_latent(m, (latent_points){seed, LATENT_SAMPLES, 0, 1}, n, rows);
     for (size_t i = 0; status == JF_OK && i < (size_t)n; i++)
         memcpy(*out + i * dim_x, rows + i * dim, dim_x * sizeof(double));
     free(rows);

@@ -212,7 +212,9 @@ jf_status jf_decode(const jf_model *m, int n, const double *z, const double *y, 
 
 jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double *y_back, double *z,
                     const jf_use_options *options) {
-    latent_points from = {.seed = options ? options->seed : 0, .stream = LATENT_SAMPLES};
+    latent_points from = {.seed = options ? options->seed : 0,
+                          .stream = LATENT_SAMPLES,
+                          .temperature = options ? options->temperature : 1};
     double *rows;
     JF_TRY(check_conditions(m, n, y));
     JF_TRY(rows_create(m, n, &rows));

@@ -61,7 +61,8 @@ jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options
                                          .denoise = o.denoise,
                                          .inputs = o.inputs,
                                          .test = o.test,
-                                         .test_labels = o.test_labels});
+                                         .test_labels = o.test_labels,
+                                         .temperature = o.temperature});
 }
 const char *jf_judgement_json(const jf_judgement *j) {
     return j->json.chars;

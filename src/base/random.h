@@ -21,12 +21,14 @@ typedef enum rng_purpose {
 
 /* What stands in the place of the epoch in draws that belong to no epoch of training. */
 enum rng_use {
-    RNG_USE_JUDGED = 0,   /* RNG_JUDGE, RNG_NOISE: the judged points and their noise */
-    RNG_USE_FIGURE = 1,   /* RNG_JUDGE: data points of figures */
-    RNG_USE_GIVEN = 1,    /* RNG_ROW: degrading of images that a user hands in */
-    RNG_USE_FLOOR = 2,    /* RNG_JUDGE, RNG_NOISE: rows of the linear-Gaussian floor and their noise */
-    RNG_USE_COVERAGE = 3, /* RNG_NOISE: on the truth that samples are to cover */
-    RNG_USE_QUALITY = 4,  /* RNG_JUDGE: training images that samples are compared with */
+    RNG_USE_JUDGED = 0,    /* RNG_JUDGE, RNG_NOISE: the judged points and their noise */
+    RNG_USE_FIGURE = 1,    /* RNG_JUDGE: data points of figures */
+    RNG_USE_GIVEN = 1,     /* RNG_ROW: degrading of images that a user hands in */
+    RNG_USE_FLOOR = 2,     /* RNG_JUDGE, RNG_NOISE: rows of the linear-Gaussian floor and their noise */
+    RNG_USE_COVERAGE = 3,  /* RNG_NOISE: on the truth that samples are to cover */
+    RNG_USE_REFERENCE = 4, /* RNG_JUDGE: random points from which distances are ranked */
+    RNG_USE_UNIFORM = 5,   /* RNG_JUDGE: ranks of a right model */
+    RNG_USE_QUALITY = 4,   /* RNG_JUDGE: training images that samples are compared with */
 };
 
 typedef struct rng_key {

@@ -127,7 +127,7 @@ jf_status figure_samples(const model *m, long n, double y, uint64_t seed, double
     JF_TRY(MEM_NEW(m->ctx, &rows, (size_t)(n * dim)));
     for (long i = 0; m->units.dim_y && i < n; i++)
         rows[i * dim + 2] = (y - m->units.mean[2]) / m->units.deviation[2];
-    jf_status status = model_sample(m, (latent_points){seed, LATENT_SAMPLES, 0}, MODEL_UNITS, n, rows, z);
+    jf_status status = model_sample(m, (latent_points){seed, LATENT_SAMPLES, 0, 1}, MODEL_UNITS, n, rows, z);
     for (long i = 0; y_back && status == JF_OK && i < n; i++) y_back[i] = rows[i * dim + 2];
     if (status == JF_OK) units_unstandardise(&m->units, (int)n, rows);
     for (long i = 0; status == JF_OK && i < n; i++) memcpy(x + 2 * i, rows + i * dim, 2 * sizeof *x);

@@ -35,7 +35,7 @@ jf_status judge_by_rule(judgement *j, const model *m, uint64_t seed) {
     size_t n = (size_t)j->points, dim = (size_t)m->flow->dim;
     JF_TRY(MEM_NEW(m->ctx, &j->data, n * dim));
     JF_TRY(MEM_NEW(m->ctx, &j->encoded, n * dim));
-    model_draw_latent(m, (latent_points){seed, LATENT_SAMPLES, 0}, (long)n, j->encoded);
+    model_draw_latent(m, (latent_points){seed, LATENT_SAMPLES, 0, 1}, (long)n, j->encoded);
     memcpy(j->data, j->encoded, sizeof(double) * n * dim);
     JF_TRY(model_evaluate(m, (long)n, j->data, NULL, &j->terms));
     JF_TRY(compare_with_target(j, m));

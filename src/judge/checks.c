@@ -25,7 +25,7 @@ jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t se
     JF_TRY_DONE(model_inverse(m, n, state, NULL));
     *data = largest_difference(state, xy, count);
     memcpy(start, xy, sizeof(double) * count);
-    model_draw_latent(m, (latent_points){seed, LATENT_SAMPLES, 0}, n, start);
+    model_draw_latent(m, (latent_points){seed, LATENT_SAMPLES, 0, 1}, n, start);
     memcpy(state, start, sizeof(double) * count);
     JF_TRY_DONE(model_inverse(m, n, state, NULL));
     JF_TRY_DONE(model_forward(m, n, state, NULL));
@@ -82,7 +82,7 @@ jf_status sample_distance(const model *m, long n, const double *xy, uint64_t see
     JF_TRY(MEM_NEW(m->ctx, &samples, rows * dim));
     memcpy(samples, xy, sizeof(double) * rows * dim);
     jf_status status =
-        model_sample(m, (latent_points){seed, LATENT_ENERGY, 0}, MODEL_UNITS, n, samples, NULL);
+        model_sample(m, (latent_points){seed, LATENT_ENERGY, 0, 1}, MODEL_UNITS, n, samples, NULL);
     if (status == JF_OK && denoised) status = model_denoise(m, MODEL_UNITS, n, samples);
     if (status == JF_OK) *distance = energy_distance(xy, samples, rows, dim);
     free(samples);

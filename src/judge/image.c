@@ -39,7 +39,7 @@ static jf_status draw_samples(trial *t, uint64_t seed) {
     for (long i = 0; i < n; i++)
         memcpy(t->samples + (size_t)i * t->dim, t->rows + (size_t)(i / t->each) * t->dim,
                t->dim * sizeof(double));
-    JF_TRY(model_sample(m, (latent_points){seed, LATENT_COVERAGE, 0}, DATA_UNITS, n, t->samples, NULL));
+    JF_TRY(model_sample(m, (latent_points){seed, LATENT_COVERAGE, 0, 1}, DATA_UNITS, n, t->samples, NULL));
     for (long i = 0; i < n; i++) /* what was asked for, not what came back: they differ by y_error */
         memcpy(t->samples + (size_t)i * t->dim + t->dim_x,
                t->rows + (size_t)(i / t->each) * t->dim + t->dim_x, t->dim_y * sizeof(double));

@@ -53,8 +53,8 @@ static void set_input(sheet *s, int row, const double *clean) {
 
 /* Images are restored with the y that was asked for, not with what came back: they differ by the y error. */
 static jf_status sample_rows(sheet *s, uint64_t seed, int first_column) {
-    JF_TRY(model_sample(s->m, (latent_points){seed, LATENT_SAMPLES, 0}, DATA_UNITS, (long)s->rows * COLUMNS,
-                        s->state, NULL));
+    JF_TRY(model_sample(s->m, (latent_points){seed, LATENT_SAMPLES, 0, 1}, DATA_UNITS,
+                        (long)s->rows * COLUMNS, s->state, NULL));
     for (int r = 0; r < s->rows; r++)
         for (int k = first_column; k < COLUMNS; k++) {
             const double *row = sample_at(s, r, k);

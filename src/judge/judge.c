@@ -150,6 +150,12 @@ static jf_status compare_samples(judgement *j, const model *m, long n, const jud
     return status;
 }
 
+static jf_status judge_calibration(judgement *j, const model *m, const judge_request *q) {
+    double temperature = q->temperature > 0 ? q->temperature : 1;
+    JF_TRY(calibration_create(m, &j->calibration, j->points, j->data, q->seed, temperature));
+    return j->calibration.rows ? calibration_tell(m->ctx, &j->calibration, &j->calibration_words) : JF_OK;
+}
+
 static jf_status judge_data(judgement *j, const model *m, const dataset *data, const judge_request *q) {
     uint64_t seed = q->seed;
     const flow *f = m->flow;
@@ -193,6 +199,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
                                  &j->roundtrip_latent));
     size_t compared = is_image ? IMAGE_COMPARED : VECTOR_COMPARED;
     JF_TRY_DONE(compare_samples(j, m, (long)(n < compared ? n : compared), q));
+    if (!is_image) JF_TRY_DONE(judge_calibration(j, m, q));
     if (is_image && data->task) JF_TRY_DONE(judge_image(j, m, data, q));
 done:
     densities_free(&d);
@@ -246,6 +253,9 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
     } else {
         JF_TRY_DONE(judge_by_rule(j, m, q->seed));
     }
+    char doubt[512];
+    judge_doubt(j, m, doubt, sizeof doubt);
+    if (doubt[0]) jf_warn(m->ctx, "%s", doubt);
     if (!q->latent_only) JF_TRY_DONE(judge_write(j, m));
     *out = j;
     j = NULL;
@@ -262,6 +272,8 @@ void judge_free(judgement *j) {
     free(j->data);
     free(j->encoded);
     free(j->class_of);
+    calibration_free(&j->calibration);
+    free(j->calibration_words);
     text_free(&j->json);
     text_free(&j->table);
     free(j);

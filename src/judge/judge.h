@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "judge/calibration.h"
 #include "model/model.h"
 
 /* Up to here densities come from the Jacobian; beyond, the whole map's log-determinant stands in. */
@@ -161,6 +162,8 @@ struct jf_judgement {
     double *data,
         *encoded;  /* (points, dim): the same as the model saw them (noised) and their images, model units */
     int *class_of; /* (points): class of each; NULL: there are none */
+    calibration calibration; /* rows 0: images, or too few points */
+    char *calibration_words; /* NULL: not judged */
     text json, table;
 };
 typedef struct judge_request {
@@ -170,6 +173,7 @@ typedef struct judge_request {
     int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS, of classes more */
     const char *test, *test_labels; /* data to judge on instead of those held out; NULL: none */
     int latent_only; /* encoded points and their latent histograms, and nothing that costs more: no words either */
+    double temperature; /* of the samples whose calibration is judged; 0: 1 */
 } judge_request;
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */
@@ -181,6 +185,10 @@ jf_status judge_write(judgement *j, const model *m); /* fills in json and table 
 const char *judge_number(char out[JUDGE_MAX_NUMBER], int width, const char *format, double value);
 /* "The loss is 9e+14, worse than ..."; "" where it is not. */
 void judge_warning(const judgement *j, char *out, size_t size);
+/* Why a joint model is not to be trusted: its y' is loose; "" where there is no doubt. */
+#define JUDGE_LOOSE_DY 0.05 /* nats of log|det dF_Y'/dy| */
+#define JUDGE_LOOSE_Y  0.05 /* deviations of y */
+void judge_doubt(const judgement *j, const model *m, char *out, size_t size);
 
 /* ---- image.c, floor.c: questions to image models ---- */
 jf_status judge_image(judgement *j, const model *m, const dataset *data, const judge_request *q);

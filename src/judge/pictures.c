@@ -83,7 +83,7 @@ jf_status picture_maps(const model *m, const judgement *j, uint64_t seed, const 
     JF_TRY_DONE(MEM_NEW(m->ctx, &samples, (size_t)n * dim));
     memcpy(data, j->data, sizeof(double) * (size_t)n * dim);
     memcpy(samples, j->data, sizeof(double) * (size_t)n * dim);
-    JF_TRY_DONE(model_sample(m, (latent_points){seed, LATENT_MAPS, 0}, MODEL_UNITS, n, samples, NULL));
+    JF_TRY_DONE(model_sample(m, (latent_points){seed, LATENT_MAPS, 0, 1}, MODEL_UNITS, n, samples, NULL));
     units_unstandardise(&m->units, (int)n, data);
     units_unstandardise(&m->units, (int)n, samples);
     JF_TRY_DONE(paint_maps(m, j, n, data, samples, path));

@@ -71,7 +71,7 @@ static jf_status paint_samples(const page *p, const char *path) {
         y[i] = u->classes ? u->label[k] : units_to_data(u, u->dim_x, place);
         rows[i * dim + u->dim_x] = y[i];
     }
-    JF_TRY_DONE(model_sample(p->m, (latent_points){SEED, LATENT_SAMPLES, 0}, DATA_UNITS, n, rows, z));
+    JF_TRY_DONE(model_sample(p->m, (latent_points){SEED, LATENT_SAMPLES, 0, 1}, DATA_UNITS, n, rows, z));
     for (long i = 0; i < n; i++) {
         memcpy(x + i * u->dim_x, rows + i * dim, sizeof(double) * (size_t)u->dim_x);
         colours[i] = z[i * u->dim_x];
@@ -89,7 +89,7 @@ done:
 /* What a reader should conclude, in sentences that follow from the numbers. */
 static void verdict(page *p) {
     const judgement *j = p->j;
-    char words[400];
+    char words[512];
     if (!j->has_data) {
         if (isfinite(j->by_rule.divergence)) {
             number_print(words, sizeof words,
@@ -100,6 +100,8 @@ static void verdict(page *p) {
         return;
     }
     judge_warning(j, words, sizeof words);
+    if (words[0]) html_paragraph(&p->html, words);
+    judge_doubt(j, p->m, words, sizeof words);
     if (words[0]) html_paragraph(&p->html, words);
     if (isfinite(j->entropy)) {
         number_print(
@@ -116,6 +118,7 @@ static void verdict(page *p) {
                      j->y_error, j->y_error > 0.01 ? ", which is too loose to trust them" : "");
         html_paragraph(&p->html, words);
     }
+    if (j->calibration_words) html_paragraph(&p->html, j->calibration_words);
     int bad = 0;
     for (int i = 0; i < j->latent.elements; i++) bad += j->latent.ks[i] > 3 * j->latent.chance_max;
     number_print(
@@ -126,6 +129,10 @@ static void verdict(page *p) {
         j->latent.elements, j->latent.max, j->latent.chance_max, j->latent.points,
         bad ? "Elements far beyond that are drawn in another colour below." : "None stands out.");
     html_paragraph(&p->html, words);
+}
+
+static jf_status paint_calibration(const page *p, const char *path) {
+    return p->j->calibration.rows ? calibration_draw(p->m->ctx, &p->j->calibration, path) : JF_OK;
 }
 
 static void numbers(page *p) {
@@ -197,6 +204,13 @@ static jf_status fill(page *p) {
         html_section(&p->html, "Latent space");
         JF_TRY_DONE(add_picture(p, "latent.png", paint_latent_page,
                                 "Histogram of every latent element over fresh points, and the prior."));
+    }
+    if (p->j->calibration.rows) {
+        html_section(&p->html, "Calibration");
+        html_paragraph(&p->html, p->j->calibration_words);
+        JF_TRY_DONE(add_picture(
+            p, "calibration.png", paint_calibration,
+            "How the truth ranks among samples of its condition, beside the band of a right model."));
     }
     html_section(&p->html, "Training");
     JF_TRY_DONE(add_picture(p, "training.png", paint_history,

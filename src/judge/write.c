@@ -93,6 +93,33 @@ static void write_image(text *t, const char *name, const image_judgement *i) {
     text_add(t, "}");
 }
 
+static void write_fit(text *t, const char *name, const rank_fit *f) {
+    open_object(t, name, '{');
+    field(t, "deviation", f->deviation);
+    field(t, "outside_band", f->outside);
+    text_add(t, ", \"verdict\": \"%s\"}", calibration_words[f->verdict]);
+}
+
+static void write_calibration(text *t, const judgement *j) {
+    const calibration *c = &j->calibration;
+    open_object(t, "calibration", '{');
+    field(t, "ranks", (double)c->rows);
+    field(t, "samples", CALIBRATION_SAMPLES);
+    text_add(t, ", \"calibrated\": %s, \"words\": ", calibration_is_good(c) ? "true" : "false");
+    json_add_string(t, j->calibration_words);
+    open_object(t, "sbc", '[');
+    for (int i = 0; i < c->coordinates; i++)
+        text_add(t, "%s{\"x\": %d, \"deviation\": %.6g, \"outside_band\": %.6g, \"verdict\": \"%s\"}",
+                 i ? ", " : "", i, c->sbc[i].deviation, c->sbc[i].outside,
+                 calibration_words[c->sbc[i].verdict]);
+    text_add(t, "]");
+    write_fit(t, "expected_coverage", &c->hpd);
+    field(t, "coverage_50", c->coverage_50);
+    field(t, "coverage_90", c->coverage_90);
+    write_fit(t, "tarp", &c->tarp);
+    text_add(t, "}");
+}
+
 static void write_rule(text *t, const judgement *j) {
     open_object(t, "rule", '{');
     field(t, "loss", j->terms.value[TERM_TOTAL]);
@@ -128,6 +155,9 @@ static void write_json(judgement *j, const model *m) {
         field(t, "sampler_lost", (double)j->lost); /* points that its mean leaves out */
         field(t, "nll_whole_map", j->nll_whole);
         field(t, "log_dy", j->log_dy);
+        char doubt[512];
+        judge_doubt(j, m, doubt, sizeof doubt);
+        text_add(t, ", \"joint_to_be_trusted\": %s", doubt[0] ? "false" : "true");
         text_add(t, ", \"density\": \"%s\"", j->exact ? "exact" : "whole map");
     }
     open_object(t, "terms", '{');
@@ -148,6 +178,7 @@ static void write_json(judgement *j, const model *m) {
         field(t, "energy_distance", j->energy);
         if (isfinite(j->energy_denoised)) field(t, "energy_distance_denoised", j->energy_denoised);
         if (j->classes) write_classes(t, j, m);
+        if (j->calibration.rows) write_calibration(t, j);
         if (j->image.inputs) write_image(t, "image", &j->image);
         if (j->denoised.inputs) write_image(t, "image_denoised", &j->denoised);
     } else {
@@ -174,6 +205,24 @@ void judge_warning(const judgement *j, char *out, size_t size) {
                      "deviations: training "
                      "diverged or was too short, and this model is of no use.",
                      j->terms.value[TERM_TOTAL], j->gaussian);
+}
+
+void judge_doubt(const judgement *j, const model *m, char *out, size_t size) {
+    int joint = j->has_data && m->units.dim_y > 0 && !recipe_is(m->recipe, "model.condition", "fixed");
+    out[0] = 0;
+    if (joint && fabs(j->log_dy) > JUDGE_LOOSE_DY)
+        number_print(
+            out, size,
+            "This joint model is not to be trusted: y' does not follow y, log|det dF_Y'/dy| is %.3g instead "
+            "of 0, so that its loss and the likelihood by the whole map are off by as much. Train it with "
+            "model.condition = fixed, or with train.y_noise.",
+            j->log_dy);
+    else if (joint && j->y_error > JUDGE_LOOSE_Y)
+        number_print(
+            out, size,
+            "This joint model is not to be trusted: y' is %.2g deviations away from y. Train it with "
+            "model.condition = fixed, or with a larger loss.lambda.",
+            j->y_error);
 }
 
 static void row(text *t, const char *label, const char *format, double value, const char *words) {
@@ -271,10 +320,35 @@ static void rows_of_terms(text *t, const judgement *j, const model *m) {
     }
 }
 
+/* Half of the widest part of a band. */
+static double band_width(const double *low, const double *high) {
+    double most = 0;
+    for (int i = 0; i < CALIBRATION_RANKS; i++) most = fmax(most, (high[i] - low[i]) / 2);
+    return most;
+}
+
+static void table_of_calibration(text *t, const judgement *j) {
+    const calibration *c = &j->calibration;
+    double worst = 0;
+    for (int i = 0; i < c->coordinates; i++) worst = fmax(worst, c->sbc[i].deviation);
+    text_add(t, "\n  %d samples for each of %ld pairs of the data: how the truth ranks among them\n",
+             CALIBRATION_SAMPLES, c->rows);
+    row(t, "SBC, worst", "%.4f", worst, "of all coordinates: ranks from uniform ones");
+    row(t, "  95% below", "%.4f", band_width(c->sbc_low, c->sbc_high), "half of the band's width");
+    row(t, "coverage", "%.4f", c->hpd.deviation, "regions of highest density: from the diagonal");
+    row(t, "  of 50% regions", "%.3f", c->coverage_50, "how often they hold the truth");
+    row(t, "  of 90% regions", "%.3f", c->coverage_90, "");
+    row(t, "TARP", "%.4f", c->tarp.deviation, "distances from random points: from the diagonal");
+    row(t, "  95% below", "%.4f", band_width(c->low, c->high), "half of the band's width, of both");
+    text_add(t, "  %s\n", j->calibration_words);
+}
+
 static void table_of_data(text *t, const judgement *j, const model *m) {
-    char warning[256];
+    char warning[256], doubt[512];
     judge_warning(j, warning, sizeof warning);
     if (warning[0]) text_add(t, "  %s\n", warning);
+    judge_doubt(j, m, doubt, sizeof doubt);
+    if (doubt[0]) text_add(t, "  %s\n", doubt);
     row(t, "nll", "%.4f", j->nll, "mean of -log p(x|y), nats, the data's units");
     row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
     if (isfinite(j->entropy)) {
@@ -304,6 +378,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
+    if (j->calibration.rows) table_of_calibration(t, j);
     if (j->image.inputs) {
         table_of_image(t, j, &j->image, "");
         if (j->denoised.inputs) table_of_image(t, j, &j->denoised, ", without the noise of training");

@@ -245,9 +245,10 @@ jf_status model_decode(const model *m, row_units units, long n, double *rows) {
 void model_draw_latent(const model *m, latent_points from, long n, double *rows) {
     rng_key key = {from.seed, RNG_SAMPLE, 0};
     uint64_t first = (uint64_t)from.stream * LATENT_STREAM_SIZE + from.first;
+    double scale = from.temperature > 0 ? from.temperature : 1;
     for (long s = 0; s < n; s++) {
         rng r = rng_stream(key, first + (uint64_t)s);
-        for (int i = 0; i < m->units.dim_x; i++) rows[(size_t)s * m->flow->dim + i] = rng_normal(&r);
+        for (int i = 0; i < m->units.dim_x; i++) rows[(size_t)s * m->flow->dim + i] = scale * rng_normal(&r);
     }
 }
 

@@ -48,14 +48,16 @@ typedef enum latent_stream {
     LATENT_MAPS = 1,     /* the report's picture of both directions of the map */
     LATENT_COVERAGE = 2, /* answers to held-out images: their spread, coverage and PSNR */
     LATENT_ENERGY = 3,   /* samples that are compared with the data */
-    LATENT_FINE = 256,   /* the second step of super-resolution */
+    LATENT_CALIBRATION = 4, /* samples among which the truth is ranked */
+    LATENT_FINE = 256,      /* the second step of super-resolution */
 } latent_stream;
 #define LATENT_STREAM_SIZE (UINT64_C(1) << 32)
 
 typedef struct latent_points {
     uint64_t seed;
     latent_stream stream;
-    uint64_t first; /* point of the stream */
+    uint64_t first;     /* point of the stream */
+    double temperature; /* that points are multiplied by; 0: 1 */
 } latent_points;
 /* n latent points into the x elements of rows (n, dim). */
 void model_draw_latent(const model *m, latent_points from, long n, double *rows);

@@ -29,6 +29,11 @@ expect_same a b
 expect_same a d
 expect test "$(cmp a c | wc -l)" -eq 1
 
+case_begin sample__temperature_multiplies_latent_points
+jointflow sample "$MODEL" -y 0 -n 50 --with-z > a
+jointflow sample "$MODEL" -y 0 -n 50 --with-z --temperature 0.5 > b
+expect test "$(paste -d, a b | awk -F, 'NR > 1 && ($4 / 2 - $9) ^ 2 < 1e-12' | wc -l)" -eq 50
+
 case_begin sample__writes_npy_of_the_right_shape
 run jointflow sample "$MODEL" -y 0,1 -n 20 -o a.npy
 expect_status 0
