@@ -3,6 +3,7 @@
 #include "cli.h"
 #include "nearest.h"
 #include "stop.h"
+#include "tables.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -104,25 +105,77 @@ static int fetch(const call *c) {
     return CLI_OK;
 }
 
+/* ---- sets that draw their points ---- */
+
+static jf_export_options export_options(const call *c) {
+    const arguments *a = c->arguments;
+    return (jf_export_options){.rows = (long)option_whole(a, "count"),
+                               .seed = option_whole(a, "seed"),
+                               .file = option_text(a, "output"),
+                               .x_file = option_text(a, "x"),
+                               .y_file = option_text(a, "y")};
+}
+
+static int export_set(const call *c) {
+    const arguments *a = c->arguments;
+    jf_export_options o = export_options(c);
+    const char *paths[] = {o.file, o.x_file, o.y_file};
+    int code = CLI_OK;
+    if (!o.file && !o.x_file && !o.y_file)
+        return cli_misuse(c->command, "export: where to? Expected -o FILE, or --x FILE and --y FILE");
+    for (int i = 0; i < 3 && code == CLI_OK; i++) code = tables_check_output(c, paths[i], ".csv .npy");
+    if (code == CLI_OK && jf_data_export(c->ctx, argument(a, 1), &o) != JF_OK) code = cli_fail_library(c);
+    return code;
+}
+
+/* --y FILE: rows of conditions. */
+static int posterior(const call *c) {
+    const arguments *a = c->arguments;
+    jf_export_options o = export_options(c);
+    jf_table y;
+    if (!o.y_file || !o.file)
+        return cli_misuse(c->command, "posterior: expected --y FILE with rows of y, and -o FILE");
+    int code = tables_check_output(c, o.file, ".csv .npy");
+    if (code != CLI_OK) return code;
+    if (jf_table_read(c->ctx, &y, o.y_file) != JF_OK) return cli_fail_library(c);
+    if (jf_data_posterior(c->ctx, argument(a, 1), y.rows, y.columns, y.values, &o) != JF_OK)
+        code = cli_fail_library(c);
+    jf_table_free(&y);
+    return code;
+}
+
 typedef struct verb {
     const char *name;
     const char *argument; /* NULL: it takes none */
-    int has_options;
+    const char *options;  /* that it takes, each followed by a blank */
     int (*run)(const call *c);
 } verb;
 
 static const verb verbs[] = {
-    {"list", NULL, 0, list}, {"check", "FOLDER", 0, check}, {"fetch", "NAME", 1, fetch}};
+    {"list", NULL, "", list},
+    {"check", "FOLDER", "", check},
+    {"fetch", "NAME", "folder mirror quiet ", fetch},
+    {"export", "SET", "count seed output x y ", export_set},
+    {"posterior", "SET", "count seed output y ", posterior},
+};
 enum { VERBS = sizeof verbs / sizeof *verbs };
+
+static int takes(const verb *v, const char *name) {
+    char word[32];
+    snprintf(word, sizeof word, "%s ", name);
+    const char *at = strstr(v->options, word);
+    return at && (at == v->options || at[-1] == ' ');
+}
 
 static int run_verb(const call *c, const verb *v) {
     const char *given = argument(c->arguments, 1);
     if (v->argument && !given) return cli_misuse(c->command, "%s: %s is missing", v->name, v->argument);
     if (!v->argument && given)
         return cli_misuse(c->command, "%s: unexpected argument \"%s\"", v->name, given);
-    if (!v->has_options && c->arguments->given_count)
-        return cli_misuse(c->command, "%s: takes no option --%s", v->name,
-                          c->arguments->given[0].option->name);
+    for (int i = 0; i < c->arguments->given_count; i++)
+        if (!takes(v, c->arguments->given[i].option->name))
+            return cli_misuse(c->command, "%s: takes no option --%s", v->name,
+                              c->arguments->given[i].option->name);
     return v->run(c);
 }
 
@@ -134,7 +187,7 @@ static int data(const call *c) {
         nearest_try(&near, verbs[i].name);
     }
     if (near.best) return cli_misuse(c->command, "found \"%s\"; did you mean \"%s\"?", name, near.best);
-    return cli_misuse(c->command, "found \"%s\", expected list, check or fetch", name);
+    return cli_misuse(c->command, "found \"%s\", expected list, check, fetch, export or posterior", name);
 }
 
 static const option options[] = {
@@ -143,6 +196,12 @@ static const option options[] = {
     {"mirror", 0, OPTION_LIST, "URL", NULL, 0, 0,
      "fetch: a folder on the net (http, https, file) to fetch from instead; may be repeated"},
     {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "fetch: say nothing unless it fails"},
+    {"count", 'n', OPTION_WHOLE, "N", "10000", 1, 100000000,
+     "export: rows; posterior: samples for each row of y"},
+    {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0, "export, posterior: a .csv or .npy file, x and then y"},
+    {"x", 0, OPTION_TEXT, "FILE", NULL, 0, 0, "export: x alone"},
+    {"y", 0, OPTION_TEXT, "FILE", NULL, 0, 0, "export: y alone; posterior: the rows of y to answer, a table"},
+    OPTION_SEED,
     {0},
 };
 
@@ -151,14 +210,18 @@ static const example examples[] = {
     {"Fetch one to where recipes find it", "jointflow data fetch fashion-mnist"},
     {"Fetch from a mirror of your own into a folder of your own",
      "jointflow data fetch mnist --folder data --mirror https://mirror.example/mnist/"},
+    {"10,000 simulations of a problem with a known answer",
+     "jointflow data export two_moons -n 10000 --x theta.npy --y obs.npy"},
+    {"Its exact answers to some observations",
+     "jointflow data posterior two_moons --y obs.csv -n 10000 -o exact.csv"},
     {"Are these files as they were published?", "jointflow data check data"},
     {0},
 };
 
 const command command_data = {
     .name = "data",
-    .summary = "list, check or fetch known data sets",
-    .arguments = "list|check|fetch [FOLDER|NAME]",
+    .summary = "list, check or fetch known data sets; export drawn ones",
+    .arguments = "list|check|fetch|export|posterior [FOLDER|NAME|SET]",
     .about =
         "list shows the data sets that are known by name, where they were found, their size and licence.\n"
         "check FOLDER compares the files of known sets in FOLDER, or in the folders of it that are named "
@@ -171,7 +234,12 @@ const command command_data = {
         "the new one was found right, and what was interrupted goes on where it stopped. The set goes to "
         "NAME "
         "below the folder; that is by default $XDG_DATA_HOME/jointflow or, without that variable, "
-        "~/.local/share/jointflow.",
+        "~/.local/share/jointflow.\n"
+        "export SET writes rows of a set that draws its points: toys, and inverse problems with known "
+        "answers "
+        "(two_moons, gaussian_mixture, slcp, gaussian_linear, linear_uniform, inverse_kinematics). posterior "
+        "SET "
+        "draws from their exact posteriors, where these are known, for each row of y.",
     .options = options,
     .examples = examples,
     .run = data,

@@ -440,6 +440,18 @@ void jf_bench_result_free(jf_bench_result *r);
 /* ---- data: the data sets that are known by name ---- */
 /* Which there are, whether they are here and where, licence and size: lines for people, yours to free(). */
 jf_status jf_data_list(jf_context *ctx, char **out);
+/* Rows of a set that draws its points (data.set of a recipe: "two_moons", "sectors", ...), as tables. */
+typedef struct jf_export_options {
+    long rows;
+    uint64_t seed;
+    const char *file;            /* .csv or .npy: x, then y; or */
+    const char *x_file, *y_file; /* one of each */
+} jf_export_options;
+jf_status jf_data_export(jf_context *ctx, const char *set, const jf_export_options *options);
+/* Samples of the exact posterior p(x | y) of such a set, `rows` for each of `count` rows of y (count, dim_y), into `file`:
+ * x, then y. JF_ERROR_ARGUMENT where its posterior cannot be drawn, or is nothing at a y. */
+jf_status jf_data_posterior(jf_context *ctx, const char *set, size_t count, size_t dim_y, const double *y,
+                            const jf_export_options *options);
 /* Compares the files of known sets in `folder`, or in the folders in it that are named like sets, with what
  * was published: one line per file, yours to free(). *bad: how many are missing or wrong. */
 jf_status jf_data_check(jf_context *ctx, char **out, const char *folder, int *bad);

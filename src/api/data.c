@@ -1,5 +1,6 @@
 /* Public: the data sets that are known by name. */
 #include "api/api.h"
+#include "data/export.h"
 #include "data/known.h"
 
 jf_status jf_data_list(jf_context *ctx, char **out) {
@@ -31,4 +32,31 @@ jf_status jf_data_fetch(jf_context *ctx, char **out, const char *name, const jf_
                                                           .user = o->user,
                                                           .stop = o->stop});
     return give_text(ctx, out, &lines, status);
+}
+
+jf_status jf_data_export(jf_context *ctx, const char *set, const jf_export_options *o) {
+    dataset *d;
+    if (!o->file && !o->x_file && !o->y_file)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "no file to write \"%s\" to was given", set);
+    JF_TRY(export_open(ctx, &d, set, recipe_declare_all));
+    jf_status status =
+        export_rows(d, o->seed, o->rows, &(export_files){.both = o->file, .x = o->x_file, .y = o->y_file});
+    dataset_free(d);
+    return status;
+}
+
+jf_status jf_data_posterior(jf_context *ctx, const char *set, size_t count, size_t dim_y, const double *y,
+                            const jf_export_options *o) {
+    dataset *d;
+    jf_status status;
+    if (!o->file)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "no file to write samples of \"%s\" to was given", set);
+    JF_TRY(export_open(ctx, &d, set, recipe_declare_all));
+    if (dim_y != (size_t)d->dim_y)
+        status = jf_fail(ctx, JF_ERROR_SHAPE, "found a y of %zu numbers, expected %d for data set \"%s\"",
+                         dim_y, d->dim_y, set);
+    else
+        status = export_posterior(d, o->seed, o->rows, count, y, o->file);
+    dataset_free(d);
+    return status;
 }

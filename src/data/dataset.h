@@ -59,6 +59,9 @@ typedef struct dataset_kind {
     /* Exact H(x | y) in nats, in the data's units, of one class (0 where there are no classes). NAN: unknown.
      * NULL: always unknown. */
     double (*entropy)(const dataset *d, int class_index);
+    /* Optional, for generated sets: one sample of the exact posterior p(x | y), or of what the file says of it. 0 where y is
+     * so far off that none was found. */
+    int (*posterior)(const dataset *d, rng *stream, const double *y, double *x);
 } dataset_kind;
 
 struct dataset {

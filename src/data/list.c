@@ -6,6 +6,12 @@
     X(sectors)                                                                                               \
     X(mixed)                                                                                                 \
     X(ring)                                                                                                  \
+    X(two_moons)                                                                                             \
+    X(gaussian_mixture)                                                                                      \
+    X(slcp)                                                                                                  \
+    X(gaussian_linear)                                                                                       \
+    X(linear_uniform)                                                                                        \
+    X(inverse_kinematics)                                                                                    \
     X(table)                                                                                                 \
     X(images)
 

@@ -113,9 +113,9 @@ expect_line 'glyphs needs no files: .*'
 expect_no_file mine
 
 case_begin data__what_is_not_understood_is_refused
-misuses 'list\|check\|fetch is missing' jointflow data
+misuses 'list\|check\|fetch\|export\|posterior is missing' jointflow data
 misuses 'found "fecth"; did you mean "fetch"\?' jointflow data fecth mnist
-misuses 'found "remove", expected list, check or fetch' jointflow data remove mnist
+misuses 'found "remove", expected list, check, fetch, export or posterior' jointflow data remove mnist
 misuses 'check: FOLDER is missing' jointflow data check
 misuses 'fetch: NAME is missing' jointflow data fetch
 misuses 'list: unexpected argument "mnist"' jointflow data list mnist
@@ -123,3 +123,33 @@ misuses 'check: takes no option --folder' jointflow data check . --folder mine
 fails 'found "minst", expected the name of a known data set: mnist, fashion-mnist, glyphs' jointflow data fetch minst
 fails 'found "ftp://host/.*", expected a URL that begins with http://, https:// or file://' \
     jointflow data fetch mnist --folder mine --mirror ftp://host/mnist
+
+case_begin data__export_writes_rows_that_train_without_a_recipe
+run jointflow data export two_moons -n 500 --seed 3 --x theta.npy --y obs.npy
+expect_status 0
+expect grep -aq "'shape': (500, 2)" theta.npy
+run jointflow data export two_moons -n 500 --seed 3 -o both.csv
+expect_status 0
+expect test "$(head -n 1 both.csv)" = theta1,theta2,obs1,obs2
+run jointflow train --x theta.npy --y obs.npy -o run --no-report --quiet --set train.epochs=1
+expect_status 0
+run jointflow train both.csv --x-columns theta1,theta2 --y-columns obs1,obs2 -o run2 --no-report --quiet --set train.epochs=1
+expect_status 0
+
+case_begin data__posterior_draws_exact_answers_for_each_row_of_y
+printf 'obs1,obs2\n0,0\n0.1,-0.3\n' > obs.csv
+run jointflow data posterior two_moons --y obs.csv -n 20 -o exact.csv
+expect_status 0
+expect test "$(wc -l < exact.csv)" -eq 41
+run jointflow data posterior slcp --y obs.csv -o exact.csv
+expect_failure
+run jointflow data posterior two_moons --y obs.csv --x a.csv -o b.csv
+expect_status 2
+expect_error_line '.*posterior: takes no option --x.*'
+printf '9,9\n' > far.csv
+run jointflow data posterior two_moons --y far.csv -o exact.csv
+expect_failure
+expect_error_line '.*row 1 of y: no x was found for it: expected one that data set "two_moons" can give'
+run jointflow data export table -o a.csv
+expect_failure
+expect_error_line '.*expected a set that draws its points: crescents, .*two_moons.*'
