@@ -264,7 +264,8 @@ static int add_images(reader *in, const char *name, const jf_images *images, int
 static int add_image_file(reader *in, const char *path) {
     jf_images images;
     const char *slash = strrchr(path, '/');
-    if (jf_images_read(in->c->ctx, &images, path) != JF_OK) return cli_fail_library(in->c);
+    if ((in->out->form.masked ? jf_images_read_masked : jf_images_read)(in->c->ctx, &images, path) != JF_OK)
+        return cli_fail_library(in->c);
     int code = add_images(in, slash ? slash + 1 : path, &images, in->request->degrade);
     jf_images_free(&images);
     return code;

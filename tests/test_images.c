@@ -414,7 +414,7 @@ TEST(images__keys_of_another_task_are_refused) {
     put_set("set");
     images_refuse("set", "down = 1", JF_ERROR_RECIPE, "data.down", "applies only where data.task = superres");
     images_refuse("set", "task = sharpen", JF_ERROR_RECIPE, "data.task: found \"sharpen\"",
-                  "superres, blur, noise");
+                  "superres, blur, motion, noise");
     images_refuse("set", "task = colour", JF_ERROR_RECIPE, "data.task: colour needs",
                   "found 1 channel, expected 3");
     images_refuse("set", "task = superres", JF_ERROR_RECIPE, "data.task", "2x3, expected even sides");

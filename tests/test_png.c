@@ -1,6 +1,7 @@
 /* Tests of PNG files: every layout of pixels that the format knows, round trips, and malicious files. */
 #include "format_fixture.h"
 
+#include "answer/images.h"
 #include "io/png.h"
 
 #include <png.h>
@@ -231,5 +232,36 @@ TEST(png__arrays_that_are_no_pictures_are_not_written) {
         CHECK(!file_exists(test_path("no.png")));
     }
     CHECK_STATUS(pixels_write(ctx, "/nowhere/at/all.png", &(pixels){1, 1, 1, bytes}), JF_ERROR_IO);
+    jf_context_free(ctx);
+}
+
+TEST(png__alpha_is_kept_where_it_is_asked_for) {
+    jf_context *ctx = new_context();
+    const uint8_t rows[] = {10, 255, 20, 0, 30, 128};
+    foreign grey_alpha = coloured(PNG_COLOR_TYPE_GRAY_ALPHA, 1, 3, 8, rows, 6),
+            plain = grey(1, 3, 8, rows, 3);
+    pixels p;
+    CHECK_STATUS(pixels_read_alpha(ctx, &p, put_png(&grey_alpha), SIDE), JF_OK);
+    CHECK(p.channels == 2 && memcmp(p.bytes, rows, sizeof rows) == 0);
+    pixels_free(&p);
+    CHECK_STATUS(pixels_read_alpha(ctx, &p, put_png(&plain), SIDE), JF_OK);
+    CHECK(p.channels == 1);
+    pixels_free(&p);
+    jf_context_free(ctx);
+}
+
+TEST(images_read__what_is_transparent_is_missing_for_models_with_a_mask) {
+    jf_context *ctx = new_context();
+    const uint8_t rows[] = {51, 255, 204, 0, 102, 128};
+    foreign grey_alpha = coloured(PNG_COLOR_TYPE_GRAY_ALPHA, 1, 3, 8, rows, 6);
+    image_array images;
+    CHECK_STATUS(image_array_read_masked(ctx, &images, put_png(&grey_alpha)), JF_OK);
+    const double expected[] = {0.2, 0, 0, 1, 0.4, 0};
+    CHECK(images.channels == 2 && images.w == 3);
+    for (int i = 0; i < 6; i++) CHECK_NEAR(images.values[i], expected[i], 1e-12);
+    image_array_free(&images);
+    CHECK_STATUS(image_array_read(ctx, &images, put_png(&grey_alpha)), JF_OK);
+    CHECK(images.channels == 1 && images.values[1] == 0);
+    image_array_free(&images);
     jf_context_free(ctx);
 }

@@ -56,6 +56,10 @@ static const struct {
     {"task = blur\nblur = 4", 4, 30, 1, 1},
     {"task = noise", 8, 8, 3, 1},
     {"task = occlusion", 10, 6, 3, 1},
+    {"task = occlusion\nmask = yes", 10, 6, 3, 1},
+    {"task = occlusion\nmask = yes", 8, 8, 1, 1},
+    {"task = motion", 8, 10, 3, 1},
+    {"task = motion\nlength = 2.5\nangle = 30", 7, 9, 1, 1},
     {"task = colour", 4, 6, 3, 1},
 };
 enum { CASES = sizeof cases / sizeof *cases };
@@ -281,6 +285,63 @@ TEST(tasks__occlusion_cuts_one_hole_of_its_size_anywhere) {
         CHECK(holes == 18 && bottom - top == 2 && right - left == 5); /* 3 x 6, in one piece */
     }
     for (int i = 0; i < 200; i++) CHECK(touched[i] || i == 0 || i == 19 || i == 180 || i == 199);
+    task_close(&f);
+}
+
+TEST(tasks__occlusion_tells_the_hole_in_a_channel_of_its_own) {
+    for (int channels = 1; channels <= 3; channels += 2) {
+        task_fixture f = task_open("task = occlusion\nocclusion = 0.3\nmask = yes", 10, 20, channels);
+        const task *t = f.task;
+        double image[600], x[600], y[800];
+        CHECK(t->masked && t->size.y_channels == channels + 1 && t->size.x_channels == channels);
+        for (int i = 0; i < 200 * channels; i++)
+            image[i] = i % 3 ? 0.5 : 0; /* black pixels outside of the hole, too */
+        for (int k = 0; k < 20; k++) {
+            rng stream = stream_of(k);
+            int covered = 0;
+            t->kind->apply(t, image, &stream, x, y);
+            for (int i = 0; i < 200 * channels; i++) {
+                int pixel = i / channels, hole = y[pixel * (channels + 1) + channels] == 1;
+                CHECK(hole || y[pixel * (channels + 1) + channels] == 0);
+                CHECK(y[pixel * (channels + 1) + i % channels] == (hole ? 0 : image[i]));
+                CHECK(x[i] == (hole ? image[i] : 0));
+                covered += hole;
+            }
+            CHECK(covered == 18 * channels);
+        }
+        task_close(&f);
+    }
+}
+
+TEST(tasks__motion_is_the_mean_along_a_line_and_keeps_the_sum) {
+    enum { H = 9, W = 11 };
+    static const struct {
+        const char *keys;
+        int right, down; /* of the ends of the line from its middle */
+    } lines[] = {{"task = motion\nlength = 4\nangle = 0", 2, 0},
+                 {"task = motion\nlength = 4\nangle = 90", 0, -2}};
+    for (int k = 0; k < 2; k++) {
+        task_fixture f = task_open(lines[k].keys, H, W, 1);
+        double image[H * W] = {0}, input[H * W], sum = 0;
+        image[4 * W + 5] = 1;
+        f.task->kind->degrade(f.task, image, NULL, input);
+        for (int i = 0; i < H * W; i++) sum += input[i];
+        CHECK_NEAR(sum, 1, 1e-12);
+        CHECK_NEAR(input[4 * W + 5], 0.25, 0.02); /* a pixel of a way of four */
+        CHECK(input[(4 + lines[k].down) * W + 5 + lines[k].right] > 0.05);
+        CHECK(input[(4 - lines[k].down) * W + 5 - lines[k].right] > 0.05);
+        CHECK(input[(4 + lines[k].right) * W + 5 + lines[k].down] == 0);
+        task_close(&f);
+    }
+    /* a slanted line rises to the right; a flat image stays as it is */
+    task_fixture f = task_open("task = motion\nlength = 6\nangle = 45", H, W, 1);
+    double image[H * W] = {0}, input[H * W];
+    image[4 * W + 5] = 1;
+    f.task->kind->degrade(f.task, image, NULL, input);
+    CHECK(input[3 * W + 6] > 0.05 && input[5 * W + 4] > 0.05 && input[3 * W + 4] < 0.01);
+    for (int i = 0; i < H * W; i++) image[i] = 0.3;
+    f.task->kind->degrade(f.task, image, NULL, input);
+    for (int i = 0; i < H * W; i++) CHECK_NEAR(input[i], 0.3, 1e-12);
     task_close(&f);
 }
 

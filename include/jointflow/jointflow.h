@@ -178,7 +178,8 @@ typedef struct jf_image_form {
     int h, w, x_channels, y_channels;
     int channels;                         /* of the images that x and y make */
     int input_h, input_w, input_channels; /* of the degraded images that y is made of; 0: y is a class */
-    int random;                           /* degrading draws random numbers: twice gives different inputs */
+    int masked; /* the last channel of a degraded image is 1 where it is missing, and else 0 */
+    int random; /* degrading draws random numbers: twice gives different inputs */
 } jf_image_form;
 jf_status jf_model_image_form(const jf_model *m, jf_image_form *out);
 
@@ -191,6 +192,8 @@ typedef struct jf_images {
  * axis of at most 4 is that of the channels. Bytes are divided by 255, other numbers are intensities as
  * they are. */
 jf_status jf_images_read(jf_context *ctx, jf_images *out, const char *path);
+/* The same for models whose inputs have a mask (jf_image_form.masked): what is transparent in a PNG file is missing. */
+jf_status jf_images_read_masked(jf_context *ctx, jf_images *out, const char *path);
 /* .npy: (count, h, w[, c]), or with columns > 0 (count/columns, columns, h, w[, c]). */
 jf_status jf_images_write(jf_context *ctx, const jf_images *images, int columns, const char *path);
 void jf_images_free(jf_images *images);

@@ -138,7 +138,8 @@ static jf_status choose_role(const task *t, const image_array *given, int degrad
     int whole_size = given->h == t->size.h && given->w == t->size.w;
     int input_size = given->h == t->input_h && given->w == t->input_w;
     int whole = whole_size && channels_fit(given, t->image_channels);
-    int input = !degrade && input_size && channels_fit(given, t->input_channels);
+    int input = !degrade && input_size &&
+                (t->masked ? given->channels == t->input_channels : channels_fit(given, t->input_channels));
     if (whole && input && t->image_channels != t->input_channels) {
         whole = given->channels == t->image_channels;
         input = !whole;

@@ -53,6 +53,21 @@ static jf_status read_picture(jf_context *ctx, image_array *out, const char *pat
     return status;
 }
 
+/* From alpha: what is less than half opaque is missing. */
+static jf_status read_transparent(jf_context *ctx, image_array *out, const char *path) {
+    pixels p;
+    JF_TRY(pixels_read_alpha(ctx, &p, path, MAX_SIDE));
+    jf_status status = image_array_create(ctx, out, 1, p.h, p.w, p.channels);
+    size_t channels = (size_t)p.channels, masked = channels % 2 == 0;
+    for (size_t i = 0; status == JF_OK && i < image_numbers(out); i++) {
+        size_t last = i / channels * channels + channels - 1;
+        int missing = masked && p.bytes[last] < 128;
+        out->values[i] = masked && i == last ? missing : missing ? 0 : p.bytes[i] / 255.0;
+    }
+    pixels_free(&p);
+    return status;
+}
+
 /* Takes the axes apart: (..., h, w) or (..., h, w, channels). */
 static jf_status stack_form(jf_context *ctx, const npy_stack *stack, const char *path, image_array *form) {
     int channels_last = stack->rank >= 3 && stack->shape[stack->rank - 1] <= MAX_CHANNELS;
@@ -97,6 +112,11 @@ jf_status image_array_read(jf_context *ctx, image_array *out, const char *path) 
     if (picture_named(path)) return read_picture(ctx, out, path);
     if (strcmp(ending, ".npy") == 0) return read_npy(ctx, out, path);
     return jf_fail(ctx, JF_ERROR_FORMAT, "%s: an image ends in " PICTURE_ENDINGS ", or in .npy", path);
+}
+
+jf_status image_array_read_masked(jf_context *ctx, image_array *out, const char *path) {
+    *out = (image_array){0};
+    return picture_is_png(path) ? read_transparent(ctx, out, path) : image_array_read(ctx, out, path);
 }
 
 jf_status image_array_write(jf_context *ctx, const image_array *images, int columns, const char *path) {

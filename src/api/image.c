@@ -28,6 +28,13 @@ jf_status jf_images_read(jf_context *ctx, jf_images *out, const char *path) {
     return status;
 }
 
+jf_status jf_images_read_masked(jf_context *ctx, jf_images *out, const char *path) {
+    image_array images;
+    jf_status status = image_array_read_masked(ctx, &images, path);
+    *out = images_given(&images);
+    return status;
+}
+
 jf_status jf_images_write(jf_context *ctx, const jf_images *images, int columns, const char *path) {
     image_array taken = images_taken(images);
     return image_array_write(ctx, &taken, columns, path);
@@ -51,6 +58,7 @@ jf_status jf_model_image_form(const jf_model *m, jf_image_form *out) {
                            .x_channels = t->size.x_channels,
                            .y_channels = t->size.y_channels,
                            .channels = t->image_channels,
+                           .masked = t->masked,
                            .random = t->kind->random};
     if (t->kind->condition) {
         out->input_h = t->input_h;

@@ -6,14 +6,21 @@
 
 enum { MAX_CELLS = 40000 };
 
-/* Cell (h, w, channels) -> out (oh, ow, ochannels), each pixel as often as it takes. */
+/* Grey or colours of a cell; a further channel is a mask. */
+static int colours_of(const image_cell *cell) {
+    return cell->channels >= 3 ? 3 : 1;
+}
+
+/* Cell (h, w, channels) -> out (oh, ow, ochannels), each pixel as often as it takes. What a mask covers is shown in grey. */
 static void enlarge(const image_cell *cell, int oh, int ow, int ochannels, double *out) {
     for (int i = 0; i < oh; i++)
         for (int j = 0; j < ow; j++) {
             size_t row = (size_t)i * (size_t)cell->h / (size_t)oh,
                    column = (size_t)j * (size_t)cell->w / (size_t)ow;
             const double *pixel = cell->values + (row * (size_t)cell->w + column) * (size_t)cell->channels;
-            for (int c = 0; c < ochannels; c++) *out++ = pixel[cell->channels == ochannels ? c : 0];
+            double covered = cell->channels > colours_of(cell) ? 0.5 * pixel[cell->channels - 1] : 0;
+            for (int c = 0; c < ochannels; c++)
+                *out++ = pixel[colours_of(cell) == ochannels ? c : 0] + covered;
         }
 }
 
@@ -29,13 +36,15 @@ static jf_status grid_form(jf_context *ctx, const cell_grid *g, image_grid *out)
     for (int i = 0; i < g->rows * g->columns; i++) {
         const image_cell *cell = &g->cells[i];
         if (!cell->values) continue;
-        if (cell->h < 1 || cell->w < 1 || (cell->channels != 1 && cell->channels != 3))
-            return jf_fail(ctx, JF_ERROR_UNSUPPORTED,
-                           "images of %d x %d and %d channels cannot be drawn, expected 1 or 3 channels",
-                           cell->h, cell->w, cell->channels);
+        if (cell->h < 1 || cell->w < 1 || cell->channels < 1 || cell->channels > 4)
+            return jf_fail(
+                ctx, JF_ERROR_UNSUPPORTED,
+                "images of %d x %d and %d channels cannot be drawn, expected 1 or 3 channels, or a "
+                "mask beside them",
+                cell->h, cell->w, cell->channels);
         if (cell->h > out->height) out->height = cell->h;
         if (cell->w > out->width) out->width = cell->w;
-        if (cell->channels > out->channels) out->channels = cell->channels;
+        if (colours_of(cell) > out->channels) out->channels = colours_of(cell);
     }
     return out->height ? JF_OK : jf_fail(ctx, JF_ERROR_ARGUMENT, "a grid without any image");
 }

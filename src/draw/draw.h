@@ -167,7 +167,7 @@ jf_status draw_images(jf_context *ctx, const char *path, const image_grid *grid,
 
 typedef struct image_cell {
     const double *values; /* (h, w, channels); NULL: the cell stays empty */
-    int h, w, channels;   /* channels: 1, or 3 */
+    int h, w, channels;   /* channels: 1, or 3; one more is a mask, 1 where the image is missing */
     int boxed;            /* with a coloured frame */
 } image_cell;
 typedef struct cell_grid {

@@ -133,7 +133,7 @@ static jf_status decode(jf_context *ctx, talk *t, const char *path) {
     return JF_OK;
 }
 
-jf_status pixels_read(jf_context *ctx, pixels *out, const char *path, int max_side) {
+static jf_status read_file(jf_context *ctx, pixels *out, const char *path, int max_side, int keep_alpha) {
     *out = (pixels){.h = 0};
     char *file = NULL;
     talk t = {.max_side = max_side};
@@ -146,10 +146,18 @@ jf_status pixels_read(jf_context *ctx, pixels *out, const char *path, int max_si
         free(t.pixels);
         return status;
     }
-    int has_alpha = t.channels % 2 == 0;
+    int has_alpha = t.channels % 2 == 0 && !keep_alpha;
     if (has_alpha) drop_alpha(t.pixels, (size_t)t.h * t.w, t.channels);
     *out = (pixels){(int)t.h, (int)t.w, t.channels - has_alpha, t.pixels};
     return JF_OK;
+}
+
+jf_status pixels_read(jf_context *ctx, pixels *out, const char *path, int max_side) {
+    return read_file(ctx, out, path, max_side, 0);
+}
+
+jf_status pixels_read_alpha(jf_context *ctx, pixels *out, const char *path, int max_side) {
+    return read_file(ctx, out, path, max_side, 1);
 }
 
 void pixels_free(pixels *p) {

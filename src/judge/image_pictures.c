@@ -30,10 +30,10 @@ static double *sample_at(const sheet *s, int row, int column) {
     return s->state + ((size_t)row * COLUMNS + (size_t)column) * s->dim;
 }
 
-/* The condition as an image: its channels, or one of them for all. */
+/* The condition as an image: its channels but for a mask, or one of them for all. */
 static void show_condition(const sheet *s, const double *y, double *image) {
     size_t cy = (size_t)s->t->size.y_channels, c = (size_t)s->t->image_channels;
-    for (size_t i = 0; i < s->pixels; i++) image[i] = y[i / c * cy + (cy == c ? i % c : 0)];
+    for (size_t i = 0; i < s->pixels; i++) image[i] = y[i / c * cy + (cy >= c ? i % c : 0)];
 }
 
 /* y of every sample of a row. */

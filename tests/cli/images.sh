@@ -364,3 +364,26 @@ jointflow sample "$FINE" --row 0,1 -n 2 -o test.npy 2> note
 run jointflow superres "$COARSE" "$FINE" --test test.npy
 expect_line 'all +4 +-?[0-9.]+ +-?[0-9.]+'
 expect_line_count 3
+
+case_begin sample__of_a_model_with_a_mask_takes_whole_images_and_masked_ones
+train "$TINY" hole --set data.task=occlusion --set data.mask=yes --set data.classes=all
+run jointflow info hole
+expect_line 'images +28 x 28, 1 channel \(occlusion, from 28 x 28 in 2 channels\)'
+run jointflow sample hole --row 0,3 -n 2 -o a.png
+expect_status 0
+expect_png a.png
+{ printf '\223NUMPY\001\000v\000%-117s\n' "{'descr': '|u1', 'fortran_order': False, 'shape': (28, 28, 2), }"; head -c 1568 /dev/zero; } > masked.npy
+run jointflow sample hole -y @masked.npy -n 3 -o b.npy
+expect_status 0
+expect_error_line_count 0
+expect_npy b.npy '3, 28, 28'
+run jointflow sample hole -y @b.npy -n 1 -o c.npy
+expect_error_line 'jointflow: note: b.npy: a whole image of 28 x 28, degraded first'
+run jointflow report hole --points 20 --inputs 2
+expect_status 0
+
+case_begin sample__sharpens_what_moved
+train "$TINY" moved --set data.task=motion --set data.length=3 --set data.angle=30 --set data.classes=all
+run jointflow sample moved --row 0 -n 2 -o a.npy
+expect_status 0
+expect_npy a.npy '2, 28, 28'

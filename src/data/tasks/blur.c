@@ -34,13 +34,6 @@ static void blur_close(task *t) {
     free(t->own);
 }
 
-/* ... 1 0 | 0 1 ... n-1 | n-1 n-2 ... */
-static int mirrored(int i, int n) {
-    i %= 2 * n;
-    if (i < 0) i += 2 * n;
-    return i < n ? i : 2 * n - 1 - i;
-}
-
 /* One line of n pixels that lie `step` apart. `in` and `out` may be the same. */
 static void blur_line(const blur *b, const double *in, double *out, int n, size_t step) {
     double line[IMAGE_MAX_SIDE];
@@ -48,7 +41,7 @@ static void blur_line(const blur *b, const double *in, double *out, int n, size_
     for (int i = 0; i < n; i++) {
         double sum = b->weight[0] * line[i];
         for (int k = 1; k <= b->radius; k++)
-            sum += b->weight[k] * (line[mirrored(i - k, n)] + line[mirrored(i + k, n)]);
+            sum += b->weight[k] * (line[task_mirrored(i - k, n)] + line[task_mirrored(i + k, n)]);
         out[(size_t)i * step] = sum;
     }
 }

@@ -15,7 +15,8 @@ typedef struct task task;
 
 typedef struct task_kind {
     const char *name, *summary;
-    const recipe_key *keys; /* keys of [data] that only this task reads; may be NULL */
+    const recipe_key *keys;       /* keys of [data] that only this task reads; may be NULL */
+    const recipe_key *later_keys; /* the same of keys that older files do not have; may be NULL */
     /* Reads its keys and fills in size; refuses image sizes that it cannot work on, saying which it can.
      * Before, all sizes are those of the data's images. */
     jf_status (*open)(task *t, const recipe *r);
@@ -53,6 +54,7 @@ struct task {
     int image_channels;
     int levels; /* x is made of bytes, to which a uniform number is added: it has a density, and so bits per dimension */
     int input_h, input_w, input_channels; /* of `condition` and `degrade` */
+    int masked; /* the last channel of an input, and of y, tells where it is missing: 1 there, else 0 */
     void *own;
 };
 
@@ -63,12 +65,16 @@ jf_status task_create(jf_context *ctx, task **out, const recipe *r, int h, int w
 jf_status task_of_size(jf_context *ctx, task **out, const recipe *r, image_size size);
 void task_free(task *t);
 
-/* ---- for tasks whose y is the degraded image, of one channel or as many as x, and x = image - y ---- */
+/* ---- for tasks whose y is the degraded image, of one channel or as many as x (or more, which only tell), and x = image - y
+ * ---- */
 
 /* y = degrade(image), x = image - y; for tasks that shrink nothing. */
 void task_residual_apply(const task *t, const double *image, rng *stream, double *x, double *y);
 void task_residual_restore(const task *t, const double *x, const double *y, double *image); /* x + y */
 void task_residual_answer(const task *t, const double *image, const double *y, double *x);  /* image - y */
 void task_residual_condition(const task *t, const double *input, double *y);                /* the same */
+
+/* Beyond the border an image of n pixels goes on as its mirror image: ... 1 0 | 0 1 ... n-1 | n-1 n-2 ... */
+int task_mirrored(int i, int n);
 
 #endif
