@@ -27,6 +27,7 @@ static const table_default defaults[] = {
     {"model.depth",        "2",         0,      ANY,     1, ANY,   0, ANY},
     {"model.width",        "32",        0,      1999,    1, ANY,   0, ANY},
     {"model.width",        "64",        2000,   ANY,     1, ANY,   0, ANY},
+    {"model.width",        "128",       5000,   ANY,     1, ANY,   0, ANY},
 
     {"train.precondition", "0",         0,      ANY,     1, ANY,   0, ANY},
     {"train.anneal",       "0",         0,      ANY,     1, ANY,   0, ANY},
@@ -34,6 +35,10 @@ static const table_default defaults[] = {
     {"train.clip",         "5",         0,      ANY,     1, ANY,   0, ANY},
     {"train.rate",         "1e-3",      0,      ANY,     1, ANY,   0, ANY},
     {"train.patience",     "20",        0,      ANY,     1, ANY,   0, ANY},
+    {"train.average",      "0.99",      0,      1999,    1, ANY,   0, ANY},
+    {"train.average",      "0.998",     2000,   ANY,     1, ANY,   0, ANY},
+    {"train.weight_decay", "1",         0,      49999,   3, ANY,   0, ANY},
+    {"train.weight_decay", "0.1",       50000,  ANY,     3, ANY,   0, ANY},
     {"train.epochs",       "200",       0,      9999,    1, ANY,   0, ANY},
     {"train.epochs",       "100",       10000,  99999,   1, ANY,   0, ANY},
     {"train.epochs",       "40",        100000, 999999,  1, ANY,   0, ANY},
