@@ -126,6 +126,7 @@ jf_status gaussian_floor(const model *m, const dataset *data, double *nats_per_d
     f.shrink = 1 - f.alpha;
     f.rows = data->rows < FIT_ROWS ? data->rows : FIT_ROWS;
     if (f.alpha == 0 || f.dim > MOST_ELEMENTS || m->units.dim_y != data->dim_y || f.rows < 2) return JF_OK;
+    if ((size_t)f.rows < f.dim) return JF_OK; /* directions that no row goes along would count as known */
     long tests = data->held > 0 && data->held < TEST_ROWS ? data->held
                  : f.rows < TEST_ROWS                     ? f.rows
                                                           : TEST_ROWS;
