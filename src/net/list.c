@@ -8,7 +8,8 @@
 
 #define NET_LIST(X)                                                                                          \
     X(dense)                                                                                                 \
-    X(resnext)
+    X(resnext)                                                                                               \
+    X(residual)
 
 #define X(name) extern const net_kind net_##name;
 NET_LIST(X)
