@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "train/folder.h"
 #include "train/generations.h"
+#include "train/loose.h"
 #include "train/memory.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -151,6 +152,7 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
     JF_TRY_DONE(check_recipe(ctx, r, options));
     JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
     if (data) JF_TRY_DONE(dataset_examine(data));
+    JF_TRY_DONE(train_tell_loose(m, data));
     tell(m);
     JF_TRY_DONE(train_tell_memory(m, data));
     JF_TRY_DONE(begin_folder(m, &folder, options));

@@ -1,7 +1,7 @@
 # Tables without a recipe: from files of rows to a model and its answers.
 . "$(dirname "$0")/lib.sh"
 # 400 rows: (a, b) depend on c, a number, and on d, which is 0 or 1.
-awk 'BEGIN { srand(1); print "a,b,c,d"; for (i = 0; i < 400; i++) { c = rand(); d = int(2 * rand());
+awk 'BEGIN { OFS = ","; srand(1); print "a,b,c,d"; for (i = 0; i < 400; i++) { c = rand(); d = int(2 * rand());
      printf "%.9g,%.9g,%.9g,%d\n", c + d + 0.1 * rand(), c * c - d + 0.1 * rand(), c, d } }' > "$work/t.csv"
 cut -d, -f1,2 "$work/t.csv" > "$work/x.csv"
 cut -d, -f3,4 "$work/t.csv" > "$work/y.csv"
@@ -120,3 +120,12 @@ expect_status 0
 expect test "$(awk -F, 'NR > 1 && ($1 < -2 || $1 > 2 || $2 != int($2) || $2 < 0 || $2 > 2)' "$work/stdout" | wc -l)" -eq 0
 jointflow train even.csv --x-columns t,n --y-columns o -o none --no-report --quiet --set train.epochs=1 --bounds none
 expect test "$(grep -c '^bounds' none/recipe.ini)" -eq 0
+
+case_begin train__a_joint_model_is_warned_of_conditions_that_hardly_vary
+awk 'BEGIN { OFS = ","; srand(1); print "a,b,c,d"; for (i = 0; i < 600; i++) print rand(), rand(), rand(), i % 100 ? 0 : rand() }' > t.csv
+run jointflow train t.csv --x-columns a,b --y-columns c,d -o joint --set model.condition=joint --set train.epochs=1 --no-report
+expect_status 0
+expect grep -q 'column 2 of y is 0 in 99% of the rows: .* set train.y_noise = 0.025, or model.condition = fixed' "$work/stderr"
+run jointflow train t.csv --x-columns a,b --y-columns c,d -o fixed --set train.epochs=1 --no-report
+expect_status 0
+expect test "$(grep -c 'of the rows: they do not show' "$work/stderr")" -eq 0
