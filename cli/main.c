@@ -68,7 +68,8 @@ static int unknown_command(const char *name) {
 /* What the library wants people to know, where the command has no better place for it. */
 static void note(void *user, const char *line) {
     (void)user;
-    fprintf(stderr, "jointflow: note: %s\n", line);
+    int warning = strncmp(line, JF_WARNING, strlen(JF_WARNING)) == 0; /* which says so itself */
+    fprintf(stderr, "jointflow: %s%s\n", warning ? "" : "note: ", line);
 }
 
 static int run_command(const command *k, int argc, char **argv) {

@@ -219,7 +219,8 @@ jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double
     JF_TRY(check_conditions(m, n, y));
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, NULL, y, rows);
-    jf_status status = model_sample(m, from, units_of(options), n, rows, z);
+    jf_status status = model_warn_of_reach(m, units_of(options), n, rows);
+    if (status == JF_OK) status = model_sample(m, from, units_of(options), n, rows, z);
     if (status == JF_OK) split_rows(m, n, rows, x, y_back);
     free(rows);
     return status;
@@ -254,6 +255,7 @@ jf_status jf_density(const jf_model *m, int n, const double *x, const double *y,
     jf_status status = JF_OK;
     if (units == DATA_UNITS) status = model_check_support(m, ROWS_OF_DATA, n, rows);
     if (units == DATA_UNITS) units_standardise(&m->units, n, rows);
+    if (status == JF_OK) status = model_warn_of_reach(m, MODEL_UNITS, n, rows);
     if (status == JF_OK) status = densities_create(m, &d, n, rows, summary != NULL);
     if (status == JF_OK) status = densities_check(m, &d, n);
     if (status == JF_OK) status = densities_add_turns(m, &d, n, rows);

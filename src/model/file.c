@@ -8,6 +8,8 @@
  *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
  *                masks (steps, dim) of vector models, units.image (h, w, x channels, y channels) of image models,
  *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32;
+ *                of vectors with a continuous y units.y_lo, y_hi, y_mean (dim_y), y_reach (rows, 99% and largest distance),
+ *                y_whiten (dim_y, dim_y), all in model units (reach.h), which older programs do without;
  *                format 5: units.support (dim, 4: kind, lo, hi, cut; base/support.h), where columns have bounds
  *
  * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms, 4 any chain
@@ -64,9 +66,9 @@ static void pack_supports(const model_units *u, double *out) {
 }
 
 /* Everything but the weights. sizes (4), dims (2) and masks (steps, dim) are what tensors of integers point to, supports
- * (dim, 4) what that of the supports does. */
+ * (dim, 4) what that of the supports does, and reach_numbers rows and distances of m->units.reach. */
 static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t *dims, int32_t *masks,
-                           double *supports) {
+                           double *supports, double reach_numbers[3]) {
     const flow *f = m->flow;
     const image_size *image = &m->units.image;
     size_t dim = (size_t)f->dim, k = 0;
@@ -81,6 +83,16 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     pack_supports(&m->units, supports);
     if (m->units.support)
         all[k++] = (tensor){"units.support", TENSOR_F64, 2, {dim, SUPPORT_NUMBERS}, supports};
+    const y_reach *reach = m->units.reach;
+    size_t dim_y = (size_t)f->dim_y;
+    if (reach) {
+        all[k++] = (tensor){"units.y_lo", TENSOR_F64, 1, {dim_y}, reach->lo};
+        all[k++] = (tensor){"units.y_hi", TENSOR_F64, 1, {dim_y}, reach->hi};
+        all[k++] = (tensor){"units.y_mean", TENSOR_F64, 1, {dim_y}, reach->mean};
+        all[k++] = (tensor){"units.y_reach", TENSOR_F64, 1, {3}, reach_numbers};
+        if (reach->whiten)
+            all[k++] = (tensor){"units.y_whiten", TENSOR_F64, 2, {dim_y, dim_y}, reach->whiten};
+    }
     if (image->h > 0)
         all[k++] = (tensor){"units.image", TENSOR_I32, 1, {4}, sizes};
     else
@@ -128,12 +140,12 @@ jf_status model_save(const model *m, const char *path) {
 }
 
 jf_status model_save_as(const model *m, const char *path, model_weights as) {
-    enum { OTHERS = 6 }; /* tensors besides weights and tables, at most */
+    enum { OTHERS = 11 }; /* tensors besides weights and tables, at most */
     tensor *weights = NULL, *all = NULL;
     void *storage = NULL;
     uint16_t *halves = NULL;
     int32_t *masks = NULL, sizes[4], dims[2];
-    double *supports = NULL;
+    double *supports = NULL, reach_numbers[3] = {0};
     text recipe_text = {0}, names = {0}, chain = {0}, columns = {0};
     char seed[32], format[8];
     jf_status status;
@@ -144,7 +156,10 @@ jf_status model_save_as(const model *m, const char *path, model_weights as) {
     JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + OTHERS + (size_t)f->tables.count));
     JF_TRY_DONE(MEM_NEW(m->ctx, &masks, (size_t)f->steps * (size_t)f->dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &supports, (size_t)f->dim * SUPPORT_NUMBERS));
-    size_t k = list_tensors(m, all, sizes, dims, masks, supports);
+    if (m->units.reach)
+        memcpy(reach_numbers, (double[]){m->units.reach->rows, m->units.reach->near, m->units.reach->far},
+               sizeof reach_numbers);
+    size_t k = list_tensors(m, all, sizes, dims, masks, supports, reach_numbers);
     memcpy(all + k, weights, count * sizeof *weights);
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
@@ -258,6 +273,29 @@ static jf_status read_supports(jf_context *ctx, const tensor_file *file, const c
     return JF_OK;
 }
 
+/* Files from before there was a reach do without. */
+static jf_status read_reach(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    size_t dim = (size_t)u->dim_y;
+    double numbers[3];
+    const tensor *whiten = tensors_find(file, "units.y_whiten");
+    if (dim == 0 || !tensors_find(file, "units.y_reach")) return JF_OK;
+    JF_TRY(reach_alloc(ctx, &u->reach, u->dim_y));
+    y_reach *r = u->reach;
+    JF_TRY(read_vector(ctx, file, path, "units.y_reach", 3, numbers));
+    JF_TRY(read_vector(ctx, file, path, "units.y_lo", dim, r->lo));
+    JF_TRY(read_vector(ctx, file, path, "units.y_hi", dim, r->hi));
+    JF_TRY(read_vector(ctx, file, path, "units.y_mean", dim, r->mean));
+    r->rows = numbers[0];
+    r->near = numbers[1];
+    r->far = numbers[2];
+    if (!r->whiten) return JF_OK;
+    if (!whiten || whiten->rank != 2 || whiten->shape[0] != dim || whiten->shape[1] != dim)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"units.y_whiten\" is missing or not (%zu, %zu)",
+                       path, dim, dim);
+    for (size_t i = 0; i < dim * dim; i++) r->whiten[i] = tensor_value(whiten, i);
+    return JF_OK;
+}
+
 /* One a line; as many as there are elements, or none. */
 static jf_status read_columns(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
     size_t dim = (size_t)(u->dim_x + u->dim_y);
@@ -300,6 +338,7 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     }
     JF_TRY(read_supports(ctx, file, path, u));
     JF_TRY(read_columns(ctx, file, path, u));
+    JF_TRY(read_reach(ctx, file, path, u));
     const tensor *labels = tensors_find(file, "units.labels");
     if (!labels) return JF_OK;
     if (u->image.h > 0 ? u->image.y_channels != 1 : u->dim_y != 1)

@@ -9,13 +9,15 @@
 #include "flow/flow.h"
 #include "io/safetensors.h"
 #include "loss/loss.h"
+#include "model/reach.h"
 
 /* Units of the data: model = (map(data) - mean) / deviation, elements x first, with the map of each element's support. */
 typedef struct model_units {
     int dim_x, dim_y;
-    column_support *support;  /* (dim_x + dim_y), or NULL: all are the line, and their maps nothing */
-    char **names;             /* (dim_x + dim_y) of the columns, or NULL */
-    image_size image;         /* image.h > 0: x and y are images, [h][w][channels] each */
+    column_support *support; /* (dim_x + dim_y), or NULL: all are the line, and their maps nothing */
+    char **names;            /* (dim_x + dim_y) of the columns, or NULL */
+    y_reach *reach;   /* of the training data's y, of vectors; NULL: not known, or y is a class or absent */
+    image_size image; /* image.h > 0: x and y are images, [h][w][channels] each */
     double *mean, *deviation; /* (dim_x + dim_y) */
     int classes;              /* > 0: all elements of y are one of these labels, in the data's units */
     double label[MAX_CLASSES];

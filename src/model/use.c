@@ -1,6 +1,7 @@
 #include "model/use.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -218,6 +219,72 @@ static void y_units(const model_units *u, long n, double *rows, row_units to) {
             double *v = &rows[s * dim + i];
             *v = to == MODEL_UNITS ? units_to_model(u, (int)i, *v) : units_to_data(u, (int)i, *v);
         }
+}
+
+/* "obs1 is 7.2, 2.3 deviations beyond the data's -1 to 4; " */
+static void describe_element(const model *m, const double *y, int element, double off, char *out,
+                             size_t size) {
+    const model_units *u = &m->units;
+    int at = u->dim_x + element;
+    char name[32];
+    number_print(name, sizeof name, "y%d", element);
+    number_print(out, size, "%s is %.6g, %.3g deviations beyond the %.6g to %.6g of the data; ",
+                 u->names ? u->names[at] : name, units_to_data(u, at, y[element]), off,
+                 units_to_data(u, at, u->reach->lo[element]), units_to_data(u, at, u->reach->hi[element]));
+}
+
+/* The row whose y is furthest beyond the data. */
+typedef struct furthest_y {
+    long count, row; /* rows that are beyond, and which of them */
+    double how_far, off;
+    int element;
+    double *y; /* (dim_y) of it, model units */
+} furthest_y;
+
+static void find_furthest(const model *m, row_units units, long n, const double *rows, double *y,
+                          furthest_y *out) {
+    const model_units *u = &m->units;
+    size_t dim = (size_t)m->flow->dim, dim_y = (size_t)u->dim_y;
+    for (long s = 0; s < n; s++) {
+        const double *given = rows + (size_t)s * dim + u->dim_x;
+        furthest_y found = {.count = out->count + 1, .row = s, .y = out->y};
+        for (int i = 0; i < u->dim_y; i++)
+            y[i] = units == MODEL_UNITS ? given[i] : units_to_model(u, u->dim_x + i, given[i]);
+        if (!reach_is_beyond(u->reach, y, &found.element, &found.off)) continue;
+        found.how_far = fmax(found.off, reach_distance(u->reach, y));
+        if (out->count++ > 0 && !(found.how_far > out->how_far)) continue;
+        memcpy(out->y, y, dim_y * sizeof *y);
+        *out = found;
+    }
+}
+
+static void tell_furthest(const model *m, long n, const furthest_y *f) {
+    const y_reach *r = m->units.reach;
+    char words[256] = "", distance[192] = "";
+    if (f->element >= 0) describe_element(m, f->y, f->element, f->off, words, sizeof words);
+    if (r->whiten)
+        number_print(distance, sizeof distance,
+                     "its Mahalanobis distance is %.3g, of the data 99%% are within %.3g and the furthest is "
+                     "at %.3g; ",
+                     reach_distance(r, f->y), r->near, r->far);
+    jf_warn(m->ctx,
+            "y of %ld of %ld row%s lies beyond the data that the model was trained on, furthest in row %ld: "
+            "%s%sanswers "
+            "there are extrapolated and may mean nothing",
+            f->count, n, n == 1 ? "" : "s", f->row + 1, words, distance);
+}
+
+jf_status model_warn_of_reach(const model *m, row_units units, long n, const double *rows) {
+    furthest_y f = {0};
+    double *y;
+    size_t dim_y = (size_t)m->units.dim_y;
+    if (!m->units.reach) return JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &y, 2 * dim_y));
+    f.y = y + dim_y;
+    find_furthest(m, units, n, rows, y, &f);
+    if (f.count > 0) tell_furthest(m, n, &f);
+    free(y);
+    return JF_OK;
 }
 
 jf_status model_encode(const model *m, row_units units, long n, double *rows) {

@@ -34,6 +34,8 @@ jf_status model_check_results(const model *m, row_content content, long first, l
 
 /* A latent point z has no units: in rows (z, y) these are the units of y alone. */
 typedef enum row_units { MODEL_UNITS, DATA_UNITS } row_units;
+/* Warns where y of rows is beyond the training data: how many, and how far off the furthest is by which measure (reach.h). */
+jf_status model_warn_of_reach(const model *m, row_units units, long n, const double *rows);
 jf_status model_encode(const model *m, row_units units, long n,
                        double *rows); /* (x, y) -> (z, y'), in place */
 jf_status model_decode(const model *m, row_units units, long n,

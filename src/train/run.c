@@ -153,6 +153,7 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
     JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
     if (data) JF_TRY_DONE(dataset_examine(data));
     JF_TRY_DONE(train_tell_loose(m, data));
+    if (data) JF_TRY_DONE(train_measure_reach(m, data));
     tell(m);
     JF_TRY_DONE(train_tell_memory(m, data));
     JF_TRY_DONE(begin_folder(m, &folder, options));

@@ -58,6 +58,11 @@ jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r
 jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_origin origin,
                        const train_options *options);
 
+/* ---- reach.c ---- */
+
+/* Of models of vectors with a continuous y: fills in m->units.reach. */
+jf_status train_measure_reach(model *m, const dataset *data);
+
 /* ---- loop.c ---- */
 
 /* Trains `m` (fresh, or to be resumed from its folder). JF_STOPPED where the stop flag was seen: the
