@@ -38,14 +38,14 @@ static flow_rig *rig_for(const char *device_name, const shape_case *c, int n_max
 
 static void for_all_shapes(void (*check)(const char *device_name, const shape_case *c),
                            const char *only_device) {
-    static const char *const conditions[] = {"joint", "fixed"};
+    static const char *const conditions[] = {"joint", "fixed", "flow"};
     static const int dims[][2] = {{2, 0}, {2, 1}, {3, 2}, {4, 3}};
     FOR_EACH_DEVICE (d) {
         if (only_device && strcmp(device_kinds[d]->name, only_device) != 0) continue;
-        for (int i = 0; i < 8 * law_count; i++) {
-            law_id law = (law_id)(i / 8);
+        for (int i = 0; i < 12 * law_count; i++) {
+            law_id law = (law_id)(i / 12);
             if (law_is_shared(law)) continue;
-            shape_case c = {law_name(law), conditions[i / 4 % 2], dims[i % 4][0], dims[i % 4][1], NULL,
+            shape_case c = {law_name(law), conditions[i / 4 % 3], dims[i % 4][0], dims[i % 4][1], NULL,
                             PLAIN_NETS};
             char transforms[TRANSFORMS_TEXT];
             for (int k = 0; transforms_to_try(k, transforms); k++) {

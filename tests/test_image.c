@@ -264,6 +264,13 @@ static const struct {
     {"[model]\nnet = resnext\nblocks = 1\nkernels = 4\ncardinality = 2\nresidual = 1\ncondition = "
      "fixed\ngain = 0.5\n",
      {4, 4, 1, 2}},
+    {"[model]\nnet = resnext\nblocks = 2\nsqueeze = 1\nkernels = 4\ncardinality = 2\nresidual = 1\ncondition "
+     "= "
+     "flow\ngain = 0.5\n",
+     {8, 4, 1, 1}},
+    {"[model]\nnet = resnext\nblocks = 1\nkernels = 4\ncardinality = 2\nresidual = 1\ncondition = "
+     "flow\ngain = 0.5\n",
+     {4, 4, 2, 2}},
     {"[model]\nnet = resnext\nblocks = 1\nkernels = 4\ncardinality = 2\nresidual = 1\ngain = 0.5\n",
      {4, 4, 1, 0}},
 };

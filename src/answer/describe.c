@@ -51,7 +51,10 @@ jf_status model_describe(const model *m, text *out) {
     text_add(out, "data        %s\n", kind->from_data ? recipe_get(m->recipe, "data.set") : "none");
     text_add(out, "objective   %s (%s)\n", kind->name, loss_summary(kind));
     text_add(out, "dimensions  x %d, y %d%s\n", f->dim_x, f->dim_y,
-             f->dim_y ? f->fixed ? ", condition fixed" : ", condition joint" : "");
+             f->dim_y ? f->fixed   ? ", condition fixed"
+                        : f->apart ? ", condition flow"
+                                   : ", condition joint"
+                      : "");
     JF_TRY(describe_images(m, out));
     describe_classes(&m->units, out);
     describe_columns(&m->units, out);

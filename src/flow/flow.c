@@ -15,8 +15,10 @@ static const char laws_after_spaces[] = LAW_LIST(X);
 #undef X
 
 static const recipe_key keys[] = {
-    {"model", "condition", KEY_CHOICE, "joint", 0, 0, "joint fixed",
-     "joint: y is part of the flow (the paper); fixed: y is only an input of every network."},
+    {"model", "condition", KEY_CHOICE, "joint", 0, 0, "joint fixed flow",
+     "joint: y is part of the flow (the paper); fixed: y is only an input of every network; flow: y has a "
+     "flow of its own, "
+     "x is transformed given x and the y of the same depth, and both ends are normal."},
     {"model", "law", KEY_CHOICE, "affine", 0, 0, &laws_after_spaces[1], "Coupling law."},
     {"model", "blocks", KEY_INT, "4", 1, 1000, NULL,
      "Blocks of coupling layers (six layers each for x0, x1, y)."},
@@ -42,6 +44,10 @@ jf_status flow_declare(recipe *r) {
     return image_declare(r);
 }
 
+const transform_kind *flow_kind_alone(const transform_kind *kind) {
+    return kind->nonlinear ? transform_find("actnorm") : kind;
+}
+
 /* The chain: in every step a transform of each kind that the recipe names. */
 static jf_status build_chain(flow *f, const recipe *r, const char *prefix, const flow_steps *steps,
                              const flow_origin *origin) {
@@ -53,36 +59,41 @@ static jf_status build_chain(flow *f, const recipe *r, const char *prefix, const
     f->layers = steps->count * count;
     for (int i = 0; i < f->layers; i++) {
         transform_spec spec = steps->specs[i / count];
+        const transform_kind *kind = kinds[i % count];
+        if (shape_size(spec.source_shape) == 0) kind = flow_kind_alone(kind);
         spec.layer = i;
         spec.seed = origin->seed;
         spec.tables = &f->tables;
         spec.given = origin->tables;
         snprintf(spec.prefix, sizeof spec.prefix, "%slayer.%03d", prefix, i);
-        JF_TRY(transform_create(f->ctx, &f->chain[i], kinds[i % count], f->d, &spec, r, f->params));
+        JF_TRY(transform_create(f->ctx, &f->chain[i], kind, f->d, &spec, r, f->params));
+        f->chain[i].of_y = f->apart && spec_is_y(&spec, spec.target[0]);
     }
     return JF_OK;
 }
 
 /* The masks of a vector: those of a file, or fresh ones. */
+static condition_kind condition_of(const flow *f) {
+    return f->fixed ? CONDITION_FIXED : f->apart ? CONDITION_FLOW : CONDITION_JOINT;
+}
+
 static jf_status take_masks(flow *f, const recipe *r, const flow_origin *origin, int *steps) {
     *steps = origin->steps;
     if (!origin->masks)
-        return masks_create(f->ctx, &f->masks, steps, f->dim_x, f->dim_y, f->fixed,
+        return masks_create(f->ctx, &f->masks, steps, f->dim_x, f->dim_y, condition_of(f),
                             recipe_int(r, "model.blocks"), origin->seed);
-    JF_TRY(masks_check(f->ctx, origin->masks, origin->steps, f->dim_x, f->dim_y, f->fixed));
+    JF_TRY(masks_check(f->ctx, origin->masks, origin->steps, f->dim_x, f->dim_y, condition_of(f)));
     JF_TRY(MEM_NEW(f->ctx, &f->masks, (size_t)origin->steps * (size_t)f->dim));
     memcpy(f->masks, origin->masks, (size_t)origin->steps * (size_t)f->dim);
     return JF_OK;
 }
 
-static int keeps_y(const recipe *r, const flow_origin *origin) {
-    return origin->keep_y || recipe_is(r, "model.condition", "fixed");
-}
-
-static jf_status flow_new(jf_context *ctx, flow **out, device *d, param_list *params, layout l, int fixed) {
+static jf_status flow_new(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
+                          layout l, const flow_origin *origin) {
     JF_TRY(MEM_NEW(ctx, out, 1));
     **out = (flow){.ctx = ctx, .d = d, .layout = l, .params = params, .tables = {.ctx = ctx}};
-    (*out)->fixed = fixed;
+    (*out)->fixed = origin->keep_y || recipe_is(r, "model.condition", "fixed");
+    (*out)->apart = !(*out)->fixed && l.channels > l.x_channels && recipe_is(r, "model.condition", "flow");
     (*out)->dim = l.pixels * l.channels;
     (*out)->dim_x = l.pixels * l.x_channels;
     (*out)->dim_y = (*out)->dim - (*out)->dim_x;
@@ -96,9 +107,9 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, p
     flow_steps steps = {0};
     int count;
     jf_status status;
-    JF_TRY(flow_new(ctx, &f, d, params, (layout){1, dim_x + dim_y, dim_x}, keeps_y(r, origin)));
+    JF_TRY(flow_new(ctx, &f, d, r, params, (layout){1, dim_x + dim_y, dim_x}, origin));
     JF_TRY_DONE(take_masks(f, r, origin, &count));
-    JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, dim_y, f->fixed));
+    JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, dim_y, condition_of(f)));
     JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
     *out = f;
     f = NULL;
@@ -114,11 +125,10 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
     flow *f = NULL;
     flow_steps steps = {0};
     jf_status status;
-    int fixed = keeps_y(r, origin);
-    JF_TRY_DONE(image_steps(ctx, &steps, r, size, fixed)); /* checks the sizes, too */
-    JF_TRY_DONE(flow_new(ctx, &f, d, params,
-                         (layout){size.h * size.w, size.x_channels + size.y_channels, size.x_channels},
-                         fixed));
+    JF_TRY(image_check(ctx, size));
+    layout l = {size.h * size.w, size.x_channels + size.y_channels, size.x_channels};
+    JF_TRY_DONE(flow_new(ctx, &f, d, r, params, l, origin));
+    JF_TRY_DONE(image_steps(ctx, &steps, r, size, condition_of(f)));
     JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
     *out = f;
     f = NULL;
@@ -129,12 +139,18 @@ done:
 }
 
 int flow_is_plain(const flow *f) {
-    return f->layers == f->steps && f->chain[0].kind == transform_kinds[0];
+    return !f->apart && f->layers == f->steps && f->chain[0].kind == transform_kinds[0];
 }
 
 void flow_describe(const flow *f, text *out) {
     if (flow_is_plain(f)) {
         text_add(out, "%d coupling layers", f->layers);
+        return;
+    }
+    if (f->apart) {
+        int of_y = 0;
+        for (int i = 0; i < f->layers; i++) of_y += f->chain[i].of_y;
+        text_add(out, "%d layers of x and %d of y", f->layers - of_y, of_y);
         return;
     }
     int of_a_step = f->layers / f->steps;
@@ -163,6 +179,32 @@ void flow_forward(const flow *f, const pass *p, int n, real *state, real *logdet
     for (int i = 0; i < f->layers; i++) {
         pass layer = pass_of_layer(p, i);
         f->chain[i].kind->forward(&f->chain[i], &layer, n, state, logdet);
+    }
+}
+
+void flow_forward_y(const flow *f, const pass *p, int n, real *state, real *logdet_y) {
+    p->d->kind->fill(p->d, logdet_y, 0, (size_t)n);
+    for (int i = 0; i < f->layers; i++) {
+        pass layer = pass_of_layer(p, i);
+        if (f->chain[i].of_y) f->chain[i].kind->forward(&f->chain[i], &layer, n, state, logdet_y);
+    }
+}
+
+void flow_forward_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y) {
+    p->d->kind->fill(p->d, logdet_x, 0, (size_t)n);
+    p->d->kind->fill(p->d, logdet_y, 0, (size_t)n);
+    for (int i = 0; i < f->layers; i++) {
+        pass layer = pass_of_layer(p, i);
+        f->chain[i].kind->forward(&f->chain[i], &layer, n, state, f->chain[i].of_y ? logdet_y : logdet_x);
+    }
+}
+
+void flow_inverse_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y) {
+    p->d->kind->fill(p->d, logdet_x, 0, (size_t)n);
+    p->d->kind->fill(p->d, logdet_y, 0, (size_t)n);
+    for (int i = f->layers - 1; i >= 0; i--) {
+        pass layer = pass_of_layer(p, i);
+        f->chain[i].kind->inverse(&f->chain[i], &layer, n, state, f->chain[i].of_y ? logdet_y : logdet_x);
     }
 }
 

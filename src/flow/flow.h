@@ -10,6 +10,7 @@ typedef struct flow {
     int dim_x, dim_y, dim;
     layout layout;
     int fixed; /* no transform touches y: condition = fixed, or the objective wants it so */
+    int apart; /* y has a flow of its own: y' is made of y alone, and both are normal */
     int layers;
     transform *chain;   /* (layers): in each step one of every kind that model.transforms names */
     int steps;          /* of a vector its masks, of an image its couplings */
@@ -37,6 +38,9 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
                             const char *prefix, image_size size, const flow_origin *origin);
 /* Whether it is what every flow was before there was a list of transforms: one coupling for each step. */
 int flow_is_plain(const flow *f);
+/* What stands in the place of a kind where a step has nothing to read: a y of one element that has a flow of its own cannot be
+ * coupled, it is scaled and moved. */
+const transform_kind *flow_kind_alone(const transform_kind *kind);
 void flow_describe(const flow *f, text *out); /* "24 coupling layers" */
 void flow_free(flow *f);
 
@@ -46,6 +50,12 @@ void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet
 void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstate, const real *dlogdet);
 void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, real *dstate,
                            const real *dlogdet);
+
+/* Of flows of which y is apart: F_Y'(y) alone, which leaves x where it is, and the whole with the log-determinants of
+ * dF_Z/dx and dF_Y'/dy apart. Where y is not apart, or there is none, the second is 0 and the first that of the whole. */
+void flow_forward_y(const flow *f, const pass *p, int n, real *state, real *logdet_y);
+void flow_forward_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y);
+void flow_inverse_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y);
 
 /* A pass with its own scratch and batch buffers, for batches up to n_max; nothing is allocated afterwards.
  * Batches of fewer samples may follow each other; a backward pass must follow the pass of the same batch. */

@@ -95,17 +95,18 @@ static jf_status join(jf_context *ctx, view *v, const view *more) {
 
 typedef struct builder {
     jf_context *ctx;
-    view flow;      /* what is transformed: x and y together (joint), or x alone (fixed) */
-    view condition; /* fixed: all of y, however often squeezed; otherwise of no channels */
+    view flow;      /* what is transformed: x and y together (joint), or x alone */
+    view condition; /* all of y, however often squeezed; of no channels where it is part of `flow` */
+    view of_y;      /* what is transformed of y where it has a flow of its own; otherwise of no channels */
     layout layout;
     int block;
     flow_steps steps;
 } builder;
 
 /* Takes over the arrays of source and target. */
-static jf_status add_step(builder *b, view *source, view *target, int halved) {
+static jf_status add_step(builder *b, const view *of, view *source, view *target, int halved) {
     view active;
-    JF_TRY(view_copy(b->ctx, &active, &b->flow));
+    JF_TRY(view_copy(b->ctx, &active, of));
     b->steps.specs[b->steps.count++] = (transform_spec){.dim = b->layout.pixels * b->layout.channels,
                                                         .layout = b->layout,
                                                         .active = active.at,
@@ -120,17 +121,18 @@ static jf_status add_step(builder *b, view *source, view *target, int halved) {
     return JF_OK;
 }
 
-static jf_status add_checkerboard(builder *b, int parity) {
+/* Of the elements `of`; those of x also read y, where that is apart. */
+static jf_status add_checkerboard(builder *b, const view *of, int parity) {
     view source = {0}, target = {0}, all = {0};
     jf_status status;
-    JF_TRY_DONE(half_of_pixels(b->ctx, &source, &b->flow, parity));
-    JF_TRY_DONE(half_of_pixels(b->ctx, &target, &b->flow, 1 - parity));
-    if (b->condition.c) {
+    JF_TRY_DONE(half_of_pixels(b->ctx, &source, of, parity));
+    JF_TRY_DONE(half_of_pixels(b->ctx, &target, of, 1 - parity));
+    if (of == &b->flow && b->condition.c) {
         JF_TRY_DONE(view_copy(b->ctx, &all, &b->condition));
         JF_TRY_DONE(squeeze(b->ctx, &all, 0));
         JF_TRY_DONE(join(b->ctx, &source, &all));
     }
-    JF_TRY_DONE(add_step(b, &source, &target, 1));
+    JF_TRY_DONE(add_step(b, of, &source, &target, 1));
 done:
     free(source.at);
     free(target.at);
@@ -139,15 +141,15 @@ done:
 }
 
 /* One channel and a condition: "x given y" only. One channel and no condition: there is nothing to couple. */
-static jf_status add_channelwise(builder *b, int parity) {
+static jf_status add_channelwise(builder *b, const view *of, int parity) {
     view source = {0}, target = {0};
     jf_status status;
-    if (b->flow.c == 1 && b->condition.c == 0) return JF_OK;
-    int alone = b->flow.c == 1;
-    JF_TRY_DONE(half_of_channels(b->ctx, &source, &b->flow, alone ? 1 : parity));
-    JF_TRY_DONE(half_of_channels(b->ctx, &target, &b->flow, alone ? 0 : 1 - parity));
-    if (b->condition.c) JF_TRY_DONE(join(b->ctx, &source, &b->condition));
-    JF_TRY_DONE(add_step(b, &source, &target, 0));
+    int reads_y = of == &b->flow && b->condition.c > 0, alone = of->c == 1;
+    if (alone && !reads_y) return JF_OK;
+    JF_TRY_DONE(half_of_channels(b->ctx, &source, of, alone ? 1 : parity));
+    JF_TRY_DONE(half_of_channels(b->ctx, &target, of, alone ? 0 : 1 - parity));
+    if (reads_y) JF_TRY_DONE(join(b->ctx, &source, &b->condition));
+    JF_TRY_DONE(add_step(b, of, &source, &target, 0));
 done:
     free(source.at);
     free(target.at);
@@ -177,33 +179,48 @@ static jf_status check_even(const builder *b) {
                    b->block + 1, b->flow.h, b->flow.w);
 }
 
+static jf_status add_couplings(builder *b, const view *of) {
+    JF_TRY(add_checkerboard(b, of, 0));
+    JF_TRY(add_checkerboard(b, of, 1));
+    JF_TRY(add_channelwise(b, of, 0));
+    return add_channelwise(b, of, 1);
+}
+
 static jf_status add_block(builder *b, const recipe *r) {
     int squeezed;
     JF_TRY(check_even(b));
-    JF_TRY(add_checkerboard(b, 0));
-    JF_TRY(add_checkerboard(b, 1));
-    JF_TRY(add_channelwise(b, 0));
-    JF_TRY(add_channelwise(b, 1));
+    if (b->of_y.c) JF_TRY(add_couplings(b, &b->of_y));
+    JF_TRY(add_couplings(b, &b->flow));
     JF_TRY(squeezes_after(r, b->block + 1, &squeezed));
     if (!squeezed) return JF_OK;
     JF_TRY(squeeze(b->ctx, &b->flow, 2));
+    if (b->of_y.c) JF_TRY(squeeze(b->ctx, &b->of_y, 2));
     return b->condition.c ? squeeze(b->ctx, &b->condition, 0) : JF_OK;
 }
 
-jf_status image_steps(jf_context *ctx, flow_steps *out, const recipe *r, image_size size, int fixed) {
-    *out = (flow_steps){0};
+jf_status image_check(jf_context *ctx, image_size size) {
     double elements = (double)size.h * size.w * ((double)size.x_channels + size.y_channels);
     if (size.h < 2 || size.w < 2 || size.x_channels < 1 || size.y_channels < 0 || elements > MAX_ELEMENTS)
         return jf_fail(ctx, JF_ERROR_SHAPE,
                        "images of %d x %d with %d channels of x and %d of y cannot be learned; expected at "
                        "least 2 x 2 pixels, a channel of x, and at most %d elements",
                        size.h, size.w, size.x_channels, size.y_channels, MAX_ELEMENTS);
+    return JF_OK;
+}
+
+jf_status image_steps(jf_context *ctx, flow_steps *out, const recipe *r, image_size size,
+                      condition_kind condition) {
+    *out = (flow_steps){0};
+    JF_TRY(image_check(ctx, size));
     int blocks = recipe_int(r, "model.blocks"), channels = size.x_channels + size.y_channels;
     builder b = {.ctx = ctx, .layout = {size.h * size.w, channels, size.x_channels}};
     jf_status status;
-    JF_TRY_DONE(view_state(ctx, &b.flow, size, 0, fixed ? size.x_channels : channels));
-    if (fixed) JF_TRY_DONE(view_state(ctx, &b.condition, size, size.x_channels, size.y_channels));
-    JF_TRY_DONE(MEM_NEW(ctx, &b.steps.specs, (size_t)blocks * 4));
+    int apart = condition != CONDITION_JOINT;
+    JF_TRY_DONE(view_state(ctx, &b.flow, size, 0, apart ? size.x_channels : channels));
+    if (apart) JF_TRY_DONE(view_state(ctx, &b.condition, size, size.x_channels, size.y_channels));
+    if (condition == CONDITION_FLOW)
+        JF_TRY_DONE(view_state(ctx, &b.of_y, size, size.x_channels, size.y_channels));
+    JF_TRY_DONE(MEM_NEW(ctx, &b.steps.specs, (size_t)blocks * 8));
     for (b.block = 0; b.block < blocks; b.block++) JF_TRY_DONE(add_block(&b, r));
     *out = b.steps;
     b.steps = (flow_steps){0};
@@ -211,5 +228,6 @@ done:
     steps_free(&b.steps);
     free(b.flow.at);
     free(b.condition.at);
+    free(b.of_y.at);
     return status;
 }

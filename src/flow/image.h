@@ -10,8 +10,10 @@
 #include "base/image_size.h"
 #include "flow/transform.h"
 
-jf_status image_declare(recipe *r); /* model.squeeze */
+jf_status image_declare(recipe *r);                      /* model.squeeze */
+jf_status image_check(jf_context *ctx, image_size size); /* refuses sizes that no flow has */
 /* A step for each coupling, in the order of the flow; free with steps_free. Refuses sizes that cannot be halved. */
-jf_status image_steps(jf_context *ctx, flow_steps *out, const recipe *r, image_size size, int fixed);
+jf_status image_steps(jf_context *ctx, flow_steps *out, const recipe *r, image_size size,
+                      condition_kind condition);
 
 #endif

@@ -80,9 +80,17 @@ typedef struct transform_kind {
                              const real *dlogdet);
 } transform_kind;
 
+/* What becomes of y. */
+typedef enum condition_kind {
+    CONDITION_JOINT, /* transformed together with x */
+    CONDITION_FIXED, /* never transformed, read by all networks */
+    CONDITION_FLOW /* transformed by y alone, in the manner of C-Flow; x by x and all of y at the same depth */
+} condition_kind;
+
 struct transform {
     const transform_kind *kind;
     int dim;
+    int of_y; /* CONDITION_FLOW: it transforms y alone, and reads nothing else */
     void *own;
 };
 

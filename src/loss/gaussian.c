@@ -18,6 +18,11 @@ static jf_status create(objective *o, const recipe *r, param_list *params) {
 
 static jf_status limit_masks(const objective *o, const recipe *r, int *keep_y) {
     (void)o;
+    if (recipe_is(r, "model.condition", "flow"))
+        return recipe_fail(
+            r, "model.condition",
+            "found flow, expected joint: y' is normal there, and loss.objective = gaussian wants "
+            "it around y; flow goes with loss.objective = joint");
     if (!*keep_y) return JF_OK;
     return recipe_fail(
         r, "model.condition",

@@ -43,6 +43,8 @@ jf_status loss_declare(recipe *r) {
 }
 
 const objective_kind *loss_kind(const recipe *r) {
+    if (recipe_is(r, "loss.objective", "joint") && recipe_is(r, "model.condition", "flow"))
+        return &objective_condition_flow;
     for (int i = 0; objective_kinds[i]; i++)
         if (recipe_is(r, "loss.objective", objective_kinds[i]->name)) return objective_kinds[i];
     return objective_kinds[0];
@@ -51,7 +53,7 @@ const objective_kind *loss_kind(const recipe *r) {
 const char *loss_summary(const objective_kind *k) {
     for (int i = 0; objective_kinds[i]; i++)
         if (objective_kinds[i] == k) return summaries[i];
-    return "";
+    return k == &objective_condition_flow ? "likelihood of (x, y), exactly" : "";
 }
 
 const char *loss_about(const objective_kind *k, term_id term) {

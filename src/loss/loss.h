@@ -51,6 +51,8 @@ struct objective {
 };
 
 extern const objective_kind *const objective_kinds[]; /* ends with NULL */
+extern const objective_kind
+    objective_condition_flow; /* joint is this where y has a flow of its own: in no list, it has no name */
 
 jf_status loss_declare(recipe *r);                 /* keys of [loss] */
 const objective_kind *loss_kind(const recipe *r);  /* what the recipe asks for, before anything is made */

@@ -17,7 +17,7 @@ static void run_score(const model *m, flow_run *run, int rows) {
     const flow *f = m->flow;
     device *d = m->d;
     const device_kind *k = d->kind;
-    flow_forward(f, &run->pass, rows, run->state, run->logdet);
+    flow_forward_apart(f, &run->pass, rows, run->state, run->logdet, run->dlogdet);
     k->fill(d, run->dstate, 0, (size_t)rows * (size_t)f->dim); /* y' has no part in it */
     k->prior_term(d, run->term, run->dstate, run->state, rows, f->layout, 1);
     k->fill(d, run->dlogdet, -1, (size_t)rows);

@@ -383,6 +383,10 @@ static jf_status read_tables(const tensor_file *file, table_list *out) {
     return JF_OK;
 }
 
+static int is_word(const char *at, size_t length, const char *word) {
+    return length == strlen(word) && memcmp(at, word, length) == 0;
+}
+
 /* The chain that the file tells has to be that of its recipe, as far as it can be told before the flow is made: `steps`
  * are 0 where only the flow will know them. Files of formats 1 and 2 hold couplings alone. */
 static jf_status check_chain(const recipe *r, const tensor_file *file, const char *path, int format,
@@ -390,7 +394,7 @@ static jf_status check_chain(const recipe *r, const tensor_file *file, const cha
     jf_context *ctx = recipe_context(r);
     const transform_kind *kinds[TRANSFORMS_PER_STEP];
     const char *at;
-    int count;
+    int count, apart = recipe_is(r, "model.condition", "flow");
     JF_TRY(transforms_of_step(r, kinds, &count));
     if (format < FORMAT_CHAIN) {
         if (count == 1 && kinds[0] == transform_kinds[0]) return JF_OK;
@@ -401,8 +405,10 @@ static jf_status check_chain(const recipe *r, const tensor_file *file, const cha
     JF_TRY(read_note(ctx, file, path, "chain", &at));
     for (int i = 0; steps ? i <= steps * count : *at != 0; i++, at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
-        const char *expected = !steps || i < steps * count ? kinds[i % count]->name : "";
-        if (length != strlen(expected) || memcmp(at, expected, length) != 0)
+        const transform_kind *kind = !steps || i < steps * count ? kinds[i % count] : NULL;
+        const char *expected = kind ? kind->name : "";
+        int alone = apart && kind && is_word(at, length, flow_kind_alone(kind)->name);
+        if (!alone && !is_word(at, length, expected))
             return jf_fail(ctx, JF_ERROR_FORMAT,
                            "%s: layer %d of the chain is \"%.*s\", expected \"%s\" by its recipe", path, i,
                            (int)length, at, expected);

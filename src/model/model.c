@@ -29,6 +29,17 @@ static jf_status model_new(jf_context *ctx, model **out, device *d, const model_
     return status;
 }
 
+/* A flow of the condition learns its density, which labels have not, unless noise makes numbers of them. */
+static jf_status check_condition(const recipe *r, const model_units *units) {
+    if (!recipe_is(r, "model.condition", "flow") || units->classes == 0 || units->dim_y == 0) return JF_OK;
+    if (recipe_real(r, "train.y_noise") > 0 || recipe_real(r, "train.noise") > 0) return JF_OK;
+    return recipe_fail(
+        r, "model.condition",
+        "found flow, which learns the density of y, but y is one of %d labels, which have none; expected "
+        "joint or fixed, or train.y_noise above 0, which makes numbers of labels",
+        units->classes);
+}
+
 jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const model_units *units, device *d,
                           const model_origin *origin) {
     *out = NULL;
@@ -43,6 +54,7 @@ jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const m
     JF_TRY_DONE(loss_check_shape(&m->objective, units->dim_x, units->dim_y));
     flow_origin of_flow = {
         .seed = origin->seed, .masks = origin->masks, .steps = origin->steps, .tables = origin->tables};
+    JF_TRY_DONE(check_condition(r, units));
     JF_TRY_DONE(loss_limit_masks(&m->objective, r, &of_flow.keep_y));
     if (units->image.h > 0)
         JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, &m->parameters, "", units->image, &of_flow));

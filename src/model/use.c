@@ -133,37 +133,52 @@ static row_content other_content(row_content content) {
     return content == ROWS_OF_DATA ? ROWS_OF_LATENT : ROWS_OF_DATA;
 }
 
+/* y of rows, kept aside (to = aside) or put back. */
+static void copy_y(const model *m, int rows, double *state, double *aside, int put_back) {
+    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->flow->dim_x, dim_y = (size_t)m->flow->dim_y;
+    for (size_t s = 0; s < (size_t)rows; s++) {
+        double *y = state + s * dim + dim_x, *kept = aside + s * dim_y;
+        memcpy(put_back ? y : kept, put_back ? kept : y, dim_y * sizeof *y);
+    }
+}
+
 /* `content`: what goes in; the other one comes out. */
 static jf_status run_chunks(const model *m, pass_fn go, void *user, row_content content, long n,
                             double *state, double *logdet) {
     row_content result = other_content(content);
     JF_TRY(model_check_rows(m, content, 0, n, state));
     flow_run *run;
-    int dim = m->flow->dim, chunk = model_chunk(m, n);
+    int dim = m->flow->dim, chunk = model_chunk(m, n), apart = m->flow->apart;
+    double *aside = NULL;
+    if (apart) JF_TRY(MEM_NEW(m->ctx, &aside, (size_t)chunk * (size_t)m->flow->dim_y));
     jf_status status = take_run(m, &run, chunk);
     for (long at = 0; status == JF_OK && at < n; at += chunk) {
         int rows = n - at < chunk ? (int)(n - at) : chunk;
         double *part = state + (size_t)at * dim;
+        if (apart) copy_y(m, rows, part, aside, 0);
         flow_run_put_rows(run, rows, part);
         go(m, run, rows, user);
         flow_run_get_rows(run, rows, part);
+        if (apart) copy_y(m, rows, part, aside, 1);
         if (logdet) m->d->kind->get(m->d, logdet + at, run->logdet, (size_t)rows);
         status = m->d->kind->status(m->d);
         if (status == JF_OK)
             status = model_check_results(m, result, at, rows, part, logdet ? logdet + at : NULL);
     }
+    free(aside);
     give_back(m, run);
     return status;
 }
 
 static void pass_forward(const model *m, flow_run *run, int rows, void *user) {
     (void)user;
-    flow_forward(m->flow, &run->pass, rows, run->state, run->logdet);
+    flow_forward_apart(m->flow, &run->pass, rows, run->state, run->logdet, run->term);
 }
 
 static void pass_inverse(const model *m, flow_run *run, int rows, void *user) {
     (void)user;
-    flow_inverse(m->flow, &run->pass, rows, run->state, run->logdet);
+    if (m->flow->apart) flow_forward_y(m->flow, &run->pass, rows, run->state, run->term);
+    flow_inverse_apart(m->flow, &run->pass, rows, run->state, run->logdet, run->term);
 }
 
 typedef struct evaluation {

@@ -7,7 +7,8 @@
 
 #define MODEL_CHUNK 1000 /* at most */
 
-/* state (n, dim) in place; logdet (n) of data -> latent, may be NULL. Rows that are beyond the device's numbers and
+/* state (n, dim) in place; logdet (n) of data -> latent, may be NULL. Where y has a flow of its own (flow->apart) rows of
+ * latent points hold y itself, which is encoded on the way: it stays as it is, bit for bit, and logdet is log|det dF_Z/dx|. Rows that are beyond the device's numbers and
  * results that are not finite are refused (see below). */
 jf_status model_forward(const model *m, long n, double *state, double *logdet);
 jf_status model_inverse(const model *m, long n, double *state, double *logdet);
