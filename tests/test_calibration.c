@@ -1,7 +1,7 @@
 /* Calibration of a model that is known exactly: the identity, whose answers are N(0, 1) whatever y is. */
 #include "train_fixture.h"
 
-#include "judge/calibration.h"
+#include "judge/judge.h"
 
 enum { PAIRS = 1000 };
 
@@ -94,5 +94,17 @@ TEST(calibration__bands_hold_right_models_in_95_of_100_cases) {
     for (int i = 0; i < 3; i++) CHECK(left[i] <= 12); /* 5 expected, deviation 2.2 */
     CHECK(left[0] + left[1] + left[2] >= 3);          /* a band that is never left is too wide */
     free(rows);
+    run_close(r);
+}
+
+TEST(judge__a_model_that_learned_nothing_is_no_better_than_a_linear_gaussian) {
+    run *r = open_identity();
+    judgement *j;
+    CHECK_STATUS(judge_run(r->m, &j, 5000, 1), JF_OK);
+    CHECK(isfinite(j->linear_gain) && j->linear_error > 0);
+    CHECK(j->linear_gain < 0); /* a map that does nothing is worse than a line */
+    CHECK_HAS(j->table.chars, "the model adds nothing to it");
+    CHECK_HAS(j->json.chars, "gain_over_linear_gaussian");
+    judge_free(j);
     run_close(r);
 }

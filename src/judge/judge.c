@@ -179,6 +179,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
         JF_TRY_DONE(densities_of_encoded(m, &d, (long)n, j->data, j->encoded, logdet));
     JF_TRY_DONE(densities_check(m, &d, (long)n));
     JF_TRY_DONE(densities_add_turns(m, &d, (long)n, j->data));
+    if (!is_image) JF_TRY_DONE(judge_linear(j, m, data, d.paper, seed));
     densities_to_data_units(m, &d, (long)n, j->data);
     j->nll = -mean_of_class(j, d.paper, -1);
     j->nll_sampler = -mean_of_class(j, d.sampler, -1);
@@ -232,6 +233,8 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
                      .points = q->points > 0 ? q->points : 50000,
                      .has_data = m->objective.kind->from_data,
                      .gaussian = NAN,
+                     .linear_gain = NAN,
+                     .linear_error = NAN,
                      .bits_per_dim = NAN,
                      .energy_denoised = NAN};
     image_quality none = quality_unknown();

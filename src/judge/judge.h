@@ -145,6 +145,9 @@ struct jf_judgement {
     double
         gaussian; /* the loss of a Gaussian with the data's means and deviations (data/gaussian.h); NAN: none */
     int worse;    /* the loss is worse than that: the model learned nothing */
+    double
+        linear_gain; /* by how much nll is better than that of a linear-Gaussian p(x | y); NAN: not to be had */
+    double linear_error; /* standard error of that, point by point */
     double nats_per_dim;
     double
         bits_per_dim; /* of bytes that were dequantised, at most; NAN: they were not, or other noise was added */
@@ -189,6 +192,9 @@ void judge_warning(const judgement *j, char *out, size_t size);
 #define JUDGE_LOOSE_DY 0.05 /* nats of log|det dF_Y'/dy| */
 #define JUDGE_LOOSE_Y  0.05 /* deviations of y */
 void judge_doubt(const judgement *j, const model *m, char *out, size_t size);
+
+/* ---- linear.c: of vectors; log_p (points) of the model, its units ---- */
+jf_status judge_linear(judgement *j, const model *m, const dataset *data, const double *log_p, uint64_t seed);
 
 /* ---- image.c, floor.c: questions to image models ---- */
 jf_status judge_image(judgement *j, const model *m, const dataset *data, const judge_request *q);

@@ -149,6 +149,9 @@ static void write_json(judgement *j, const model *m) {
         field(t, "entropy", j->entropy);
         field(t, "gap", j->nll - j->entropy);
         field(t, "nll_standard_error", j->nll_error);
+        field(t, "nll_linear_gaussian", j->nll + j->linear_gain);
+        field(t, "gain_over_linear_gaussian", j->linear_gain);
+        field(t, "gain_standard_error", j->linear_error);
         field(t, "y_error", j->y_error);
         field(t, "nll_sampler", j->nll_sampler);
         field(t, "gap_sampler", j->nll_sampler - j->entropy);
@@ -351,6 +354,13 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     if (doubt[0]) text_add(t, "  %s\n", doubt);
     row(t, "nll", "%.4f", j->nll, "mean of -log p(x|y), nats, the data's units");
     row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
+    if (isfinite(j->linear_gain)) {
+        row(t, "  of a linear Gaussian", "%.4f", j->nll + j->linear_gain,
+            "x = W y + c + noise, fitted to the training rows");
+        row(t, "  better than that by", "%.4f", j->linear_gain,
+            j->linear_gain > 2 * j->linear_error ? "" : "no more than chance: the model adds nothing to it");
+        row(t, "    standard error", "%.4f", j->linear_error, "of the difference");
+    }
     if (isfinite(j->entropy)) {
         row(t, "entropy", "%.4f", j->entropy, "exact H(x|y): what a perfect model reaches");
         row(t, "gap", "%.4f", j->nll - j->entropy, "nll - entropy: what the model still misses");
