@@ -180,7 +180,22 @@ TEST(grid__enlarges_small_images_and_leaves_empty_cells_empty) {
     jf_context_free(ctx);
 }
 
-TEST(grid__full_range_stretches_and_two_channels_are_refused) {
+/* Black, black and missing, white, white: what is missing is grey. */
+TEST(grid__what_a_mask_covers_is_drawn_in_grey) {
+    jf_context *ctx = new_context();
+    const double values[8] = {0, 0, 0, 1, 1, 0, 1, 0};
+    jf_grid_cell cell = {values, 2, 2, 2, 0};
+    pixels p;
+    CHECK_STATUS(jf_grid_draw(ctx, &(jf_grid){.rows = 1, .columns = 1, .cells = &cell}, test_path("a.png")),
+                 JF_OK);
+    CHECK_STATUS(pixels_read(ctx, &p, test_path("a.png"), 1000), JF_OK);
+    CHECK(grey_at(&p, 12 + 15, 12 + 15) == 0 && abs(grey_at(&p, 12 + 45, 12 + 15) - 128) < 2);
+    CHECK(grey_at(&p, 12 + 15, 12 + 45) == 255 && grey_at(&p, 12 + 45, 12 + 45) == 255);
+    pixels_free(&p);
+    jf_context_free(ctx);
+}
+
+TEST(grid__full_range_stretches_and_five_channels_are_refused) {
     jf_context *ctx = new_context();
     const double values[4] = {-1, 3, 1, 3};
     jf_grid_cell cell = {values, 2, 2, 1, 0};
@@ -191,9 +206,9 @@ TEST(grid__full_range_stretches_and_two_channels_are_refused) {
     CHECK(grey_at(&p, 12 + 15, 12 + 15) == 0 && grey_at(&p, 12 + 45, 12 + 15) == 255);
     CHECK(abs(grey_at(&p, 12 + 15, 12 + 45) - 128) < 2);
     pixels_free(&p);
-    cell.channels = 2;
+    cell.channels = 5;
     CHECK_STATUS(jf_grid_draw(ctx, &grid, test_path("a.png")), JF_ERROR_UNSUPPORTED);
-    CHECK_HAS(jf_context_error(ctx), "2 channels cannot be drawn, expected 1 or 3");
+    CHECK_HAS(jf_context_error(ctx), "5 channels cannot be drawn, expected 1 or 3");
     cell = (jf_grid_cell){0};
     CHECK_STATUS(jf_grid_draw(ctx, &grid, test_path("a.png")), JF_ERROR_ARGUMENT);
     jf_context_free(ctx);

@@ -310,8 +310,9 @@ void jf_lines_free(jf_lines *lines);
 /* A picture of images side by side, smaller ones enlarged to the size of the largest. */
 typedef struct jf_grid_cell {
     const double *values; /* (h, w, channels); NULL: the cell stays empty */
-    int h, w, channels;   /* channels: 1, or 3 */
-    int boxed;            /* with a coloured frame */
+    int h, w,
+        channels; /* channels: 1, or 3; one more is a mask, 1 where the image is missing, which is drawn in grey */
+    int boxed; /* with a coloured frame */
 } jf_grid_cell;
 typedef struct jf_grid {
     int rows, columns;
