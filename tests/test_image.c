@@ -328,6 +328,33 @@ TEST(image_flow__many_backward_passes_may_follow_one_pass_with_kept_activations)
     }
 }
 
+/* One sample, its Jacobian row by row from as many copies of it. */
+TEST(image_flow__rows_of_the_jacobian_of_one_sample_are_those_of_the_whole_one) {
+    flow_rig *ref, *r;
+    for (int k = 0; (ref = open_flow("ref", 1, k, N, 11)) != NULL; k++) {
+        size_t dim = (size_t)ref->flow->dim;
+        double *points = draw_normal(N * dim, 1, 12), *whole = jacobian_of(ref, points);
+        FOR_EACH_DEVICE (i) {
+            r = open_flow(device_kinds[i]->name, 2, k, N, 11);
+            int outputs[N];
+            double *copies = new_numbers(N * dim), *J = new_numbers(N * dim),
+                   *expected = new_numbers(N * dim);
+            for (size_t c = 0; c < N; c++) {
+                outputs[c] = (int)((7 * c + 3) % dim);
+                memcpy(copies + c * dim, points, dim * sizeof *points);
+                memcpy(expected + c * dim, whole + (size_t)outputs[c] * dim, dim * sizeof *whole);
+            }
+            flow_run_put(r->run, N, copies);
+            flow_jacobian_rows(r->run, N, outputs, J);
+            CHECK_CLOSE(J, expected, N * dim, 10 * device_tolerance(r->l->d));
+            free(copies), free(J), free(expected);
+            rig_close(r);
+        }
+        free(points), free(whole);
+        rig_close(ref);
+    }
+}
+
 TEST(image_flow__log_determinant_is_that_of_the_whole_jacobian) {
     flow_rig *r;
     for (int k = 0; (r = open_flow("ref", 1, k, 1, 7)) != NULL; k++) {

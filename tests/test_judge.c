@@ -141,6 +141,69 @@ TEST(latent__levels_of_chance_are_those_of_kolmogorov) {
     jf_context_free(ctx);
 }
 
+/* n points of N(0, 1), every element of every point its own; element k is shifted by shift * (k odd). */
+static double *normal_points(size_t n, size_t dim, double shift) {
+    double *state = calloc(n * dim, sizeof *state);
+    CHECK(state != NULL);
+    for (size_t s = 0; s < n; s++) {
+        rng r = rng_stream((rng_key){5, RNG_JUDGE, 0}, s);
+        for (size_t i = 0; i < dim; i++) state[s * dim + i] = rng_normal(&r) + (i % 2 ? shift : 0);
+    }
+    return state;
+}
+
+TEST(latent__envelope_of_the_prior_itself_is_that_of_chance_and_grows_with_its_faults) {
+    enum { POINTS = 4000, ELEMENTS = 300 };
+    jf_context *ctx = NULL;
+    double width[3], chance;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int k = 0; k < 3; k++) {
+        double *state = normal_points(POINTS, ELEMENTS, 0.1 * k);
+        CHECK_STATUS(latent_envelope(ctx, state, POINTS, ELEMENTS, ELEMENTS, &width[k], &chance), JF_OK);
+        free(state);
+    }
+    CHECK_NEAR(width[0], chance, 0.05 * chance);
+    CHECK(width[1] > 1.05 * width[0] && width[2] > 1.1 * width[1]);
+    double few[3 * 4] = {0};
+    CHECK_STATUS(latent_envelope(ctx, few, 3, 4, 4, &width[0], &chance), JF_OK);
+    CHECK(isnan(width[0]) && isnan(chance));
+    jf_context_free(ctx);
+}
+
+/* The map of a whole model against differences of its y'. */
+TEST(judge__log_dy_of_image_models_is_that_of_numeric_differences) {
+    enum { H = 4, DIM_Y = H * H, DIM = 2 * DIM_Y };
+    const double step = 1e-5;
+    double mean[DIM] = {0}, deviation[DIM], row[DIM], moved[2 * DIM], block[DIM_Y * DIM_Y];
+    for (int i = 0; i < DIM; i++) deviation[i] = 1, row[i] = sin(1.0 + i);
+    model_units units = {
+        .dim_x = DIM_Y, .dim_y = DIM_Y, .image = {H, H, 1, 1}, .mean = mean, .deviation = deviation};
+    jf_context *ctx = NULL;
+    model *m = NULL;
+    log_dy_judgement found;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    recipe *r =
+        checked_recipe(ctx, "[data]\nset = images\nimages = glyphs\n[model]\nnet = resnext\nblocks = 1\n"
+                            "kernels = 4\ncardinality = 2\nresidual = 1\ngain = 0.5\n");
+    CHECK_STATUS(model_create(ctx, &m, r, &units, "ref", 1, &(model_origin){.seed = 3}), JF_OK);
+    CHECK_STATUS(image_log_dy(m, 1, row, &found), JF_OK);
+    for (int i = 0; i < DIM_Y; i++) {
+        for (int side = 0; side < 2; side++) {
+            memcpy(moved + side * DIM, row, sizeof row);
+            moved[side * DIM + DIM_Y + i] += side ? step : -step;
+        }
+        CHECK_STATUS(model_forward(m, 2, moved, NULL), JF_OK);
+        for (int k = 0; k < DIM_Y; k++)
+            block[k * DIM_Y + i] = (moved[DIM + DIM_Y + k] - moved[DIM_Y + k]) / (2 * step);
+    }
+    CHECK(found.samples == 1 && fabs(found.mean) > 1e-3);
+    CHECK_NEAR(found.mean, log_abs_det(block, DIM_Y), 1e-6);
+    CHECK(found.most == fabs(found.mean));
+    recipe_free(r);
+    model_free(m);
+    jf_context_free(ctx);
+}
+
 /* ---- whole judgements ---- */
 
 TEST(judge__refuses_data_of_another_shape) {

@@ -109,5 +109,8 @@ int flow_has_start(const flow *f); /* whether any of them does */
 /* Jacobian dF_i/du_j of forward, its first `rows` rows, at the states in `run`, which hold u before and F(u)
  * after: J (n, rows, dim) in host memory, from as many backward passes. logdet is left in run->logdet. */
 void flow_jacobian(flow_run *run, int n, int rows, double *J);
+/* Some rows of the Jacobian of one sample, of which the state holds n copies: row k, (dim), is that of element outputs[k]
+ * of the state. One pass there and back for all of them. */
+void flow_jacobian_rows(flow_run *run, int n, const int *outputs, double *J);
 
 #endif

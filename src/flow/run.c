@@ -172,6 +172,20 @@ jf_status flow_start(flow_run *run, int n, real *params) {
     return JF_OK;
 }
 
+void flow_jacobian_rows(flow_run *run, int n, const int *outputs, double *J) {
+    const flow *f = run->f;
+    device *d = run->pass.d;
+    size_t dim = (size_t)f->dim, whole = (size_t)n * dim;
+    pass no_grad = run->pass;
+    no_grad.grad = NULL;
+    flow_forward(f, &no_grad, n, run->state, run->logdet);
+    d->kind->fill(d, run->dlogdet, 0, (size_t)n);
+    for (size_t k = 0; k < whole; k++) run->host[k] = k % dim == (size_t)outputs[k / dim];
+    d->kind->put(d, run->dstate, run->host, whole);
+    flow_backward(f, &no_grad, n, run->state, run->dstate, run->dlogdet);
+    d->kind->get(d, J, run->dstate, whole);
+}
+
 /* Row i of every sample's Jacobian is what backward makes of the unit gradient e_i. */
 void flow_jacobian(flow_run *run, int n, int rows, double *J) {
     const flow *f = run->f;

@@ -40,6 +40,30 @@ static double mean_of_class(const judgement *j, const double *values, int class_
     return n ? sum / (double)n : NAN;
 }
 
+/* Latent histograms of one class: z is to be independent of y, so that each class has to fill the prior by itself. */
+static jf_status fit_class(judgement *j, const model *m, int class_index) {
+    const flow *f = m->flow;
+    size_t dim = (size_t)f->dim, n = 0;
+    class_judgement *row = &j->by_class[class_index];
+    double *rows;
+    latent_fit fit;
+    for (long s = 0; s < j->points; s++) n += j->class_of[s] == class_index;
+    if (n < 2) return JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &rows, n * dim));
+    n = 0;
+    for (long s = 0; s < j->points; s++)
+        if (j->class_of[s] == class_index)
+            memcpy(rows + n++ * dim, j->encoded + (size_t)s * dim, dim * sizeof *rows);
+    jf_status status = latent_fit_create(m->ctx, &fit, rows, (long)n, f->dim, f->dim_x);
+    free(rows);
+    if (status != JF_OK) return status;
+    row->ks_median = fit.median;
+    row->ks_max = fit.max;
+    row->ks_chance = fit.chance_max;
+    latent_fit_free(&fit);
+    return JF_OK;
+}
+
 /* One row per class; for a continuous scalar y, four values of it, with the integral of the density only. */
 static jf_status judge_classes(judgement *j, const model *m, const dataset *data, const densities *d) {
     const flow *f = m->flow;
@@ -50,7 +74,13 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
     j->classes = u->classes ? u->classes : continuous ? 4 : f->dim_y == 0 && f->dim_x == 2 ? 1 : 0;
     for (int c = 0; c < j->classes; c++) {
         class_judgement *row = &j->by_class[c];
-        *row = (class_judgement){.nll = NAN, .nll_sampler = NAN, .entropy = NAN, .integral = NAN};
+        *row = (class_judgement){.nll = NAN,
+                                 .nll_sampler = NAN,
+                                 .entropy = NAN,
+                                 .integral = NAN,
+                                 .ks_median = NAN,
+                                 .ks_max = NAN,
+                                 .ks_chance = NAN};
         double y = 0;
         if (u->classes) {
             row->label = u->label[c];
@@ -58,6 +88,7 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
             y = units_to_model(u, f->dim_x, row->label);
             row->nll = -mean_of_class(j, d->paper, c);
             row->nll_sampler = -mean_of_class(j, d->sampler, c);
+            JF_TRY(fit_class(j, m, c));
             row->entropy = isnan(j->entropy) || c >= data->classes ? NAN : dataset_entropy(data, c);
         } else if (continuous) {
             double most[2] = {INFINITY, -INFINITY};
@@ -201,6 +232,8 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     size_t compared = is_image ? IMAGE_COMPARED : VECTOR_COMPARED;
     JF_TRY_DONE(compare_samples(j, m, (long)(n < compared ? n : compared), q));
     if (!is_image) JF_TRY_DONE(judge_calibration(j, m, q));
+    if (is_image) JF_TRY_DONE(image_log_dy(m, j->points, j->data, &j->image_log_dy));
+    if (j->image_log_dy.samples) j->log_dy = j->image_log_dy.mean;
     if (is_image && data->task) JF_TRY_DONE(judge_image(j, m, data, q));
 done:
     densities_free(&d);

@@ -44,11 +44,17 @@ typedef struct latent_fit {
     int *order;                       /* elements by falling ks */
     double median, p95, max;          /* of ks */
     double chance_median, chance_max; /* what N(0,1) itself would show over so many points and elements */
+    double envelope, chance_envelope; /* width of the envelope of all histograms, see latent_envelope */
     long points;
 } latent_fit;
 jf_status latent_fit_create(jf_context *ctx, latent_fit *out, const double *state, long n, int dim,
                             int dim_x);
 void latent_fit_free(latent_fit *f);
+/* How far the histograms of all elements lie apart: between -2 and 2, the distance of the 2.5% and the 97.5% quantile over
+ * the elements of their densities, mean over the bins, divided by that of the prior's density; a few elements that miss the
+ * prior altogether do not count. `chance`: what N(0,1) itself would show. NAN of less than 20 elements. */
+jf_status latent_envelope(jf_context *ctx, const double *state, long n, int dim, int dim_x, double *width,
+                          double *chance);
 
 /* ---- checks.c: round trips, largest difference, model units ---- */
 jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t seed, double *data,
@@ -65,6 +71,8 @@ jf_status sample_distance(const model *m, long n, const double *xy, uint64_t see
 /* ---- judge.c ---- */
 typedef struct class_judgement {
     double label, nll, entropy, nll_sampler, integral;
+    double ks_median, ks_max,
+        ks_chance; /* latent elements over the points of this class alone; NAN: no classes */
     char name[MAX_CLASS_NAME];
 } class_judgement;
 
@@ -78,6 +86,14 @@ typedef struct rule_judgement {
     const char *radius_name;
     rule_quantile quantiles[RULE_QUANTILES];
 } rule_judgement;
+
+/* ---- log_dy.c: of image models, over a few rows ---- */
+typedef struct log_dy_judgement {
+    int samples;       /* 0: none */
+    double mean, most; /* of log|det dF_Y'/dy|, and the largest in size, nats */
+} log_dy_judgement;
+jf_status image_log_dy(const model *m, long n, const double *rows,
+                       log_dy_judgement *out); /* rows: model units */
 
 /* ---- image.c: how far samples spread, and how often the truth is among them ---- */
 
@@ -139,6 +155,7 @@ struct jf_judgement {
     double nll, nll_sampler, nll_whole, entropy; /* original units; entropy NAN where unknown */
     double nll_error;                            /* standard error of nll: the points are a sample */
     double y_error, log_dy;
+    log_dy_judgement image_log_dy;
     long lost;
     int exact;
     loss_terms terms;

@@ -30,6 +30,45 @@ static int by_falling_ks(const void *a, const void *b) {
     return (x < y) - (x > y);
 }
 
+enum { ENVELOPE_BINS = 40, ENVELOPE_ELEMENTS = 20 };
+#define ENVELOPE_REACH 2.0
+
+/* Densities of one element's histogram, from -ENVELOPE_REACH to ENVELOPE_REACH. */
+static void histogram(const double *state, long n, int dim, double density[ENVELOPE_BINS]) {
+    const double width = 2 * ENVELOPE_REACH / ENVELOPE_BINS;
+    for (int b = 0; b < ENVELOPE_BINS; b++) density[b] = 0;
+    for (long s = 0; s < n; s++) {
+        double at = floor((state[(size_t)s * (size_t)dim] + ENVELOPE_REACH) / width);
+        if (at >= 0 && at < ENVELOPE_BINS) density[(int)at] += 1 / (width * (double)n);
+    }
+}
+
+jf_status latent_envelope(jf_context *ctx, const double *state, long n, int dim, int dim_x, double *width,
+                          double *chance) {
+    const double bin = 2 * ENVELOPE_REACH / ENVELOPE_BINS, two_sides = 2 * 1.959964;
+    double *all, *across = NULL, apart = 0, expected = 0, prior = 0;
+    jf_status status;
+    *width = *chance = NAN;
+    if (dim_x < ENVELOPE_ELEMENTS) return JF_OK;
+    JF_TRY(MEM_NEW(ctx, &all, (size_t)dim_x * ENVELOPE_BINS));
+    JF_TRY_DONE(MEM_NEW(ctx, &across, (size_t)dim_x));
+    for (int i = 0; i < dim_x; i++) histogram(state + i, n, dim, all + (size_t)i * ENVELOPE_BINS);
+    for (int b = 0; b < ENVELOPE_BINS; b++) {
+        double low = -ENVELOPE_REACH + b * bin, share = normal_cdf(low + bin) - normal_cdf(low);
+        for (int i = 0; i < dim_x; i++) across[i] = all[(size_t)i * ENVELOPE_BINS + (size_t)b];
+        sort_ascending(across, (size_t)dim_x);
+        apart += quantile(across, (size_t)dim_x, 0.975) - quantile(across, (size_t)dim_x, 0.025);
+        expected += two_sides * sqrt(share * (1 - share) / (double)n) / bin;
+        prior += share / bin;
+    }
+    *width = apart / prior;
+    *chance = expected / prior;
+done:
+    free(all);
+    free(across);
+    return status;
+}
+
 jf_status latent_fit_create(jf_context *ctx, latent_fit *out, const double *state, long n, int dim,
                             int dim_x) {
     *out = (latent_fit){.elements = dim_x, .points = n};
@@ -54,6 +93,7 @@ jf_status latent_fit_create(jf_context *ctx, latent_fit *out, const double *stat
     out->median = quantile(rising, (size_t)dim_x, 0.5);
     out->p95 = quantile(rising, (size_t)dim_x, 0.95);
     out->max = rising[dim_x - 1];
+    JF_TRY_DONE(latent_envelope(ctx, state, n, dim, dim_x, &out->envelope, &out->chance_envelope));
     out->chance_median = chance_ks(0.5, n);
     out->chance_max = chance_ks(1 - pow(0.5, 1.0 / dim_x), n); /* median of the largest of dim_x */
 done:

@@ -28,6 +28,8 @@ static void write_latent(text *t, const latent_fit *f) {
     field(t, "chance_median", f->chance_median);
     field(t, "chance_max", f->chance_max);
     field(t, "points", (double)f->points);
+    field(t, "envelope", f->envelope);
+    field(t, "chance_envelope", f->chance_envelope);
     open_object(t, "worst", '[');
     for (int i = 0; i < f->elements && i < WORST_LISTED; i++)
         text_add(t, "%s{\"element\": %d, \"ks\": %.6g}", i ? ", " : "", f->order[i], f->ks[f->order[i]]);
@@ -49,6 +51,9 @@ static void write_classes(text *t, const judgement *j, const model *m) {
             field(t, "entropy", row->entropy);
             field(t, "gap", row->nll - row->entropy);
             field(t, "gap_sampler", row->nll_sampler - row->entropy);
+            field(t, "latent_ks_median", row->ks_median);
+            field(t, "latent_ks_max", row->ks_max);
+            field(t, "latent_ks_chance_max", row->ks_chance);
         }
         field(t, "integral", row->integral);
         if (isfinite(j->image.quality.by_class[c])) {
@@ -158,6 +163,10 @@ static void write_json(judgement *j, const model *m) {
         field(t, "sampler_lost", (double)j->lost); /* points that its mean leaves out */
         field(t, "nll_whole_map", j->nll_whole);
         field(t, "log_dy", j->log_dy);
+        if (j->image_log_dy.samples) {
+            field(t, "log_dy_samples", j->image_log_dy.samples);
+            field(t, "log_dy_largest", j->image_log_dy.most);
+        }
         char doubt[512];
         judge_doubt(j, m, doubt, sizeof doubt);
         text_add(t, ", \"joint_to_be_trusted\": %s", doubt[0] ? "false" : "true");
@@ -235,7 +244,8 @@ static void row(text *t, const char *label, const char *format, double value, co
 
 static void table_by_class(text *t, const judgement *j, const model *m) {
     if (m->units.classes)
-        text_add(t, "\n  %-16s %10s %10s %10s %10s\n", "class", "nll", "entropy", "gap", "integral");
+        text_add(t, "\n  %-16s %10s %10s %10s %10s %10s %10s\n", "class", "nll", "entropy", "gap", "integral",
+                 "worst KS", "by chance");
     else
         text_add(t, "\n  %-16s %10s\n", m->units.dim_y ? "y" : "density", "integral");
     for (int c = 0; c < j->classes; c++) {
@@ -243,8 +253,9 @@ static void table_by_class(text *t, const judgement *j, const model *m) {
         char label[64], number[JUDGE_MAX_NUMBER];
         number_print(label, sizeof label, "%.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
         text_add(t, "  %-16s", m->units.dim_y ? label : "all");
-        const double columns[] = {k->nll, k->entropy, k->nll - k->entropy, k->integral};
-        for (int i = m->units.classes ? 0 : 3; i < 4; i++)
+        const double columns[] = {k->nll,      k->entropy, k->nll - k->entropy,
+                                  k->integral, k->ks_max,  k->ks_chance};
+        for (int i = m->units.classes ? 0 : 3; i < (m->units.classes ? 6 : 4); i++)
             text_add(t, " %10s", isfinite(columns[i]) ? judge_number(number, 10, "%.4f", columns[i]) : "-");
         text_add(t, "\n");
     }
@@ -370,6 +381,9 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     if (m->units.dim_y) {
         row(t, "mean |F_Y' - y|", "%.2e", j->y_error, "the doubt of every density above: it assumes 0");
         row(t, "mean log|dF_Y'/dy|", "%.4f", j->log_dy, "0 where y' follows y");
+        if (j->image_log_dy.samples)
+            text_add(t, "  over %d samples; the largest is %.4f nats, %.2g per dimension of x\n",
+                     j->image_log_dy.samples, j->image_log_dy.most, j->image_log_dy.most / m->units.dim_x);
     }
     row(t, "loss", "%.4f", j->terms.value[TERM_TOTAL], "sum of the terms");
     rows_of_terms(t, j, m);
@@ -383,6 +397,11 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "latent KS, median", "%.4f", j->latent.median, "distance of each latent element to N(0,1)");
     row(t, "latent KS, worst", "%.4f", j->latent.max, "");
     row(t, "  by chance", "%.4f", j->latent.chance_max, "the worst that a perfect model would show");
+    if (isfinite(j->latent.envelope)) {
+        row(t, "latent envelope", "%.4f", j->latent.envelope,
+            "width of all histograms together, shares of N(0,1)");
+        row(t, "  by chance", "%.4f", j->latent.chance_envelope, "what a perfect model would show");
+    }
     row(t, "energy distance", "%.5f", j->energy, "between samples and data, about 0 where they agree");
     row_where_known(t, "  without noise", "%.5f", j->energy_denoised, "the same without that of training");
     if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
