@@ -233,7 +233,6 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     JF_TRY_DONE(compare_samples(j, m, (long)(n < compared ? n : compared), q));
     if (!is_image) JF_TRY_DONE(judge_calibration(j, m, q));
     if (is_image) JF_TRY_DONE(image_log_dy(m, j->points, j->data, &j->image_log_dy));
-    if (j->image_log_dy.samples) j->log_dy = j->image_log_dy.mean;
     if (is_image && data->task) JF_TRY_DONE(judge_image(j, m, data, q));
 done:
     densities_free(&d);

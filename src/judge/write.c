@@ -20,6 +20,11 @@ static void open_object(text *t, const char *name, char bracket) {
     text_add(t, ": %c", bracket);
 }
 
+/* Over all points where that is exact, of image models over a few. */
+static double mean_log_dy(const judgement *j) {
+    return j->image_log_dy.samples ? j->image_log_dy.mean : j->log_dy;
+}
+
 static void write_latent(text *t, const latent_fit *f) {
     open_object(t, "latent_ks", '{');
     field(t, "median", f->median);
@@ -162,7 +167,7 @@ static void write_json(judgement *j, const model *m) {
         field(t, "gap_sampler", j->nll_sampler - j->entropy);
         field(t, "sampler_lost", (double)j->lost); /* points that its mean leaves out */
         field(t, "nll_whole_map", j->nll_whole);
-        field(t, "log_dy", j->log_dy);
+        field(t, "log_dy", mean_log_dy(j));
         if (j->image_log_dy.samples) {
             field(t, "log_dy_samples", j->image_log_dy.samples);
             field(t, "log_dy_largest", j->image_log_dy.most);
@@ -380,7 +385,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     }
     if (m->units.dim_y) {
         row(t, "mean |F_Y' - y|", "%.2e", j->y_error, "the doubt of every density above: it assumes 0");
-        row(t, "mean log|dF_Y'/dy|", "%.4f", j->log_dy, "0 where y' follows y");
+        row(t, "mean log|dF_Y'/dy|", "%.4f", mean_log_dy(j), "0 where y' follows y");
         if (j->image_log_dy.samples)
             text_add(t, "  over %d samples; the largest is %.4f nats, %.2g per dimension of x\n",
                      j->image_log_dy.samples, j->image_log_dy.most, j->image_log_dy.most / m->units.dim_x);
