@@ -61,7 +61,8 @@ jf_status image_log_dy(const model *m, long n, const double *rows, log_dy_judgem
     jacobian_work w = {0};
     jf_status status;
     *out = (log_dy_judgement){0};
-    if (dim_y == 0 || n < 1) return JF_OK;
+    /* y' is y by itself where the condition is fixed, and another thing where it has a flow of its own. */
+    if (dim_y == 0 || n < 1 || !recipe_is(m->recipe, "model.condition", "joint")) return JF_OK;
     int samples = ROWS_IN_ALL / f->dim_y < 1 ? 1 : ROWS_IN_ALL / f->dim_y;
     if (samples > MOST_SAMPLES) samples = MOST_SAMPLES;
     if (samples > n) samples = (int)n;
