@@ -88,6 +88,9 @@ TEST(score__is_the_gradient_of_log_p_by_finite_differences_in_double) {
                  "[data]\nset = crescents\n" SMALL "condition = fixed\ntransforms = %s\n", transforms);
         check_score(content, (rig_shape){.dim_x = 3, .dim_y = 2});
         snprintf(content, sizeof content,
+                 "[data]\nset = sectors\n" SMALL "condition = flow\ntransforms = %s\n", transforms);
+        check_score(content, (rig_shape){.dim_x = 3, .dim_y = 2});
+        snprintf(content, sizeof content,
                  "[data]\nset = ring\n[loss]\nobjective = plain\n" SMALL "transforms = %s\n", transforms);
         check_score(content, (rig_shape){.dim_x = 2});
         snprintf(content, sizeof content, SMALL_IMAGE "transforms = %s\n", transforms);

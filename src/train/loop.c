@@ -596,16 +596,15 @@ static jf_status close_run(trainer *t) {
     char sentence[320];
     number_print(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
                  t->s.finished ? "finished" : "stopped", t->s.total_epoch, (long)t->s.step, t->batch);
-    size_t told = strlen(sentence);
+    precision in = train_precision(t->m);
+    size_t used = strlen(sentence);
+    if (in != PRECISION_FP32)
+        number_print(sentence + used, sizeof sentence - used, ", products in %s", precision_names[in]);
+    used = strlen(sentence);
     if (t->s.kept_epoch > 0)
-        number_print(sentence + told, sizeof sentence - told, "; kept are the weights of epoch %.0f of %.0f",
+        number_print(sentence + used, sizeof sentence - used, "; kept are the weights of epoch %.0f of %.0f",
                      t->s.kept_epoch, t->s.kept_of);
     average_from_here(t);
-    precision in = train_precision(t->m);
-    if (in != PRECISION_FP32) {
-        size_t used = strlen(sentence);
-        number_print(sentence + used, sizeof sentence - used, ", products in %s", precision_names[in]);
-    }
     if (t->s.finished) JF_TRY(tell_loss(t, sentence, sizeof sentence));
     JF_TRY(model_set_trained(t->m, sentence));
     return t->m->d->kind->status(t->m->d);
