@@ -152,7 +152,8 @@ done:
 
 /* ---- latent histograms ---- */
 
-const char figure_latent_columns[] = "model,points,ks_median,ks_p95,ks_max,chance_median,chance_max\n";
+const char figure_latent_columns[] =
+    "model,points,ks_median,ks_p95,ks_max,chance_median,chance_max,envelope,chance_envelope\n";
 
 jf_status figure_latent(const figure_job *job, const model *m, panel *p, const char *title, text *table) {
     judgement *j = NULL;
@@ -160,8 +161,9 @@ jf_status figure_latent(const figure_job *job, const model *m, panel *p, const c
     JF_TRY(judge_create(m, &j, &(judge_request){.points = LATENT_POINTS, .seed = 1, .latent_only = 1}));
     jf_status status = paint_latent(p, m, j, title);
     const latent_fit *fit = &j->latent;
-    text_add(table, "%s,%ld,%.4f,%.4f,%.4f,%.4f,%.4f\n", recipe_short_name(m->recipe), fit->points,
-             fit->median, fit->p95, fit->max, fit->chance_median, fit->chance_max);
+    text_add(table, "%s,%ld,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f\n", recipe_short_name(m->recipe), fit->points,
+             fit->median, fit->p95, fit->max, fit->chance_median, fit->chance_max, fit->envelope,
+             fit->chance_envelope);
     judge_free(j);
     return status;
 }
