@@ -1,6 +1,6 @@
 /* log|det dF_Y'/dy| of image models. A small |F_Y' - y| does not promise that y' follows y; the determinant of that block of
  * the Jacobian says how far densities by the whole map's log-determinant are from those given y. A row of the Jacobian costs
- * a backward pass, so that a few samples have to do. */
+ * a backward pass, so that a few samples have to do, and images of more than 32 x 32 elements do without. */
 #include "judge/judge.h"
 #include <math.h>
 #include <stdlib.h>
@@ -63,7 +63,8 @@ jf_status image_log_dy(const model *m, long n, const double *rows, log_dy_judgem
     *out = (log_dy_judgement){0};
     /* y' is y by itself where the condition is fixed, and another thing where it has a flow of its own. */
     if (dim_y == 0 || n < 1 || !recipe_is(m->recipe, "model.condition", "joint")) return JF_OK;
-    int samples = ROWS_IN_ALL / f->dim_y < 1 ? 1 : ROWS_IN_ALL / f->dim_y;
+    if (dim_y > ROWS_IN_ALL) return JF_OK; /* would cost more than all the rest of judging */
+    int samples = ROWS_IN_ALL / f->dim_y;
     if (samples > MOST_SAMPLES) samples = MOST_SAMPLES;
     if (samples > n) samples = (int)n;
     JF_TRY_DONE(work_create(m, &w, at_once));
