@@ -41,6 +41,7 @@ static const table_default defaults[] = {
     {"train.weight_decay", "0.1",       50000,  ANY,     3, ANY,   0, ANY},
     {"train.epochs",       "200",       0,      9999,    1, ANY,   0, ANY},
     {"train.epochs",       "100",       10000,  99999,   1, ANY,   0, ANY},
+    {"train.epochs",       "150",       10000,  99999,   1, 2,     0, ANY},
     {"train.epochs",       "40",        100000, 999999,  1, ANY,   0, ANY},
     {"train.epochs",       "20",        1000000,ANY,     1, ANY,   0, ANY},
     {"train.rows",         "1000000",   1000000,ANY,     1, ANY,   0, ANY},
