@@ -9,7 +9,7 @@
 /* ---- train.keep ---- */
 
 #define KEEP_OF_HOST   700.0  /* MiB: a run leaves most of a small machine to others */
-#define KEEP_OF_DEVICE 5888.0 /* at most, and */
+#define KEEP_OF_DEVICE 6144.0 /* at most, and */
 #define KEEP_SHARE     5      /* so little of all its memory */
 
 /* Of a device's whole memory, not of what happens to be free: which layers are kept may change the last bits, and two runs

@@ -67,7 +67,7 @@ static const recipe_key checkpoint_keys[] = {
 static const recipe_key keep_keys[] = {
     {"train", "keep", KEY_REAL, "auto", 0, 1e6, "auto",
      "MiB that may hold activations for the backward pass; beyond, they are computed twice. 0: always twice. "
-     "auto: 700; on a device with memory of its own a fifth of that, at most 5888."},
+     "auto: 700; on a device with memory of its own a fifth of that, at most 6144."},
     {0},
 };
 static const recipe_key precision_keys[] = {

@@ -4,6 +4,7 @@
  * to the elements of the state, a block for each sample. Backwards the law comes first. Partial gradients of the weights and
  * of the norms are added at the end of a wave, in the order of their pieces. */
 #include "compute/cuda/law.cuh"
+#include <limits.h>
 extern "C" {
 #include "compute/cuda/image_passes.h"
 
@@ -28,12 +29,20 @@ static int wave_of(int n, int backward, int kept) {
 static int pieces_of(int rows) {
     return 2 * rows < MAX_PIECES ? 2 * rows : MAX_PIECES;
 }
-/* Samples of a piece of the partial gradients of norms: as few as it takes for some hundreds of blocks, and at most as many as a
- * block has room for (NORM_SAMPLES). */
+/* Samples of a piece of the partial gradients of norms, at most as many as a block has room for: those with which the rounds of
+ * blocks that a GPU of the usual size works on at once take the least time. Leaving partial gradients, and adding them up, costs
+ * about as much as two samples. */
 static int norm_samples_of(const image_plan *p, int rows) {
-    int blocks = p->net_count * ((p->h * p->w * p->K + NORM_ELEMENTS - 1) / NORM_ELEMENTS);
-    int samples = rows * blocks / 264;
-    return samples < 4 ? 4 : samples > 32 ? 32 : samples;
+    const int at_once = 264, least = 4;
+    int elements = p->h * p->w, best = least, cost = INT_MAX;
+    int thin = p->net_count * (int)blocks_for((size_t)elements * (size_t)p->K, NORM_ELEMENTS),
+        wide = p->net_count * (int)blocks_for((size_t)elements * (size_t)p->concat, NORM_ELEMENTS);
+    for (int samples = least; samples <= NORM_SAMPLES; samples++) {
+        int pieces = (rows + samples - 1) / samples;
+        int rounds = 2 * ((thin * pieces + at_once - 1) / at_once) + (wide * pieces + at_once - 1) / at_once;
+        if (rounds * (samples + 2) < cost) best = samples, cost = rounds * (samples + 2);
+    }
+    return best;
 }
 
 static size_t pixels_of(const image_plan *p) {
@@ -68,7 +77,7 @@ static void lay_out_back(const image_plan *p, const image_passes *m, image_batch
         b->wide[net] = cuda_take(r, n * pixels_of(p) * (size_t)p->concat * (size_t)m->number_bytes);
         b->back_sums[net] = (float *)cuda_take(r, n * IMAGE_MAX_BANDS * 2 * sizeof(float));
         if (!gradients) continue;
-        for (int i = 0; i < 3; i++)
+        for (int i = p->back_in_one; i < (p->back_in_one ? 2 : 3); i++)
             b->normalised[i][net] =
                 cuda_take(r, n * pixels_of(p) * (size_t)norm_channels(p, i) * (size_t)m->number_bytes);
         b->partial[net] =
@@ -178,19 +187,26 @@ static __global__ void weight_sums_kernel(const __grid_constant__ image_batch b,
     }
 }
 
-/* Of a norm (blockIdx.y) of a network (blockIdx.z). */
+/* Of a norm (blockIdx.y) of a network (blockIdx.z): four numbers a thread, which come in eights. */
 static __global__ void norm_sums_kernel(const __grid_constant__ image_batch b, int first_net, int norms,
                                         size_t numbers, int pieces, const int32_t *table, float *grad) {
     const int net = first_net + (int)blockIdx.z;
     const int32_t *of = table + ((size_t)net * (size_t)norms + blockIdx.y) * NORM_NUMBERS;
     const size_t width = (size_t)of[2], blocks = (size_t)of[4];
     const float *from = b.norm_partial[net] + of[3];
-    FOR_EACH_INDEX (i, 2 * width) {
-        float sum = 0;
-        for (int piece = 0; piece < pieces; piece++)
-            for (size_t block = 0; block < blocks; block++)
-                sum += from[(size_t)piece * numbers + block * 2 * width + i];
-        grad[i < width ? (size_t)of[0] + i : (size_t)of[1] + i - width] += sum;
+    FOR_EACH_INDEX (four, width / 2) {
+        const size_t i = 4 * four;
+        float4 sum = make_float4(0, 0, 0, 0);
+        for (size_t block = 0; block < blocks; block++) {
+            const float *at = from + block * 2 * width + i;
+#pragma unroll 8
+            for (int piece = 0; piece < pieces; piece++) {
+                const float4 v = *(const float4 *)(at + (size_t)piece * numbers);
+                sum.x += v.x, sum.y += v.y, sum.z += v.z, sum.w += v.w;
+            }
+        }
+        float *to = grad + (i < width ? (size_t)of[0] + i : (size_t)of[1] + i - width);
+        to[0] += sum.x, to[1] += sum.y, to[2] += sum.z, to[3] += sum.w;
     }
 }
 
@@ -200,7 +216,7 @@ static void add_gradients(cuda_device *own, const image_plan *p, const image_bat
                          THREADS, 0, own->stream>>>(*b, p->first_net, p->gradients[0], p->gradients[1],
                                                     p->gradient_map[0], p->gradient_map[1], grad);
     launched(own, "image: sums of weights");
-    norm_sums_kernel<<<dim3(at_most(64, blocks_for(2 * pixels_of(p) * (size_t)p->concat, THREADS)),
+    norm_sums_kernel<<<dim3(at_most(64, blocks_for(pixels_of(p) * (size_t)p->concat / 2, THREADS)),
                             (unsigned)p->norms, (unsigned)p->net_count),
                        THREADS, 0, own->stream>>>(*b, p->first_net, p->norms, p->norm_gradients,
                                                   (int)blocks_for((size_t)b->rows, b->norm_samples),

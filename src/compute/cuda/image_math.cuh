@@ -95,9 +95,10 @@ struct bf16_math {
     typedef unsigned operand[4];
     enum { bytes = 2 };
 
-    enum { plain = 1 };  /* numbers are operands as they are */
-    typedef uint4 eight; /* numbers as they lie in memory */
-    enum { across = 8 }; /* numbers of a vector, 16 bytes */
+    enum { plain = 1 };    /* numbers are operands as they are */
+    typedef bf16_math raw; /* for copies of numbers as they are */
+    typedef uint4 eight;   /* numbers as they lie in memory */
+    enum { across = 8 };   /* numbers of a vector, 16 bytes */
     typedef uint4 vector;
     static __device__ vector vector_at(const number *p) { return *(const uint4 *)p; }
     static __device__ void split(float v[8], const vector &w) { floats_of(v, w); }
@@ -214,6 +215,9 @@ struct float_math {
 
 struct tf32_math : float_math {
     enum { plain = 0 };
+    struct raw : float_math {
+        enum { plain = 1 };
+    };
     static __device__ float round(float v) {
         unsigned r;
         asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
@@ -238,6 +242,7 @@ struct tf32_math : float_math {
 
 struct fp32_math : float_math {
     enum { plain = 1 };
+    typedef fp32_math raw;
     static __device__ float round(float v) { return v; }
     static __device__ void put_operands(void *shared, const eight &v) { *(eight *)shared = v; }
 

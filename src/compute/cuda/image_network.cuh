@@ -3,7 +3,7 @@
 #ifndef JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 #define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 
-#include "compute/cuda/image_norm.cuh"
+#include "compute/cuda/image_back.cuh"
 
 template <class M> struct network_pass {
     typedef typename M::number number;
@@ -39,6 +39,7 @@ template <class M> struct network_pass {
         v.share = 1 / ((double)pixels() * v.channels);
         v.sums = sums(q);
         size_t width = (size_t)v.channels * (p->per_element ? pixels() : 1);
+        v.bias_behind = (int)width;
         for (int net = 0; net < 2; net++) {
             v.g[net] = (const number *)b->norms[net] + p->norm_at[q];
             v.b[net] = v.g[net] + width;
@@ -98,6 +99,34 @@ template <class M> struct network_pass {
             if ((size_t)best.units > fit) best.units = fit < 1 ? 1 : (int)fit;
         }
         return best;
+    }
+    /* The same for a way back in one kernel: see back_call. Bands that
+     * fill tiles of pixels, and large enough that meeting at barriers, which costs about as much as a tile, does not count. */
+    cut choose_back(int kind) const {
+        const image_op *op = &p->ops[p->first_net][kind][BACKWARD];
+        double least = 1e30;
+        cut best = {};
+        for (int bands = 1; bands <= op->h && bands <= MAX_BANDS; bands++) {
+            cut t = cut_of(op, op->in, op->out, bands);
+            t.bytes = t.other_pixels * t.pixel_bytes;
+            size_t bytes = back_bytes(op, t);
+            if (bytes > own->shared_block - 3072 || (bands > 1 && t.rows * (bands - 1) >= op->h)) continue;
+            double cost = (double)bands * (t.other_pixels + TILE_ROWS) *
+                          (2 * (bytes + 3072) > own->shared_processor ? 1.5 : 1);
+            if (cost < least) least = cost, best = t;
+        }
+        return best;
+    }
+    static size_t back_bytes(const image_op *op, const cut &t) {
+        size_t bytes = 2 * (size_t)t.bytes + 3 * (size_t)t.other_bytes * (size_t)t.other_pixels +
+                       (size_t)op->sets * sizeof(int4) + 2 * (size_t)op->steps * sizeof(int);
+        const size_t sums = BACK_WARPS * BACK_EACH * OP_TILE_WEIGHTS * sizeof(float);
+        return bytes > sums ? bytes : sums;
+    }
+    /* Whether the way back through a part and the gradient of its weights are one kernel. */
+    int in_one(int part) const {
+        int kind = part_kind(p, part);
+        return p->back_in_one && (kind == OP_FIRST || kind == OP_SECOND);
     }
     /* Without a halo small tiles cost nothing, and many small blocks hide each other's waiting best. */
     static int warps_of(const image_op *op) { return op->halo == 0 && op->together > 1 ? 4 : 8; }
@@ -200,9 +229,49 @@ template <class M> struct network_pass {
             return gradient_by<8, 4>(part, x, y, outputs, name);
         case 2:
             return gradient_by<8, 2>(part, x, y, outputs, name);
-        default:
-            return gradient_by<16, 1>(part, x, y, outputs, name);
+        default: /* few tiles are shared by more warps */
+            return op->tiles <= 6 * GRADIENT_WARPS ? gradient_by<6, 1>(part, x, y, outputs, name)
+                                                   : gradient_by<16, 1>(part, x, y, outputs, name);
         }
+    }
+
+    template <int TOGETHER, int GROUP, int ROUNDS>
+    void back_by(int part, void *const dy[2], int norm, void *const to[2]) const {
+        int kind = part_kind(p, part);
+        void *const x[2] = {acts(0, norm), acts(1, norm)};
+        back_call<M> c = {};
+        c.t = choose_back(kind);
+        c.n = b->rows, c.first_net = p->first_net, c.pieces = b->pieces;
+        c.stride = (size_t)b->gradient_tiles * OP_TILE_WEIGHTS;
+        c.dy = plain(dy, p->K);
+        c.dy.by_slots = divider_of(p->K / SLOT);
+        c.x = plain(x, norm_channels(p, norm));
+        c.x.by_slots = divider_of(c.x.channels / SLOT);
+        c.store = gradients_of(norm, to);
+        for (int net = 0; net < 2; net++) {
+            c.forward[net] = view(net, kind, FORWARD);
+            c.backward[net] = view(net, kind, BACKWARD);
+            c.weights[net] = weights(net, part, BACKWARD);
+            if (b->partial[net])
+                c.partial[net] = b->partial[net] + (size_t)p->place[net][part].gradient * OP_TILE_WEIGHTS;
+        }
+        size_t bytes = back_bytes(&p->ops[p->first_net][kind][BACKWARD], c.t);
+        auto kernel = back_kernel<M, TOGETHER, GROUP, ROUNDS>;
+        allow(kernel, bytes);
+        launch_early(own, kernel, dim3((unsigned)b->pieces, (unsigned)nets()), BACK_WARPS * 32, bytes, c);
+        launched(own, "image: 1x1, backward");
+    }
+    /* Through a 1x1 convolution: from the gradient of its outputs to that of what norm part - 1 made, and of its weights. */
+    void back(int part, void *const dy[2], void *const to[2]) const {
+        if (!in_one(part))
+            return product(part, BACKWARD, plain(dy, p->K), gradients_of(part - 1, to),
+                           "image: 1x1, backward");
+        const image_op *ops = p->ops[p->first_net][part_kind(p, part)];
+        int many = ops[FORWARD].tiles > BACK_WARPS * BACK_EACH, wide = ops[BACKWARD].together == 4;
+        if (wide)
+            many ? back_by<4, 2, 2>(part, dy, part - 1, to) : back_by<4, 2, 1>(part, dy, part - 1, to);
+        else
+            many ? back_by<2, 4, 2>(part, dy, part - 1, to) : back_by<2, 4, 1>(part, dy, part - 1, to);
     }
 
     /* ---- what parts read and write ---- */
@@ -249,7 +318,8 @@ template <class M> struct network_pass {
     band_sums back_sums(int q) const {
         band_sums s = {};
         for (int net = 0; net < 2; net++) s.at[net] = (float2 *)b->back_sums[net];
-        s.bands = choose(part_kind(p, q + 1), BACKWARD).bands;
+        const int part = q + 1, kind = part_kind(p, part);
+        s.bands = in_one(part) ? choose_back(kind).bands : choose(kind, BACKWARD).bands;
         return s;
     }
 
@@ -283,15 +353,18 @@ template <class M> struct network_pass {
         for (int net = 0; net < 2; net++) {
             c.q[net] = (const number *)from[net], c.dx[net] = (number *)to[net], c.x[net] = acts(net, j);
             c.partial[net] = b->norm_partial[net] ? b->norm_partial[net] + p->norm_gradient_at[j] : NULL;
-            c.normalised[net] = b->norm_partial[net] ? (number *)b->normalised[j % 3][net] : NULL;
+            c.normalised[net] = b->norm_partial[net] && !in_one(j + 1) ? (number *)made(j)[net] : NULL;
         }
         dim3 grid(blocks_for((size_t)c.elements, NORM_ELEMENTS), blocks_for((size_t)c.n, c.each),
                   (unsigned)nets());
         launch_early(own, norm_back_kernel<M>, grid, NORM_ELEMENTS / M::across, 0, c);
         launched(own, "image: norms, backward");
     }
-    /* Gradients of weights are computed beside the way back, which needs none of them: each has its own normalised activations,
-     * and before something that it reads is written again it is waited for (side_wait, by the kind of its part). */
+    /* What norm j made, where the gradient of weights reads it from memory: for the part behind it. */
+    void *const *made(int j) const { return b->normalised[p->back_in_one ? 1 : j % 3]; }
+
+    /* Gradients of weights that are not computed on the way back are computed beside it, since it needs none of them: what they
+     * read is waited for before it is written again (wait_for, by the kind of the part). */
     void backward() const {
         void *const *dh = b->dh, *const *wide = b->wide, *const *thin = b->thin,
                     *const *last_thin = b->last_thin;
@@ -302,26 +375,25 @@ template <class M> struct network_pass {
             dout.channels[net] = p->outs[net];
         product(p->parts - 1, BACKWARD, dout, gradients_of(last, wide), "image: convolution out, backward");
         norm_back(last, wide, dh, 0);
-        gradient(p->parts - 1, plain(b->normalised[last % 3], p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
+        gradient(p->parts - 1, plain(made(last), p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
                  "image: convolution out, weights");
         for (int q = p->parts - 2; q >= 1; q -= 3) {
             wait_for(q - 1);
-            product(q, BACKWARD, plain(dh, p->K), gradients_of(q - 1, wide), "image: 1x1, backward");
+            back(q, dh, wide);
             norm_back(q - 1, wide, wide, 0);
-            gradient(q, plain(b->normalised[(q - 1) % 3], p->concat), plain(dh, p->K), p->K,
-                     "image: 1x1, weights");
+            if (!in_one(q))
+                gradient(q, plain(made(q - 1), p->concat), plain(dh, p->K), p->K, "image: 1x1, weights");
             wait_for(q - 2);
             product(q - 1, BACKWARD, plain(wide, p->concat), gradients_of(q - 2, thin),
                     "image: branches, backward");
             norm_back(q - 2, thin, thin, 0);
-            gradient(q - 1, plain(b->normalised[(q - 2) % 3], p->K), plain(wide, p->concat), p->concat,
+            gradient(q - 1, plain(made(q - 2), p->K), plain(wide, p->concat), p->concat,
                      "image: branches, weights");
-            product(q - 2, BACKWARD, plain(thin, p->K), gradients_of(q - 3, last_thin),
-                    "image: 1x1, backward");
+            back(q - 2, thin, last_thin);
             wait_for(q);
             norm_back(q - 3, last_thin, dh, 1);
-            gradient(q - 2, plain(b->normalised[(q - 3) % 3], p->K), plain(thin, p->K), p->K,
-                     "image: 1x1, weights");
+            if (!in_one(q - 2))
+                gradient(q - 2, plain(made(q - 3), p->K), plain(thin, p->K), p->K, "image: 1x1, weights");
         }
         gradient(0, source(), plain(dh, p->K), p->K, "image: convolution in, weights");
         float_store du = {};

@@ -30,6 +30,7 @@ static __device__ inline double2 sum_of_bands(const band_sums &s, int net, int s
 /* A norm of both networks: packed scale and bias, and where mean and deviation come from. */
 template <class M> struct norm_view {
     const typename M::number *g[2], *b[2];
+    int bias_behind; /* numbers from a scale to its bias */
     int channels, per_element;
     float slope, epsilon;
     double share; /* one over the elements of a sample */
@@ -286,8 +287,6 @@ template <class M> struct gradient_store {
 };
 
 /* ---- the way back through a norm ---- */
-
-enum { NORM_SAMPLES = 32 }; /* of a piece, at most */
 
 template <class M> struct norm_back_call {
     const typename M::number *q[2], *x[2];

@@ -17,17 +17,21 @@ typedef struct image_batch {
     float *out[2];      /* (rows, pixels, channels) */
     /* The way back. */
     const float *dout[2];
-    float *du1[2];                       /* (rows, k) */
-    void *dh[2], *wide[2], *thin[2];     /* numbers: (rows, pixels, K), (.., concat), (.., K) */
-    void *last_thin[2];                  /* as thin */
-    void *normalised[3][2];              /* numbers: what norms 0, 3, .. and 1, 4, .. and 2, 5, .. made */
+    float *du1[2];                   /* (rows, k) */
+    void *dh[2], *wide[2], *thin[2]; /* numbers: (rows, pixels, K), (.., concat), (.., K) */
+    void *last_thin[2];              /* as thin */
+    void *normalised
+        [3][2]; /* numbers: what norms 0, 3, .. and 1, 4, .. and 2, 5, .. made (back_in_one: [1] alone) */
     float *back_sums[2];                 /* (rows, MAX_BANDS, 2) */
     float *partial[2], *norm_partial[2]; /* NULL: gradients are not wanted */
     int pieces, gradient_tiles;          /* of partial: [piece][tile] */
     int norm_samples;                    /* of a piece of norm_partial */
 } image_batch;
 
-#define IMAGE_MAX_BANDS 32 /* of a sample, each with its own sums */
+/* Limits of the way back in one kernel: tiles of the gradient of weights, and outputs. */
+#define IMAGE_BACK_TILES   64
+#define IMAGE_BACK_OUTPUTS 64
+#define IMAGE_MAX_BANDS    32 /* of a sample, each with its own sums */
 
 typedef struct image_passes {
     int number_bytes, lane_bytes; /* of a number; of a tile of weights, for each lane */

@@ -62,6 +62,23 @@ static int all_have_room(const cuda_device *own, const image_plan *p) {
     return 1;
 }
 
+/* Whether there is room for the way back through a 1x1 convolution in one kernel: registers for the gradient of all weights, and
+ * shared memory for bands of samples. */
+static int back_in_one(const cuda_device *own, const image_plan *p) {
+    const int kinds[] = {OP_FIRST, OP_SECOND};
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++)
+        for (int i = 0; i < 2; i++) {
+            const image_op *forward = &p->ops[net][kinds[i]][FORWARD], *backward = forward + BACKWARD;
+            size_t rows = (size_t)(forward->h + IMAGE_MAX_BANDS - 1) / IMAGE_MAX_BANDS,
+                   pixels = (rows * (size_t)forward->w + 15) / 16 * 16,
+                   bytes = pixels * ((size_t)(2 * forward->out + 3 * forward->in) * 4 + 5 * 16);
+            if (forward->together < 2 || backward->together < 2 || forward->tiles > IMAGE_BACK_TILES ||
+                forward->out > IMAGE_BACK_OUTPUTS || bytes + (24u << 10) > own->shared_block)
+                return 0;
+        }
+    return 1;
+}
+
 static jf_status create_ops(device *d, image_plan *p, int net) {
     for (int kind = 0; kind < OP_KINDS; kind++)
         for (int direction = 0; direction < 2; direction++) {
@@ -185,6 +202,7 @@ jf_status image_plan_create(device *d, image_plan **out, const coupling_layer *l
     p->parts = 3 * p->depth + 2;
     p->norms = 3 * p->depth + 1;
     jf_status status = create_parts(d, p);
+    p->back_in_one = status == JF_OK && back_in_one(d->own, p);
     if (status == JF_OK && all_have_room(d->own, p))
         *out = p;
     else

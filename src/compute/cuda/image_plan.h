@@ -30,7 +30,8 @@ typedef struct image_plan {
     int h, w, K, concat, in, outs[2];
     int per_element;
     float slope, epsilon;
-    int parts, norms;              /* 3 depth + 2, 3 depth + 1 */
+    int parts, norms; /* 3 depth + 2, 3 depth + 1 */
+    int back_in_one;  /* the way back through 1x1 convolutions is one kernel each (image_back.cuh) */
     image_op ops[2][OP_KINDS][2];  /* [network][kind][direction] */
     part_place *place[2];          /* (parts) */
     size_t *norm_at;               /* (norms): where its packed scale begins; its bias lies behind it */
@@ -60,6 +61,7 @@ jf_status image_plan_create(device *d, image_plan **out,
 void image_plan_free(device *d, image_plan *p);
 
 /* Elements that a block of norm_back_kernel takes: what partial gradients of norms for each channel are summed over. */
-#define NORM_ELEMENTS 2048
+#define NORM_ELEMENTS 2048 /* of a block of the way back through a norm */
+#define NORM_SAMPLES  64   /* at most */
 
 #endif
