@@ -13,8 +13,8 @@
 /* The files of a run; others in its folder are the user's and are left alone. In the order in which they are removed: of
  * two checkpoints the newer one stays longer, and what needs them goes last. */
 static const char *const run_files[] = {
-    RUN_CHECKPOINT_PREVIOUS, RUN_CHECKPOINT, RUN_MODEL,    RUN_HISTORY,    RUN_RECIPE,   "judge.json",
-    "report.html",           "maps.png",     "latent.png", "training.png", "samples.png"};
+    RUN_CHECKPOINT_PREVIOUS, RUN_CHECKPOINT, RUN_MODEL,    RUN_HISTORY,    RUN_RECIPE,    "judge.json",
+    "report.html",           "maps.png",     "latent.png", "training.png", "samples.png", "calibration.png"};
 enum { RUN_FILES = sizeof run_files / sizeof *run_files, MAX_SET_ASIDE = 100 };
 #define HALF_DONE RUN_SET_ASIDE ".tmp" /* being filled, or being removed */
 

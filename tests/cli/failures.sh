@@ -92,7 +92,10 @@ cp file before
 fails '.*file.*' jointflow train "$TINY" -o file/run
 fails '.*file/a.csv.*' jointflow sample "$MODEL" -y 0 -n 5 -o file/a.csv
 fails '.*file/a.png.*' jointflow sample "$MODEL" -y 0 -n 5 -o file/a.png
-fails '.*file.*' jointflow report "$MODEL" --points 500 -o file/report
+run jointflow report "$MODEL" --points 500 -o file/report
+expect_status 1
+expect_error_line 'jointflow: file: is a file; expected a folder'
+expect_error_line_count 2 # judging has a word to say of so short a training
 expect_same file before
 expect test "$(ls)" = 'before
 file'
