@@ -146,7 +146,7 @@ static void tell(const jf_chain_result *r, const char *path) {
     else
         printf("input     %d x %d\n", input->h, input->w);
     for (int k = 0; k < r->steps; k++) {
-        char name[16];
+        char name[24];
         snprintf(name, sizeof name, "step %d", k + 1);
         printf("%-9s %d of %d x %d; degraded again %.1f dB PSNR to the input\n",
                r->steps == 2 ? pair[k] : name, r->made[k].count, r->made[k].h, r->made[k].w, r->psnr[k]);
