@@ -38,6 +38,7 @@ TEST(calibration__a_right_model_is_calibrated) {
     calibration c;
     judge_identity(&c, 0, 1, 1);
     CHECK(c.rows == PAIRS && calibration_is_good(&c));
+    CHECK(c.hpd.of_band <= 1 && c.tarp.of_band <= 1 && c.hpd.of_band > 0);
     CHECK_NEAR(c.coverage_50, 0.5, 0.05);
     CHECK_NEAR(c.coverage_90, 0.9, 0.03);
     CHECK(c.tarp.deviation < 0.05 && c.hpd.deviation < 0.05);
@@ -48,7 +49,7 @@ TEST(calibration__a_right_model_is_calibrated) {
 TEST(calibration__latents_scaled_by_0_7_are_named_over_confident) {
     calibration c;
     judge_identity(&c, 0, 1, 0.7);
-    for (int i = 0; i < c.coordinates; i++) CHECK(c.sbc[i].verdict == OVER_CONFIDENT);
+    for (int i = 0; i < c.coordinates; i++) CHECK(c.sbc[i].verdict == OVER_CONFIDENT && c.sbc[i].of_band > 1);
     CHECK(c.hpd.verdict == OVER_CONFIDENT && c.coverage_90 < 0.8);
     check_words(&c, "x1 is over-confident");
     calibration_free(&c);

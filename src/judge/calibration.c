@@ -224,9 +224,12 @@ static void fit_ranks(rank_fit *f, const int *of, long rows, const double *low, 
     for (long i = 0; i < rows; i++) f->ecdf[of[i]] += 1 / (double)rows;
     for (int i = 0; i < CALIBRATION_RANKS; i++) {
         if (i) f->ecdf[i] += f->ecdf[i - 1];
-        f->deviation = fmax(f->deviation, fabs(f->ecdf[i] - (i + 1.0) / CALIBRATION_RANKS));
-        if (i + 1 < CALIBRATION_RANKS)
-            f->outside = fmax(f->outside, fmax(low[i] - f->ecdf[i], f->ecdf[i] - high[i]));
+        double middle = (i + 1.0) / CALIBRATION_RANKS, off = f->ecdf[i] - middle;
+        f->deviation = fmax(f->deviation, fabs(off));
+        if (i + 1 == CALIBRATION_RANKS) break; /* all ranks are up to the last */
+        f->outside = fmax(f->outside, fmax(low[i] - f->ecdf[i], f->ecdf[i] - high[i]));
+        double edge = fmax(off > 0 ? high[i] - middle : middle - low[i], 0.5 / (double)rows);
+        f->of_band = fmax(f->of_band, fabs(off) / edge);
     }
     if (f->outside < 1e-9) f->outside = 0; /* sums of shares */
     f->verdict = f->outside > 0 ? explain(of, rows) : CALIBRATED;

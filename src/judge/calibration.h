@@ -34,6 +34,7 @@ typedef struct rank_fit {
     double ecdf[CALIBRATION_RANKS]; /* share of ranks up to i */
     double deviation;               /* largest |ecdf - (i + 1)/ranks| */
     double outside;                 /* by how much the band is left, at most; 0: it is inside */
+    double of_band; /* largest share of the way from the diagonal to the edge of the band; 1: the edge */
     calibration_verdict verdict;
 } rank_fit;
 

@@ -16,17 +16,17 @@ jf_status calibration_tell(jf_context *ctx, const calibration *c, char **out) {
     for (int i = 0; i < c->coordinates; i++) {
         if (c->sbc[i].verdict == CALIBRATED) continue;
         if (++bad <= NAMED)
-            text_add(&t, "%sx%d is %s", bad == 1 ? "The answers are not to be trusted: " : "; ", i,
+            text_add(&t, "%sx%d is %s", bad == 1 ? "The answers are not calibrated: " : "; ", i,
                      calibration_words[c->sbc[i].verdict]);
     }
     if (bad > NAMED) text_add(&t, "; and so on, %d of %d coordinates", bad, c->coordinates);
     if (bad) text_add(&t, ".");
     if (c->hpd.verdict != CALIBRATED)
         text_add(&t,
-                 "%sAs a whole they are %s: regions that should hold the truth in 50%% and 90%% of all cases "
+                 "%s are %s: regions that should hold the truth in 50%% and 90%% of all cases "
                  "hold it in %.1f%% and %.1f%%.",
-                 bad ? " " : "", calibration_words[c->hpd.verdict], 100 * c->coverage_50,
-                 100 * c->coverage_90);
+                 bad ? " As a whole they" : "The answers as a whole", calibration_words[c->hpd.verdict],
+                 100 * c->coverage_50, 100 * c->coverage_90);
     if (c->tarp.verdict != CALIBRATED && !bad && c->hpd.verdict == CALIBRATED)
         text_add(&t, "Distances from random points (TARP) are %s.", calibration_words[c->tarp.verdict]);
     jf_status status = text_check(ctx, &t);

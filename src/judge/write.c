@@ -339,26 +339,23 @@ static void rows_of_terms(text *t, const judgement *j, const model *m) {
     }
 }
 
-/* Half of the widest part of a band. */
-static double band_width(const double *low, const double *high) {
-    double most = 0;
-    for (int i = 0; i < CALIBRATION_RANKS; i++) most = fmax(most, (high[i] - low[i]) / 2);
-    return most;
-}
-
 static void table_of_calibration(text *t, const judgement *j) {
     const calibration *c = &j->calibration;
-    double worst = 0;
-    for (int i = 0; i < c->coordinates; i++) worst = fmax(worst, c->sbc[i].deviation);
+    double worst = 0, of_band = 0;
+    for (int i = 0; i < c->coordinates; i++) {
+        worst = fmax(worst, c->sbc[i].deviation);
+        of_band = fmax(of_band, c->sbc[i].of_band);
+    }
     text_add(t, "\n  %d samples for each of %ld pairs of the data: how the truth ranks among them\n",
              CALIBRATION_SAMPLES, c->rows);
     row(t, "SBC, worst", "%.4f", worst, "of all coordinates: ranks from uniform ones");
-    row(t, "  95% below", "%.4f", band_width(c->sbc_low, c->sbc_high), "half of the band's width");
+    row(t, "  of the band", "%.2f", of_band, "1: the edge; a right model stays below in 95% of all cases");
     row(t, "coverage", "%.4f", c->hpd.deviation, "regions of highest density: from the diagonal");
+    row(t, "  of the band", "%.2f", c->hpd.of_band, "");
     row(t, "  of 50% regions", "%.3f", c->coverage_50, "how often they hold the truth");
     row(t, "  of 90% regions", "%.3f", c->coverage_90, "");
     row(t, "TARP", "%.4f", c->tarp.deviation, "distances from random points: from the diagonal");
-    row(t, "  95% below", "%.4f", band_width(c->low, c->high), "half of the band's width, of both");
+    row(t, "  of the band", "%.2f", c->tarp.of_band, "");
     text_add(t, "  %s\n", j->calibration_words);
 }
 
