@@ -172,14 +172,20 @@ jf_status flow_start(flow_run *run, int n, real *params) {
     return JF_OK;
 }
 
+/* The flow's outputs, for rows of their Jacobian: what to go back with, without gradients of parameters or of logdet. */
+static pass forward_for_rows(flow_run *run, int n) {
+    pass no_grad = run->pass;
+    no_grad.grad = NULL;
+    flow_forward(run->f, &no_grad, n, run->state, run->logdet);
+    run->pass.d->kind->fill(run->pass.d, run->dlogdet, 0, (size_t)n);
+    return no_grad;
+}
+
 void flow_jacobian_rows(flow_run *run, int n, const int *outputs, double *J) {
     const flow *f = run->f;
     device *d = run->pass.d;
     size_t dim = (size_t)f->dim, whole = (size_t)n * dim;
-    pass no_grad = run->pass;
-    no_grad.grad = NULL;
-    flow_forward(f, &no_grad, n, run->state, run->logdet);
-    d->kind->fill(d, run->dlogdet, 0, (size_t)n);
+    pass no_grad = forward_for_rows(run, n);
     for (size_t k = 0; k < whole; k++) run->host[k] = k % dim == (size_t)outputs[k / dim];
     d->kind->put(d, run->dstate, run->host, whole);
     flow_backward(f, &no_grad, n, run->state, run->dstate, run->dlogdet);
@@ -191,11 +197,8 @@ void flow_jacobian(flow_run *run, int n, int rows, double *J) {
     const flow *f = run->f;
     device *d = run->pass.d;
     size_t dim = (size_t)f->dim, whole = (size_t)n * dim;
-    pass no_grad = run->pass;
-    no_grad.grad = NULL;
-    flow_forward(f, &no_grad, n, run->state, run->logdet);
+    pass no_grad = forward_for_rows(run, n);
     d->kind->copy(d, run->copy, run->state, whole);
-    d->kind->fill(d, run->dlogdet, 0, (size_t)n);
     for (size_t i = 0; i < (size_t)rows; i++) {
         for (size_t k = 0; k < whole; k++) run->host[k] = k % dim == i;
         d->kind->put(d, run->dstate, run->host, whole);

@@ -11,12 +11,7 @@
 
 static const recipe_key dense_keys[] = {
     {"model", "depth", KEY_INT, "12", 1, MAX_DEPTH, NULL, "Hidden layers of each network."},
-    {"model", "width", KEY_INT, "64", 1, 4096, NULL, "Units of each hidden layer."},
-    {"model", "slope", KEY_REAL, "0.3", 1e-3, 1, NULL, "Slope of the Leaky ReLU below zero."},
-    {"model", "hidden_gain", KEY_REAL, "1", 1e-3, 10, NULL,
-     "Gain of the orthogonal start of the hidden layers."},
-    {"model", "output_gain", KEY_REAL, "0.1", 0, 10, NULL,
-     "Gain of the orthogonal start of the output layer."},
+    NET_DENSE_KEYS,
     {0},
 };
 

@@ -58,4 +58,17 @@ jf_status net_create(jf_context *ctx, net **out, const recipe *r, param_list *pa
                      const net *place); /* place: shapes, block and halved of the new one */
 void net_free(net *t);
 
+/* Keys of networks of dense layers. */
+#define NET_DENSE_KEYS                                                                                       \
+    {"model", "width", KEY_INT, "64", 1, 4096, NULL, "Units of each hidden layer."},                         \
+        {"model", "slope", KEY_REAL, "0.3", 1e-3, 1, NULL, "Slope of the Leaky ReLU below zero."},           \
+        {"model",  "hidden_gain",                                                                            \
+         KEY_REAL, "1",                                                                                      \
+         1e-3,     10,                                                                                       \
+         NULL,     "Gain of the orthogonal start of the hidden layers."},                                    \
+    {                                                                                                        \
+        "model", "output_gain", KEY_REAL, "0.1", 0, 10, NULL,                                                \
+            "Gain of the orthogonal start of the output layer."                                              \
+    }
+
 #endif

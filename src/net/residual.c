@@ -14,12 +14,7 @@
 
 static const recipe_key residual_keys[] = {
     {"model", "residual", KEY_INT, "2", 1, MAX_BLOCKS, NULL, "Residual blocks of each network."},
-    {"model", "width", KEY_INT, "64", 1, 4096, NULL, "Units of each hidden layer."},
-    {"model", "slope", KEY_REAL, "0.3", 1e-3, 1, NULL, "Slope of the Leaky ReLU below zero."},
-    {"model", "hidden_gain", KEY_REAL, "1", 1e-3, 10, NULL,
-     "Gain of the orthogonal start of the hidden layers."},
-    {"model", "output_gain", KEY_REAL, "0.1", 0, 10, NULL,
-     "Gain of the orthogonal start of the output layer."},
+    NET_DENSE_KEYS,
     {0},
 };
 
