@@ -52,6 +52,9 @@ void fuzz_put(const fuzz_input *in, const uint8_t *bytes, size_t size);
 void fuzz_expect_finite(const double *values, size_t count);
 /* Reads every byte, so that a sanitizer sees those that are not there. */
 void fuzz_touch(const void *bytes, size_t size);
+/* A picture that a reader took, of at most so many pixels a side: looked at and freed. */
+struct pixels;
+void fuzz_take_picture(struct pixels *p, int most_side);
 /* The input as a text that ends with 0; yours to free. */
 char *fuzz_text(const fuzz_input *in);
 /* An untrained model of a recipe, in a context of its own, which goes with it. */

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE /* memfd_create, memmem */
 #include "base/memory.h"
 #include "fuzz.h"
+#include "io/png.h"
 #include "train/train.h"
 
 #include <ctype.h>
@@ -65,6 +66,13 @@ void fuzz_expect_finite(const double *values, size_t count) {
 void fuzz_touch(const void *bytes, size_t size) {
     const volatile uint8_t *at = bytes;
     for (size_t i = 0; i < size; i++) (void)at[i];
+}
+
+void fuzz_take_picture(struct pixels *p, int most_side) {
+    FUZZ_EXPECT(p->h > 0 && p->h <= most_side && p->w > 0 && p->w <= most_side);
+    FUZZ_EXPECT(p->channels == 1 || p->channels == 3);
+    fuzz_touch(p->bytes, (size_t)p->h * (size_t)p->w * (size_t)p->channels);
+    pixels_free(p);
 }
 
 char *fuzz_text(const fuzz_input *in) {
