@@ -39,6 +39,7 @@ static int case_at(int i, char *content, size_t size) {
         {"y = 1\n", "objective = plain\n", "noise = 0.05\n", 0},
         {"y = 0\n", "objective = plain\n", "", 0},
         {"task = class\n", "", "noise = 0.05\n", 1},
+        {"task = class\n", "", "classes = mixed\n", 1},
         {"task = class\nlogit = yes\n", "", "y_noise = 0.2\n", 1},
         {"task = class\ndequantise = uniform\n", "", "", 1},
         {"task = class\ndequantise = uniform\nlogit = yes\n", "", "y_noise = 0.2\n", 1},

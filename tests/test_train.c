@@ -360,19 +360,24 @@ TEST(train__held_out_loss_that_is_no_number_is_never_the_best) {
 
 /* ---- batches ---- */
 
-TEST(batches__of_a_file_hold_one_class_each_and_the_classes_alternate) {
-    enum { ROWS = 400, N = 10, BATCHES = 36 }; /* 0.9 of the rows, whole batches */
+/* A table of two classes in turn; x0 is the number of the row. */
+static run *open_two_classes(int rows, int batch, const char *train) {
     const char *path = test_path("t.csv");
     FILE *file = fopen(path, "w");
     CHECK(file != NULL);
-    for (int i = 0; i < ROWS; i++) fprintf(file, "%d,%g,%d\n", i, sin(i), i % 2);
+    for (int i = 0; i < rows; i++) fprintf(file, "%d,%g,%d\n", i, sin(i), i % 2);
     CHECK(fclose(file) == 0);
     char content[512];
     snprintf(content, sizeof content,
              "[data]\nset = table\nfile = %s\nx = 2\ny = 1\ndiscrete = yes\n" TINY_MODEL
-             "[train]\nbatch = %d\n",
-             path, N);
-    run *r = run_open(content);
+             "[train]\nbatch = %d\n%s",
+             path, batch, train);
+    return run_open(content);
+}
+
+TEST(batches__of_a_file_hold_one_class_each_and_the_classes_alternate) {
+    enum { ROWS = 400, N = 10, BATCHES = 36 }; /* 0.9 of the rows, whole batches */
+    run *r = open_two_classes(ROWS, N, "");
     const phase *last = &phases[phase_count - 1];
     int batches = phase_batches(last, r->m, r->data), seen[ROWS] = {0}, classes[BATCHES], turns = 0;
     CHECK(batches >= BATCHES - 2 && batches <= BATCHES);
@@ -389,6 +394,38 @@ TEST(batches__of_a_file_hold_one_class_each_and_the_classes_alternate) {
         turns += b > 0 && classes[b] != classes[b - 1];
     }
     CHECK(turns >= batches - 3); /* they take turns but for a class that has a batch more */
+    run_close(r);
+}
+
+TEST(batches__may_be_of_all_classes_mixed) {
+    enum { ROWS = 400, N = 40, BATCHES = 9 };
+    run *r = open_two_classes(ROWS, N, "classes = mixed\n");
+    const phase *last = &phases[phase_count - 1];
+    int seen[ROWS] = {0};
+    CHECK(phase_batches(last, r->m, r->data) == BATCHES);
+    for (int b = 0; b < BATCHES; b++) {
+        double rows[N * 3], scratch[N * 3];
+        int second = 0;
+        batch_request q = batch_of(r->m, r->data, &(batch_key){last, 1, 7, b}, N);
+        CHECK(q.class_index == -1);
+        batch_rows(r->m, r->data, &q, 0, N, scratch, rows);
+        units_unstandardise(&r->m->units, N, rows);
+        for (int i = 0; i < N; i++) {
+            second += (int)lround(rows[3 * i + 2]);
+            CHECK(seen[(int)lround(rows[3 * i])]++ == 0); /* no row twice in an epoch */
+        }
+        CHECK(second > N / 10 && second < N - N / 10);
+    }
+    run_close(r);
+}
+
+/* A class that has less than a batch of rows is no obstacle then. */
+TEST(train__mixed_batches_need_no_whole_batch_of_each_class) {
+    run *r = open_two_classes(40, 30, "epochs = 1\nprecondition = 0\nanneal = 0\nks_every = 0\n");
+    CHECK_STATUS(run_train(r, NULL, 0), JF_ERROR_RECIPE);
+    run_close(r);
+    r = open_two_classes(40, 30, "epochs = 1\nprecondition = 0\nanneal = 0\nks_every = 0\nclasses = mixed\n");
+    CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
     run_close(r);
 }
 

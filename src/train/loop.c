@@ -502,7 +502,7 @@ static jf_status prepare(trainer *t) {
     if (t->data && t->data->rows > 0 && t->batch > t->data->rows)
         return recipe_fail(m->recipe, "train.batch", "%d samples, but the data has only %ld rows", t->batch,
                            t->data->rows);
-    for (int c = 0; t->data && t->data->rows > 0 && m->units.dim_y && c < t->data->classes; c++)
+    for (int c = 0; t->data && t->data->rows > 0 && phase_by_class(m, t->data) && c < t->data->classes; c++)
         if (phase_class_batches(m, t->data, c) < 1)
             return recipe_fail(
                 m->recipe, "train.batch",

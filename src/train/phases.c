@@ -87,12 +87,20 @@ static const recipe_key regularising_keys[] = {
     {0},
 };
 
+static const recipe_key class_keys[] = {
+    {"train", "classes", KEY_CHOICE, "turns", 0, 0, "turns mixed",
+     "Data with classes: turns: a batch is of one class, and classes take turns (the paper); mixed: a batch "
+     "is of any."},
+    {0},
+};
+
 jf_status train_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
     JF_TRY(recipe_declare_later(r, keep_keys, NULL));
     JF_TRY(recipe_declare(r, checkpoint_keys, NULL));
     JF_TRY(recipe_declare_later(r, precision_keys, NULL));
-    return recipe_declare_later(r, regularising_keys, NULL);
+    JF_TRY(recipe_declare_later(r, regularising_keys, NULL));
+    return recipe_declare_later(r, class_keys, NULL);
 }
 
 /* Data belong to the objectives that learn from them. Which it is may still change (recipe_set), so this is a condition
@@ -131,7 +139,7 @@ int phase_class_batches(const model *m, const dataset *data, int class_index) {
 }
 
 int phase_by_class(const model *m, const dataset *data) {
-    return data->classes > 0 && m->units.dim_y > 0;
+    return data->classes > 0 && m->units.dim_y > 0 && recipe_is(m->recipe, "train.classes", "turns");
 }
 
 int phase_batches(const phase *p, const model *m, const dataset *data) {
