@@ -59,6 +59,7 @@ static double *weights_of(const jf_model *m) {
     return values;
 }
 
+/* Those of large tensors; the few numbers that act on whole layers stay as they are. */
 TEST(half__a_model_has_its_weights_rounded_and_nothing_else_changed) {
     jf_context *ctx = NULL;
     jf_model *loaded = NULL;
@@ -67,12 +68,17 @@ TEST(half__a_model_has_its_weights_rounded_and_nothing_else_changed) {
     CHECK_STATUS(jf_model_save_half(m, test_path("half.safetensors")), JF_OK);
     CHECK_STATUS(jf_model_load(ctx, &loaded, test_path("half.safetensors"), NULL), JF_OK);
     double *before = weights_of(m), *after = weights_of(loaded);
-    int changed = 0;
-    for (size_t i = 0; i < m->parameters.total; i++) {
-        CHECK(after[i] == float_of_half(half_of_float((float)before[i])));
-        changed += after[i] != before[i];
+    int changed = 0, kept = 0;
+    for (int k = 0; k < m->parameters.count; k++) {
+        const param *p = &m->parameters.items[k];
+        for (size_t i = p->offset; i < p->offset + p->count; i++) {
+            double rounded = float_of_half(half_of_float((float)before[i]));
+            CHECK(after[i] == (p->count > 16 ? rounded : before[i]));
+            changed += after[i] != before[i];
+            kept += after[i] != rounded;
+        }
     }
-    CHECK(changed > 0);
+    CHECK(changed > 0 && kept > 0);
     for (int i = 0; i < 3; i++)
         CHECK(loaded->units.mean[i] == m->units.mean[i] &&
               loaded->units.deviation[i] == m->units.deviation[i]);

@@ -112,6 +112,19 @@ static jf_status write_file(const model *m, const char *path, int format, const 
     return tensors_write_summed(m->ctx, path, all, count, notes, used, TENSORS_CONTENT_SUM);
 }
 
+/* The numbers of a small tensor, such as the factor of a coupling's exponent, act on all that passes a layer: rounding the 16
+ * such factors of an image model made the error of y' 2.5 times as large, rounding its other million numbers left it alone.
+ * They cost nothing, so they stay as they are, unless halves are what they are. */
+#define HALF_LEAST 17 /* numbers of a tensor, so that they are rounded */
+
+static int stays_whole(const tensor *t) {
+    size_t n = tensor_elements(t);
+    int exact = 1;
+    for (size_t i = 0; n < HALF_LEAST && i < n; i++)
+        exact &= float_of_half(half_of_float((float)tensor_value(t, i))) == tensor_value(t, i);
+    return !exact;
+}
+
 /* Lets tensors of weights point to halves of their numbers, *out (m->parameters.total), yours to free. */
 static jf_status halve(const model *m, const char *path, tensor *weights, uint16_t **out) {
     *out = NULL;
@@ -129,6 +142,7 @@ static jf_status halve(const model *m, const char *path, tensor *weights, uint16
                     path, t->name, i + 1, value, HALF_MAX);
             halves[i] = half_of_float((float)value);
         }
+        if (stays_whole(t)) continue;
         t->type = TENSOR_F16;
         t->data = halves;
     }

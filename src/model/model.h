@@ -67,7 +67,8 @@ jf_status model_set_trained(model *m, const char *sentence);
 /* file.c: the model file. `declare_all` declares every key a recipe may have (the caller knows more than
  * model/). */
 typedef jf_status (*declare_fn)(recipe *r);
-/* How weights are stored: as the device has them, or in half precision, which refuses those beyond its range. */
+/* How weights are stored: as the device has them, or in half precision (tensors of a few numbers stay whole), which refuses
+ * those beyond its range. */
 typedef enum model_weights { WEIGHTS_WHOLE, WEIGHTS_HALF } model_weights;
 jf_status model_save(const model *m, const char *path); /* whole weights */
 jf_status model_save_as(const model *m, const char *path, model_weights as);
