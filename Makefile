@@ -20,7 +20,7 @@ endif
 
 .PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
-        develop-packages fuzz-packages \
+        develop-packages fuzz-packages browser-packages \
         measure-packages
 
 help: ## this list
@@ -42,7 +42,7 @@ demo-images: build ## build, train two image models on drawn glyphs (some five m
 	build/jointflow superres out/glyphs-sr-7-14 out/glyphs-sr-14-28 --row 4 -o out/glyphs-superres.png
 	@echo; echo "Finished. Open out/glyphs-superres.png, and the report.html of both runs."
 
-test: build ## build, then run all tests
+test: build browser-packages ## build, then run all tests
 	tests/run
 
 debug-build: packages
@@ -107,6 +107,8 @@ packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages build)
 develop-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages develop)
+browser-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages browser || echo "make: without them tests of the page are skipped")
 fuzz-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages fuzz)
 measure-packages:

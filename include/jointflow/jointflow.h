@@ -93,6 +93,26 @@ const char *jf_model_class_name(const jf_model *m, int class_index); /* "" where
 /* Of the table that it was trained on: element 0 .. dim_x - 1 of x, then those of y; "" where columns had no names. */
 const char *jf_model_column_name(const jf_model *m, int element);
 jf_status jf_model_info(const jf_model *m, char **out); /* a description for people; yours to free() */
+/* The name of its objective ("joint", "plain", "rule", ...) and of its data set ("" where it has none). */
+const char *jf_model_objective(const jf_model *m);
+const char *jf_model_data_set(const jf_model *m);
+
+/* ---- where the data of a model are ---- */
+/* The range of element 0 .. dim_y - 1 of y in the training data, in their units. JF_ERROR_UNSUPPORTED where it is not known:
+ * y is an image, or the file is of an older program; jf_model_measure_reach() then takes it from the data, if they are
+ * there. */
+jf_status jf_model_y_range(const jf_model *m, int element, double *lo, double *hi);
+jf_status jf_model_measure_reach(jf_model *m);
+/* In which way a y (dim_y), the data's units, is unlike those of the training data, a sentence or two; "" where it is not,
+ * or where that is not known. Yours to free(). */
+jf_status jf_y_beyond(const jf_model *m, const double *y, char **words);
+/* Mean |y_back - y| per element, model units, of y_back as jf_sample() gives it; rows in the data's units. */
+jf_status jf_y_error(const jf_model *m, int n, const double *y, const double *y_back, double *out);
+/* Rows of the model's own data, in their units: fresh ones of a set that draws its points, otherwise rows to train on, each
+ * at most once, shuffled by the seed. class_index: of one class only; -1: all. *found: how many, at most n; x (n, dim_x) and
+ * y (n, dim_y) may each be NULL. JF_ERROR_UNSUPPORTED where it has no data, being trained from a rule. */
+jf_status jf_data_rows(const jf_model *m, int n, int class_index, uint64_t seed, int *found, double *x,
+                       double *y);
 
 /* ---- training ---- */
 /* The loss, its parts, and what is watched beside them. */
@@ -115,6 +135,8 @@ typedef struct jf_progress {
     double ks_median, ks_max; /* latent histograms against N(0,1), last measurement; NAN before */
     double held_out;          /* loss of held-out rows after the last epoch that ended; NAN: none */
     int best_epoch;           /* of the phase so far, whose weights would be kept; 0: none */
+    /* As it is where an epoch has ended, to be looked at during the call (jf_sample, jf_encode, ...); NULL otherwise. */
+    const jf_model *model;
 } jf_progress;
 
 typedef struct jf_train_options {

@@ -33,7 +33,8 @@ static void relay_progress(void *user, const train_progress *p) {
                             .ks_median = p->ks_median,
                             .ks_max = p->ks_max,
                             .held_out = p->held_out,
-                            .best_epoch = p->best_epoch};
+                            .best_epoch = p->best_epoch,
+                            .model = p->model};
     o->progress(o->user, &progress);
 }
 

@@ -273,20 +273,37 @@ static void find_furthest(const model *m, row_units units, long n, const double 
     }
 }
 
-static void tell_furthest(const model *m, long n, const furthest_y *f) {
+/* In which way y, model units, is beyond the data: by its range, by its distance, or both; each part ends with "; ". */
+static void describe_beyond(const model *m, const double *y, int element, double off, char *out,
+                            size_t size) {
     const y_reach *r = m->units.reach;
     char words[256] = "", distance[192] = "";
-    if (f->element >= 0) describe_element(m, f->y, f->element, f->off, words, sizeof words);
+    if (element >= 0) describe_element(m, y, element, off, words, sizeof words);
     if (r->whiten)
         number_print(distance, sizeof distance,
                      "its Mahalanobis distance is %.3g, of the data 99%% are within %.3g and the furthest is "
                      "at %.3g; ",
-                     reach_distance(r, f->y), r->near, r->far);
+                     reach_distance(r, y), r->near, r->far);
+    number_print(out, size, "%s%s", words, distance);
+}
+
+static void tell_furthest(const model *m, long n, const furthest_y *f) {
+    char words[512];
+    describe_beyond(m, f->y, f->element, f->off, words, sizeof words);
     jf_warn(m->ctx,
             "y of %ld of %ld row%s lies beyond the data that the model was trained on, furthest in row %ld: "
-            "%s%sanswers "
+            "%sanswers "
             "there are extrapolated and may mean nothing",
-            f->count, n, n == 1 ? "" : "s", f->row + 1, words, distance);
+            f->count, n, n == 1 ? "" : "s", f->row + 1, words);
+}
+
+int model_describe_beyond(const model *m, const double *y, char *out, size_t size) {
+    int element;
+    double off;
+    out[0] = '\0';
+    if (!m->units.reach || !reach_is_beyond(m->units.reach, y, &element, &off)) return 0;
+    describe_beyond(m, y, element, off, out, size);
+    return 1;
 }
 
 jf_status model_warn_of_reach(const model *m, row_units units, long n, const double *rows) {

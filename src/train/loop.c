@@ -192,7 +192,8 @@ static void report(trainer *t, int batches) {
                                .ks_median = t->s.ks_median,
                                .ks_max = t->s.ks_max,
                                .held_out = t->s.held_out,
-                               .best_epoch = (int)t->s.best_epoch};
+                               .best_epoch = (int)t->s.best_epoch,
+                               .model = t->s.batch == batches ? t->m : NULL};
     t->options->progress(t->options->user, &progress);
 }
 

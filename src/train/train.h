@@ -21,6 +21,7 @@ typedef struct train_progress {
     double ks_median, ks_max; /* of the last measurement, NAN before */
     double held_out;          /* loss of held-out rows after the last epoch that ended; NAN: none */
     int best_epoch;           /* of the phase so far; 0: none */
+    const model *model;       /* as it is, where an epoch has ended; NULL otherwise */
 } train_progress;
 
 typedef struct train_options {

@@ -4,12 +4,12 @@
 /* A new reader is a file and a line in both lists. */
 extern const fuzz_reader fuzz_recipe, fuzz_csv, fuzz_table, fuzz_npy, fuzz_json, fuzz_safetensors, fuzz_model,
     fuzz_checkpoint, fuzz_history, fuzz_idx, fuzz_gzip, fuzz_png, fuzz_jpeg, fuzz_conditions, fuzz_arguments,
-    fuzz_answers;
+    fuzz_answers, fuzz_request;
 
 const fuzz_reader *const fuzz_readers[] = {
-    &fuzz_recipe, &fuzz_csv,        &fuzz_table,     &fuzz_npy,     &fuzz_json, &fuzz_safetensors,
-    &fuzz_model,  &fuzz_checkpoint, &fuzz_history,   &fuzz_idx,     &fuzz_gzip, &fuzz_png,
-    &fuzz_jpeg,   &fuzz_conditions, &fuzz_arguments, &fuzz_answers, NULL,
+    &fuzz_recipe, &fuzz_csv,        &fuzz_table,     &fuzz_npy,     &fuzz_json,    &fuzz_safetensors,
+    &fuzz_model,  &fuzz_checkpoint, &fuzz_history,   &fuzz_idx,     &fuzz_gzip,    &fuzz_png,
+    &fuzz_jpeg,   &fuzz_conditions, &fuzz_arguments, &fuzz_answers, &fuzz_request, NULL,
 };
 
 const fuzz_reader *fuzz_reader_find(const char *name) {

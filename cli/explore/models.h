@@ -1,0 +1,40 @@
+/* The models that are shown, and what the page has to know of each. */
+#ifndef EXPLORE_MODELS_H
+#define EXPLORE_MODELS_H
+
+#include "jointflow/jointflow.h"
+#include "verdict.h"
+
+typedef struct shown_model {
+    char *name; /* as it was asked for, or that of its file where one name stands for several */
+    jf_model *m;
+    jf_image_form form;
+    int dim_x, dim_y, classes;
+    int has_range;
+    double *lo, *hi;         /* (dim_y) of the data, where has_range */
+    int data_rows;           /* of vectors; 0: there are none */
+    double *data_x, *data_y; /* (data_rows, dim_x), (data_rows, dim_y) */
+    char no_data[512];       /* why */
+    verdict *verdict;
+} shown_model;
+
+struct watch;
+typedef struct explorer {
+    /* Its own: one that nobody reads the log of, since every step of a slider would write to it. */
+    jf_context *ctx;
+    shown_model *models; /* (count) */
+    int count;
+    struct watch *watch; /* the training that is shown; NULL: none */
+} explorer;
+
+/* Without models yet. NULL: no memory. */
+explorer *explorer_create(void);
+/* All models of a name. Returns a status, whose message is at e->ctx. */
+jf_status explorer_add(explorer *e, const char *name, const jf_device_options *device);
+/* What a judgement under way still uses is left to the end of the process. */
+void explorer_free(explorer *e);
+
+/* Which models make a chain of super-resolution, numbers of models; their count, 0: none do. */
+int explorer_chain(const explorer *e, int steps[JF_CHAIN_MOST]);
+
+#endif
