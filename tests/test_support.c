@@ -172,6 +172,14 @@ TEST(bounds__of_evenly_filled_intervals_are_found_and_no_others) {
     CHECK_TEXT(look_hint(&look, "t", hint, sizeof hint), "");
 }
 
+/* With 1500 rows the last one is six gaps or more from the edge of one column in 400. */
+TEST(bounds__the_rounder_edge_is_taken_where_the_last_row_is_some_gaps_away) {
+    int found;
+    column_look look = {.lo = -2.999, .hi = 2.974, .rows = 1500, .near_lo = 30, .near_hi = 30};
+    column_support s = look_interval(&look, &found);
+    CHECK(found && s.lo == -3 && s.hi == 3);
+}
+
 /* ---- models ---- */
 
 /* Trained a little on a, b of (0, 1) x (0, inf), or whatever the values and bounds say, given c. */

@@ -103,7 +103,7 @@ jf_status bounds_parse(dataset *d, const recipe *r, const char *key) {
 
 /* ---- finding ---- */
 
-enum { ENOUGH_ROWS = 200, GAPS = 5 };
+enum { ENOUGH_ROWS = 200, GAPS = 10 };
 #define EDGE_SHARE 0.3 /* of the mean density: an edge that has less falls off */
 
 void look_begin(column_look *look) {
@@ -141,7 +141,8 @@ column_support look_interval(const column_look *look, int *found) {
     double range = look->hi - look->lo;
     *found = !look->whole && range > 0 && is_edge(look, look->near_lo) && is_edge(look, look->near_hi);
     if (!*found) return (column_support){0};
-    /* neighbours at an edge are about a gap apart, and the edge is rarely more than a few gaps beyond the last of them */
+    /* neighbours at an edge are about a gap apart, and the edge is k gaps or more beyond the last of them with probability
+     * exp(-k). An interval that is a little too wide does no harm; one that is too narrow refuses rows. */
     double gap_lo = BOUNDS_NEAR * range / (double)look->near_lo,
            gap_hi = BOUNDS_NEAR * range / (double)look->near_hi;
     s.lo = roundest(look->lo - GAPS * gap_lo, look->lo, range);

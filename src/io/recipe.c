@@ -155,7 +155,7 @@ static jf_status check_writable(const recipe *r, const char *dotted_key, const c
     return JF_OK;
 }
 
-jf_status recipe_set(recipe *r, const char *dotted_key, const char *value) {
+static jf_status set_value(recipe *r, const char *dotted_key, const char *value, int line) {
     const char *dot = strchr(dotted_key, '.');
     if (!dot || strlen(dotted_key) > 200 || !recipe_valid_name(dotted_key, (size_t)(dot - dotted_key)) ||
         !recipe_valid_name(dot + 1, strlen(dot + 1)))
@@ -171,14 +171,22 @@ jf_status recipe_set(recipe *r, const char *dotted_key, const char *value) {
     memcpy(copy, value, length);
     recipe_entry *entry = recipe_find_entry(r, dotted_key);
     if (!entry) {
-        jf_status status = recipe_add_entry(r, dotted_key, copy, RECIPE_BY_HAND);
+        jf_status status = recipe_add_entry(r, dotted_key, copy, line);
         free(copy);
         return status;
     }
     free(entry->value);
     entry->value = copy;
-    entry->line = RECIPE_BY_HAND;
+    entry->line = line;
     return JF_OK;
+}
+
+jf_status recipe_set(recipe *r, const char *dotted_key, const char *value) {
+    return set_value(r, dotted_key, value, RECIPE_BY_HAND);
+}
+
+jf_status recipe_suggest(recipe *r, const char *dotted_key, const char *value) {
+    return set_value(r, dotted_key, value, RECIPE_SUGGESTED);
 }
 
 /* ---- declarations ---- */
@@ -286,7 +294,7 @@ const char *recipe_short_name(const recipe *r) {
 
 int recipe_line(const recipe *r, const char *dotted_key) {
     const recipe_entry *entry = recipe_find_entry(r, dotted_key);
-    return entry ? entry->line : 0;
+    return entry && entry->line > 0 ? entry->line : 0;
 }
 
 const char *recipe_get(const recipe *r, const char *dotted_key) {

@@ -24,6 +24,9 @@ jf_status recipe_clone(recipe **out, const recipe *r);
 void recipe_free(recipe *r);
 /* "section.key"; wins over the file. */
 jf_status recipe_set(recipe *r, const char *dotted_key, const char *value);
+/* The same for a default that depends on the case at hand: where the key does not apply, after whatever is set later, it is
+ * ignored instead of refused. */
+jf_status recipe_suggest(recipe *r, const char *dotted_key, const char *value);
 /* Declares a table as allowed (pointer kept). `only_if`: NULL, or "section.key=value" under which the table
  * applies; a key used outside it is refused with that condition in the message. */
 jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if);

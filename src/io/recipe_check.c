@@ -13,7 +13,7 @@
 static void add_place(const recipe *r, const recipe_entry *entry, text *out) {
     if (!entry)
         text_add(out, "%s: ", r->name);
-    else if (entry->line == RECIPE_BY_HAND)
+    else if (entry->line <= RECIPE_BY_HAND)
         text_add(out, "--set ");
     else
         text_add(out, "%s:%d: ", r->name, entry->line);
@@ -140,7 +140,7 @@ static const recipe_key *nearest_key(const recipe *r, const char *dotted_key) {
 static jf_status fail_unknown(const recipe *r, const recipe_entry *entry) {
     text t = {0};
     add_place(r, entry, &t);
-    if (entry->line == RECIPE_BY_HAND)
+    if (entry->line <= RECIPE_BY_HAND)
         text_add(&t, "%s: unknown key", entry->key);
     else
         text_add(&t, "unknown key \"%s\"", entry->key);
@@ -239,7 +239,8 @@ jf_status recipe_check(const recipe *r) {
     }
     for (size_t i = 0; i < r->entry_count; i++) {
         recipe_found found = recipe_find_key(r, r->entries[i].key);
-        if (!found.applies) return fail_outside(r, &r->entries[i], found.table->only_if);
+        if (!found.applies && r->entries[i].line != RECIPE_SUGGESTED)
+            return fail_outside(r, &r->entries[i], found.table->only_if);
     }
     return JF_OK;
 }

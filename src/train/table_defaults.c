@@ -63,6 +63,6 @@ static int applies(const table_default *d, const table_size *size) {
 
 jf_status table_defaults_apply(recipe *r, const table_size *size) {
     for (size_t i = 0; i < sizeof defaults / sizeof *defaults; i++)
-        if (applies(&defaults[i], size)) JF_TRY(recipe_set(r, defaults[i].key, defaults[i].value));
+        if (applies(&defaults[i], size)) JF_TRY(recipe_suggest(r, defaults[i].key, defaults[i].value));
     return JF_OK;
 }

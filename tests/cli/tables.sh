@@ -37,6 +37,15 @@ jointflow train --x "$work/x.csv" --y "$work/y.csv" -o run $QUICK
 run jointflow train --x "$work/x.csv" --y "$work/y.csv" -o run $QUICK --resume
 expect_status 0
 
+case_begin train__defaults_of_tables_give_way_to_what_is_set
+run jointflow train --x "$work/x.csv" --y "$work/y.csv" -o run --no-report --quiet --set train.epochs=1 --set model.net=residual
+expect_status 0
+expect grep -qx 'net = residual' run/recipe.ini
+expect test "$(grep -c '^depth' run/recipe.ini)" -eq 0
+run jointflow train --x "$work/x.csv" --y "$work/y.csv" -o other --set model.net=residual --set model.depth=2
+expect_status 1
+expect_error_line '.*model.depth: applies only where model.net = dense.*'
+
 case_begin train__what_is_asked_of_a_table_is_told_in_words
 run jointflow train "$work/t.csv"
 expect_status 2
