@@ -2,8 +2,7 @@
 #include "base/number.h"
 #include <math.h>
 
-/* Around whole numbers there is half a step of room. */
-static column_support around_whole(const column_support *s) {
+column_support support_around_whole(const column_support *s) {
     int low = isfinite(s->lo), high = isfinite(s->hi);
     return (column_support){.kind = low && high ? SUPPORT_INTERVAL
                                     : low       ? SUPPORT_ABOVE
@@ -78,7 +77,7 @@ double support_to_line(const column_support *s, double value) {
     case SUPPORT_CIRCLE:
         return wrap(value, s->cut, s->hi - s->lo);
     case SUPPORT_WHOLE:
-        room = around_whole(s);
+        room = support_around_whole(s);
         return support_to_line(&room, value);
     default:
         return value;
@@ -101,7 +100,7 @@ double support_from_line(const column_support *s, double t) {
     case SUPPORT_CIRCLE:
         return wrap(t, s->lo, s->hi - s->lo);
     case SUPPORT_WHOLE:
-        room = around_whole(s);
+        room = support_around_whole(s);
         return clamp(nearbyint(support_from_line(&room, t)), s->lo, s->hi);
     default:
         return t;
@@ -118,7 +117,7 @@ double support_log_slope(const column_support *s, double t) {
     case SUPPORT_BELOW:
         return -t;
     case SUPPORT_WHOLE:
-        room = around_whole(s);
+        room = support_around_whole(s);
         return support_log_slope(&room, t);
     default:
         return 0;

@@ -31,6 +31,8 @@ typedef struct column_support {
 /* Values on a bound, which no map takes to a finite number, count as this share of the interval, or this much, inside. */
 #define SUPPORT_EDGE 1e-7
 
+/* Around whole numbers there is half a step of room: the interval, half line or line of these. */
+column_support support_around_whole(const column_support *s);
 int support_is_valid(const column_support *s); /* bounds in order, finite where they have to be */
 int support_contains(const column_support *s, double value);
 double support_to_line(const column_support *s, double value);

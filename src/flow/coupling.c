@@ -197,6 +197,11 @@ static jf_status coupling_create(jf_context *ctx, transform *out, device *d, con
     return plan(c, d);
 }
 
+static transform_form coupling_describe(const transform *t) {
+    const coupling *c = t->own;
+    return (transform_form){.coupling = &c->layer};
+}
+
 const transform_kind transform_coupling = {
     .name = "coupling",
     .nonlinear = 1,
@@ -208,4 +213,5 @@ const transform_kind transform_coupling = {
     .inverse = coupling_inverse,
     .backward = coupling_backward,
     .inverse_backward = coupling_inverse_backward,
+    .describe = coupling_describe,
 };

@@ -1,6 +1,7 @@
 #include "flow/shared.h"
 #include "base/memory.h"
 #include <stdlib.h>
+#include <string.h>
 
 static int elements(const shared_map *s) {
     return s->rows * s->m;
@@ -17,16 +18,16 @@ jf_status shared_map_create(jf_context *ctx, shared_map *s, device *d, const tra
     s->law = (law_config){.id = law};
     s->rows = spec->active_shape.h * spec->active_shape.w;
     s->m = spec->active_shape.c;
-    if (is_whole(spec, order)) return JF_OK;
-    int32_t *to;
     size_t count = (size_t)elements(s);
-    JF_TRY(MEM_NEW(ctx, &to, count));
+    JF_TRY(MEM_NEW(ctx, &s->host_from, count));
+    JF_TRY(MEM_NEW(ctx, &s->host_to, count));
+    memcpy(s->host_from, spec->active, count * sizeof *s->host_from);
     for (int r = 0; r < s->rows; r++)
-        for (int i = 0; i < s->m; i++) to[r * s->m + i] = spec->active[r * s->m + (order ? order[i] : i)];
-    jf_status status = d->kind->alloc_map(d, &s->from, spec->active, count);
-    if (status == JF_OK) status = d->kind->alloc_map(d, &s->to, to, count);
-    free(to);
-    return status;
+        for (int i = 0; i < s->m; i++)
+            s->host_to[r * s->m + i] = spec->active[r * s->m + (order ? order[i] : i)];
+    if (is_whole(spec, order)) return JF_OK;
+    JF_TRY(d->kind->alloc_map(d, &s->from, s->host_from, count));
+    return d->kind->alloc_map(d, &s->to, s->host_to, count);
 }
 
 void shared_map_free(transform *t, device *d) {
@@ -34,6 +35,8 @@ void shared_map_free(transform *t, device *d) {
     if (!s) return;
     if (s->from) d->kind->release_map(d, s->from);
     if (s->to) d->kind->release_map(d, s->to);
+    free(s->host_from);
+    free(s->host_to);
     free(s);
 }
 
@@ -113,4 +116,15 @@ void shared_map_inverse_backward(const transform *t, const pass *p, int n, real 
                                  const real *dlogdet) {
     const shared_map *s = t->own;
     apply_back(p->d->kind->law_inverse_backward, t, p, n, s->from, s->to, state, dstate, dlogdet);
+}
+
+transform_form shared_map_describe(const transform *t) {
+    const shared_map *s = t->own;
+    return (transform_form){.law = s->law,
+                            .rows = s->rows,
+                            .m = s->m,
+                            .A = s->A,
+                            .b = s->b,
+                            .from = s->host_from,
+                            .to = s->host_to};
 }

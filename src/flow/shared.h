@@ -11,6 +11,7 @@ typedef struct shared_map {
     int rows, m;        /* of a sample: pixels and channels, or 1 and all elements */
     size_t A, b;        /* offsets of the parameters; b only where the law has a shift */
     int32_t *from, *to; /* device maps (rows, m): where u is read and v written; NULL: the state as it lies */
+    int32_t *host_from, *host_to; /* the same in host memory, of the state as it lies, too */
 } shared_map;
 
 /* Rows and maps of what `spec` lets be transformed: element i of a row is read as element i, and written as element
@@ -27,5 +28,6 @@ void shared_map_backward(const transform *t, const pass *p, int n, real *v_to_u,
                          const real *dlogdet);
 void shared_map_inverse_backward(const transform *t, const pass *p, int n, real *u_to_v, real *du_to_dv,
                                  const real *dlogdet);
+transform_form shared_map_describe(const transform *t);
 
 #endif

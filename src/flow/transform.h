@@ -56,6 +56,16 @@ static inline int spec_is_y(const transform_spec *spec, int32_t at) {
     return at % spec->layout.channels >= spec->layout.x_channels;
 }
 
+/* What a transform computes, for those who write it down elsewhere. Borrowed from the transform; positions are those of the
+ * state, offsets those of the flat parameters. */
+typedef struct transform_form {
+    const coupling_layer *coupling; /* NULL: a shared law of `rows` rows of m elements each: */
+    law_config law;
+    int rows, m;
+    size_t A, b;              /* b only where the law has a shift */
+    const int32_t *from, *to; /* (rows, m): where u is read and v written */
+} transform_form;
+
 typedef struct transform_kind {
     const char *name;
     const recipe_key *keys; /* keys of [model] that only this kind reads; NULL: none */
@@ -78,6 +88,7 @@ typedef struct transform_kind {
     /* of inverse: u -> v, du -> dv */
     void (*inverse_backward)(const transform *t, const pass *p, int n, real *u_to_v, real *du_to_dv,
                              const real *dlogdet);
+    transform_form (*describe)(const transform *t);
 } transform_kind;
 
 /* What becomes of y. */

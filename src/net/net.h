@@ -28,8 +28,8 @@ typedef struct net_kind {
     /* du1 overwritten; grad (flat, like params) +=, NULL: not wanted. dA and dB may be overwritten. */
     void (*backward)(const net *t, device *d, const real *params, real *grad, real *work, int n,
                      const real *u1, real *dA, real *dB, real *du1);
-    /* Optional: A and B as plain structs, for devices that run whole layers; which struct, the kind's name tells (see
-     * compute/layer.h). It lives as long as the network. */
+    /* Optional: A and B as plain structs, for devices that run whole layers and for export/; which struct, the kind's name
+     * tells (see compute/layer.h; "residual": net/residual_net.h). It lives as long as the network. */
     const void *(*describe)(const net *t);
 } net_kind;
 

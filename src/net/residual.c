@@ -6,38 +6,23 @@
  * A and B are of one shape with separate weights. Composed of single layers on every device. */
 #include "base/memory.h"
 #include "net/net.h"
+#include "net/residual_net.h"
 #include <stdio.h>
 #include <stdlib.h>
 
-#define MAX_BLOCKS 32
-#define EPSILON    1e-3
-
 static const recipe_key residual_keys[] = {
-    {"model", "residual", KEY_INT, "2", 1, MAX_BLOCKS, NULL, "Residual blocks of each network."},
+    {"model", "residual", KEY_INT, "2", 1, RESIDUAL_MAX_BLOCKS, NULL, "Residual blocks of each network."},
     NET_DENSE_KEYS,
     {0},
 };
 
-/* Offsets of parameters: a layer, with the norm of its input where it has one. */
-typedef struct layer {
-    size_t g, s; /* (in): scale and shift of the norm */
-    size_t w, b; /* (in, out), (out) */
-    int in, out;
-} layer;
-
-typedef struct residual_net {
-    int blocks, width, in, out; /* out = 0: there is no such network */
-    double slope;
-    layer first, last, inner[2 * MAX_BLOCKS];
-} residual_net;
-
 /* ---- making the two networks: own is residual_net [2], A and B ---- */
 
-static jf_status add_layer(layer *l, param_list *params, const char *prefix, const char *name, int in,
-                           int out, int normed, double gain) {
+static jf_status add_layer(residual_layer *l, param_list *params, const char *prefix, const char *name,
+                           int in, int out, int normed, double gain) {
     char full[PARAM_MAX_NAME];
     size_t width = (size_t)in, outs = (size_t)out;
-    *l = (layer){.in = in, .out = out};
+    *l = (residual_layer){.in = in, .out = out};
     if (normed) {
         snprintf(full, sizeof full, "%s.%s.g", prefix, name);
         JF_TRY(params_add(params, &l->g, full, 1, &width, INIT_CONSTANT, 1));
@@ -119,16 +104,17 @@ static real *gradient_of(const buffers *b, const residual_net *r, int i) {
     return place(b, r, 4 * r->blocks + 2 + i);
 }
 
-static void run_dense(const buffers *b, const layer *l, real *y, const real *x) {
+static void run_dense(const buffers *b, const residual_layer *l, real *y, const real *x) {
     b->d->kind->dense_forward(b->d, y, x, real_at(b->d, b->params, l->w), real_at(b->d, b->params, l->b),
                               b->n, l->in, l->out, 1);
 }
 
 static norm_shape shape_of(const residual_net *r) {
-    return (norm_shape){.pixels = 1, .channels = r->width, .slope = r->slope, .epsilon = EPSILON};
+    return (norm_shape){.pixels = 1, .channels = r->width, .slope = r->slope, .epsilon = RESIDUAL_EPSILON};
 }
 
-static void run_norm(const buffers *b, const residual_net *r, const layer *l, real *y, const real *x) {
+static void run_norm(const buffers *b, const residual_net *r, const residual_layer *l, real *y,
+                     const real *x) {
     norm_shape s = shape_of(r);
     b->d->kind->norm_forward(b->d, &s, b->n, y, x, real_at(b->d, b->params, l->g),
                              real_at(b->d, b->params, l->s));
@@ -139,7 +125,7 @@ static void forward_one(const residual_net *r, const buffers *b, const real *u1,
     size_t count = (size_t)b->n * (size_t)r->width;
     run_dense(b, &r->first, h_of(b, r, 0), u1);
     for (int i = 0; i < r->blocks; i++) {
-        const layer *l = &r->inner[2 * i];
+        const residual_layer *l = &r->inner[2 * i];
         run_norm(b, r, &l[0], norm_h_of(b, r, i), h_of(b, r, i));
         run_dense(b, &l[0], t_of(b, r, i), norm_h_of(b, r, i));
         run_norm(b, r, &l[1], norm_t_of(b, r, i), t_of(b, r, i));
@@ -160,13 +146,14 @@ static void residual_forward(const net *t, device *d, const real *params, real *
 }
 
 /* Layers are linear: whatever stands for their outputs is not looked at. */
-static void back_dense(const buffers *b, real *grad, const layer *l, real *dx, real *dy, const real *x) {
+static void back_dense(const buffers *b, real *grad, const residual_layer *l, real *dx, real *dy,
+                       const real *x) {
     b->d->kind->dense_backward(b->d, dx, grad ? real_at(b->d, grad, l->w) : NULL,
                                grad ? real_at(b->d, grad, l->b) : NULL, dy, dy, x,
                                real_at(b->d, b->params, l->w), b->n, l->in, l->out, 1);
 }
 
-static void back_norm(const buffers *b, real *grad, const residual_net *r, const layer *l, real *dx,
+static void back_norm(const buffers *b, real *grad, const residual_net *r, const residual_layer *l, real *dx,
                       const real *dy, const real *x) {
     norm_shape s = shape_of(r);
     b->d->kind->norm_backward(b->d, &s, b->n, dx, grad ? real_at(b->d, grad, l->g) : NULL,
@@ -181,7 +168,7 @@ static void backward_one(const residual_net *r, const buffers *b, real *grad, co
     back_dense(b, grad, &r->last, one, dy, norm_h_of(b, r, r->blocks));
     back_norm(b, grad, r, &r->last, dh, one, h_of(b, r, r->blocks));
     for (int i = r->blocks - 1; i >= 0; i--) {
-        const layer *l = &r->inner[2 * i];
+        const residual_layer *l = &r->inner[2 * i];
         back_dense(b, grad, &l[1], one, dh, norm_t_of(b, r, i));
         back_norm(b, grad, r, &l[1], other, one, t_of(b, r, i));
         back_dense(b, grad, &l[0], one, other, norm_h_of(b, r, i));
@@ -205,6 +192,10 @@ static void residual_backward(const net *t, device *d, const real *params, real 
     }
 }
 
+static const void *residual_describe(const net *t) {
+    return t->own;
+}
+
 const net_kind net_residual = {
     .name = "residual",
     .summary = "dense, with residual blocks and layer norm",
@@ -214,4 +205,5 @@ const net_kind net_residual = {
     .workspace = residual_workspace,
     .forward = residual_forward,
     .backward = residual_backward,
+    .describe = residual_describe,
 };
