@@ -114,6 +114,11 @@ jf_status jf_y_error(const jf_model *m, int n, const double *y, const double *y_
 jf_status jf_data_rows(const jf_model *m, int n, int class_index, uint64_t seed, int *found, double *x,
                        double *y);
 
+/* Writes a model as a file that answers without this library, in the format that the ending of `path` names: .c, C99 without
+ * allocation. name: what its functions are called, an identifier of C; NULL: after the file. *files: what was written, one per
+ * line, yours to free(); may be NULL. JF_ERROR_UNSUPPORTED where the format has no place for a part of the model. */
+jf_status jf_model_export(const jf_model *m, const char *path, const char *name, char **files);
+
 /* ---- training ---- */
 /* The loss, its parts, and what is watched beside them. */
 typedef struct jf_term {

@@ -2,6 +2,7 @@
 #include "answer/describe.h"
 #include "api/api.h"
 #include "base/finite.h"
+#include "export/export.h"
 #include "io/shipped.h"
 #include "model/denoise.h"
 #include <math.h>
@@ -89,6 +90,14 @@ jf_status jf_model_save(const jf_model *m, const char *path) {
 }
 jf_status jf_model_save_half(const jf_model *m, const char *path) {
     return model_save_as(m, path, WEIGHTS_HALF);
+}
+jf_status jf_model_export(const jf_model *m, const char *path, const char *name, char **files) {
+    text written = {0};
+    if (files) *files = NULL;
+    jf_status status = export_model(m, path, name, &written);
+    if (files) return give_text(m->ctx, files, &written, status);
+    text_free(&written);
+    return status;
 }
 void jf_model_free(jf_model *m) {
     model_free(m);

@@ -1,0 +1,52 @@
+/* jointflow export: a model as a file for other programs. */
+#include "cli.h"
+#include "outputs.h"
+#include <stdio.h>
+#include <stdlib.h>
+
+static int export_run(const call *c) {
+    const arguments *a = c->arguments;
+    const char *path = option_text(a, "output");
+    jf_model *m = NULL;
+    char *files = NULL;
+    if (!path) return cli_misuse(c->command, "-o is missing: a .c file");
+    int code = output_check_file(c, path);
+    if (code == CLI_OK) code = cli_load_model(c, &m, argument(a, 0));
+    if (code == CLI_OK && jf_model_export(m, path, option_text(a, "name"), &files) != JF_OK)
+        code = cli_fail_library(c);
+    if (files) fputs(files, stdout);
+    free(files);
+    jf_model_free(m);
+    return code;
+}
+
+static const option options[] = {
+    {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0, "the file to write; its ending tells the format"},
+    {"name", 0, OPTION_TEXT, "NAME", NULL, 0, 0,
+     "what the functions are called, by default as the file: NAME_sample, NAME_encode, ..."},
+    OPTION_THREADS,
+    OPTION_DEVICE,
+    {0},
+};
+
+static const example examples[] = {
+    {"A model that came with the program, as C", "jointflow export crescents -o crescents.c"},
+    {"To be linked into a program", "cc -std=c99 -O2 -c crescents.c && cc main.c crescents.o -lm"},
+    {0},
+};
+
+const command command_export = {
+    .name = "export",
+    .summary = "a model as a file that answers without this program",
+    .arguments = "MODEL",
+    .about =
+        "Writes MODEL as a file for other programs and prints the names of what was written. Values go in "
+        "and "
+        "come out in the units of the data, as of sample, encode, decode and density.\n"
+        "FILE.c is C99 that needs libm alone and allocates nothing: functions that draw samples (with the "
+        "latent points of jointflow sample), decode, encode and tell log p(x | y), by the log-determinant of "
+        "the whole map. Its declarations stand at its top.",
+    .options = options,
+    .examples = examples,
+    .run = export_run,
+};

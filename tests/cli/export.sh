@@ -1,0 +1,120 @@
+# Models as files for other programs, beside what the command line answers.
+. "$(dirname "$0")/lib.sh"
+STRICT="cc -std=c99 -Wall -Wextra -Werror -O1"
+
+# 400 rows: (a, b) depend on c, a class; a is in (0, 1), b above 0.
+awk 'BEGIN { srand(1); print "a,b,c"; for (i = 0; i < 400; i++) { c = int(3 * rand());
+     printf "%.9g,%.9g,%d\n", (c + rand()) / 3, 0.1 + c * c + rand(), c } }' > "$work/t.csv"
+
+# same A B TOLERANCE: two tables of numbers agree, without their names; relative to numbers beyond 1.
+same() {
+    paste -d'|' <(grep -v '[a-df-z]' "$1") <(grep -v '[a-df-z]' "$2") | awk -F'|' -v t="$3" '
+        { n = split($1, a, ","); if (split($2, b, ",") != n || n == 0) exit 1
+          for (i = 1; i <= n; i++) { d = a[i] - b[i]; s = a[i] < 0 ? -a[i] : a[i]; if (s < 1) s = 1
+              if (!(d <= t * s && -d <= t * s)) { print NR, a[i], b[i]; exit 1 } } }
+        END { if (NR == 0) exit 1 }'
+}
+
+# compare_c MODEL Y N TOLERANCE DENSITY: an exported model, compiled, gives the samples, encodings and densities of the command
+# line: to 1e-5 those in double, and to the tolerance those of the default device, which rounds to floats.
+compare_c() {
+    command -v cc > /dev/null || { skip "there is no C compiler"; return; }
+    local dims device tolerance=1e-5
+    run jointflow export "$1" -o answers.c
+    expect_status 0
+    expect_line 'answers.c'
+    run $STRICT -I. "$ROOT/tests/export/driver.c" -o driver -lm
+    expect_status 0
+    for device in ref cpu; do
+        jointflow sample "$1" -y "$2" -n "$3" --seed 7 --device $device -o points.csv
+        dims=$(sed -n 's/^#define ANSWERS_DIM_X *//p' answers.c)
+        cut -d, -f1-"$dims" points.csv > x.csv
+        tail -n +2 points.csv | cut -d, -f"$((dims + 1))"- > y.csv
+        ./driver sample 7 < y.csv > x.found
+        expect same x.csv x.found $tolerance
+        jointflow encode "$1" points.csv --device $device -o z.csv
+        ./driver encode < points.csv > z.found
+        expect same z.csv z.found $tolerance
+        ./driver density < points.csv > p.found
+        jointflow density "$1" points.csv --device $device -o p.csv > summary
+        # of a joint condition in few dimensions the table has the density by the Jacobian; of the whole map's the mean is told
+        if [ "$5" = mean ]; then
+            sed -n 's/^  by the whole map *//p' summary > p.csv
+            awk '{ s += $1 } END { printf "%.9g\n", s / NR }' p.found > mean && mv mean p.found
+        fi
+        expect same p.csv p.found $tolerance
+        tolerance=$4
+    done
+}
+
+case_begin export_c__a_toy_answers_as_the_command_line
+compare_c crescents 0,1 50 1e-5 mean
+
+case_begin export_c__a_table_with_bounds_and_classes_answers_as_the_command_line
+cat > table.ini << INI
+[data]
+set = table
+file = $work/t.csv
+x = 2
+y = 1
+discrete = yes
+bounds = a=0:1, b=0:
+[model]
+net = residual
+residual = 2
+width = 16
+blocks = 1
+law = spline
+transforms = actnorm mixing coupling
+condition = fixed
+[train]
+batch = 50
+epochs = 3
+precondition = 0
+anneal = 1
+INI
+jointflow train table.ini -o run --no-report --quiet
+expect_file run/model.safetensors
+compare_c run 0,1,2 30 1e-4 rows
+
+case_begin export_c__an_image_model_answers_as_the_command_line
+jointflow train "$ROOT/tests/cli/glyphs.ini" -o run --no-report --quiet --set model.squeeze=1 --set model.blocks=2
+compare_c run ring,square 2 1e-5 rows
+
+case_begin export_c__the_file_may_be_included_for_its_declarations
+jointflow export rule-circle -o circle.c --name ring > /dev/null
+cat > main.c << 'C'
+#define RING_ONLY_DECLARE
+#include "circle.c"
+#include <stdio.h>
+int main(void) {
+    ring_real x[RING_DIM_X], work[RING_WORK];
+    int failed = ring_sample(1, 0, NULL, x, work);
+    printf("%.4f\n", x[0] * x[0] + x[1] * x[1]);
+    return failed;
+}
+C
+run $STRICT -DRING_REAL=float main.c circle.c -o main -lm
+expect_status 0
+run ./main
+expect_status 0
+expect_line '[01]\.[0-9]{4}'
+
+case_begin export__what_cannot_be_written_is_told_in_words
+run jointflow export crescents
+expect_status 2
+expect_error_line '.*-o is missing.*'
+run jointflow export crescents -o model.xyz
+expect_status 1
+expect_error_line '.*model.xyz: no format of exports has this ending; expected \.c .*'
+run jointflow export crescents -o model.c --name 2go
+expect_status 1
+expect_error_line '.*found "2go", expected letters, digits and _, and no digit first'
+expect_no_file model.c
+cp "$ROOT/models/crescents.safetensors" m.c
+run jointflow export m.c -o m.c
+expect_failure
+expect_same m.c "$ROOT/models/crescents.safetensors"
+run jointflow export crescents -o no/such/folder/model.c
+expect_status 1
+expect_error_line '.*no/such/folder/model.c.*'
