@@ -35,6 +35,32 @@ extern "C" {
 #define JF_VERSION "0.1.0"
 const char *jf_version(void);
 
+/* ---- data in memory: what a program has in arrays needs no file ---- */
+/* A handle of rows of x and y. Recipes, models and calls that it is given to keep it alive by themselves, so that it may be
+ * freed at any time. Its values are read while anybody keeps it, by any number of threads, and must not change. */
+typedef struct jf_data jf_data;
+typedef enum jf_number_type { JF_FLOAT = 1, JF_DOUBLE = 2 } jf_number_type;
+/* An array (rows, columns) of the caller's, which is not copied. This struct will not change. */
+typedef struct jf_array {
+    const void *values;
+    jf_number_type type;
+    size_t rows, columns;
+    /* Bytes from a row to the next and from a column to the next, of either sign; both 0: dense, row by row. */
+    ptrdiff_t row_stride, column_stride;
+} jf_array;
+/* y NULL: there is no condition. The arrays stay in place until jf_data_on_release() says that they are not read any more. */
+jf_status jf_data_create(jf_data **out, jf_context *ctx, const jf_array *x, const jf_array *y);
+/* Rows that a callback fills, once and here, a few at a time and in their order: rows first .. first + count - 1 of x
+ * (count, dim_x) and of y (count, dim_y). They are kept as doubles. It returns non-zero to stop: JF_STOPPED. */
+typedef int (*jf_fill_fn)(void *user, size_t first, size_t count, double *x, double *y);
+jf_status jf_data_fill(jf_data **out, jf_context *ctx, size_t rows, size_t dim_x, size_t dim_y,
+                       jf_fill_fn fill, void *user);
+/* Before it is used: names of the columns of x, then of y, as many as there are; they are copied. NULL: they have none. */
+jf_status jf_data_set_names(jf_data *d, const char *const *names);
+/* Before it is used: called once nobody keeps the data any more, by the thread that let go of them last. */
+void jf_data_on_release(jf_data *d, void (*release)(void *user), void *user);
+void jf_data_free(jf_data *d);
+
 /* ---- recipes: what to learn, and how ---- */
 typedef struct jf_recipe jf_recipe;
 /* A path, or the name of a recipe that came with the program ("crescents", "paper/sectors"). */
@@ -49,11 +75,16 @@ typedef struct jf_table_request {
     /* Where columns can be, as data.bounds of a recipe; "auto" among them, or NULL: intervals that x fills evenly up to both
      * of its edges are found and taken as its support, which the log says; "none": no bounds but those that are named. */
     const char *bounds;
+    /* Rows in memory instead of files, all of their columns: x, y, x_columns and y_columns are then NULL. */
+    jf_data *data;
 } jf_table_request;
 jf_status jf_recipe_for_table(jf_context *ctx, jf_recipe **out, const jf_table_request *request);
 jf_status jf_recipe_set(jf_recipe *r, const char *key,
                         const char *value);                     /* "train.rate"; checked at its use */
 const char *jf_recipe_get(const jf_recipe *r, const char *key); /* NULL: no such key */
+/* Trains on rows in memory: sets data.set = table, data.file = memory, data.x and data.y. The text of a recipe does not hold
+ * them: one that was read again, to resume its run, is given them again. */
+jf_status jf_recipe_set_data(jf_recipe *r, jf_data *data);
 /* All keys with their values, as recipe text; with_docs: each with what it means and allows. Yours to free().
  */
 jf_status jf_recipe_text(const jf_recipe *r, char **out, int with_docs);
@@ -84,6 +115,9 @@ jf_status jf_model_list(jf_context *ctx, char **out);
 /* The file of what jf_model_load() takes, yours to free(). Some names stand for several models, the steps of a
  * super-resolution: file `index` of them; *out is NULL past the last. */
 jf_status jf_model_find(jf_context *ctx, char **out, const char *name, int index);
+/* The data that a model was trained on, where those were in memory: it keeps them for jf_judge(). A model that was loaded gets
+ * them again by this; NULL lets go of them. Changes the model: no other thread uses it meanwhile. */
+jf_status jf_model_set_data(jf_model *m, jf_data *data);
 void jf_model_free(jf_model *m);
 int jf_model_dim_x(const jf_model *m);
 int jf_model_dim_y(const jf_model *m);
@@ -365,6 +399,7 @@ typedef struct jf_judge_options {
      * test_labels: of images in a .npy file their labels, of a table whose y has a file of its own that file. */
     const char *test, *test_labels;
     double temperature; /* of the samples whose calibration is judged; 0: 1 */
+    jf_data *test_data; /* of models of tables, in place of test: rows in memory to judge on */
 } jf_judge_options;
 jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options);
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */

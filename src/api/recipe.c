@@ -58,10 +58,16 @@ jf_status jf_recipe_parse(jf_context *ctx, jf_recipe **out, const char *chars, c
 
 jf_status jf_recipe_for_table(jf_context *ctx, jf_recipe **out, const jf_table_request *request) {
     *out = NULL;
-    if (!request->x) return jf_fail(ctx, JF_ERROR_ARGUMENT, "a recipe for a table: no file of x was given");
+    if (!request->x && !request->data)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT,
+                       "a recipe for a table: neither a file of x nor data were given");
+    if (request->data && (request->x || request->y))
+        return jf_fail(ctx, JF_ERROR_ARGUMENT,
+                       "a recipe for a table: both data in memory and a file were given");
     return table_recipe_create(ctx, out,
                                &(table_request){.x = request->x,
                                                 .y = request->y,
+                                                .rows = request->data,
                                                 .x_columns = request->x_columns,
                                                 .y_columns = request->y_columns,
                                                 .discrete = request->discrete,

@@ -56,6 +56,10 @@ jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf
 
 jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options) {
     jf_judge_options o = options ? *options : (jf_judge_options){0};
+    *out = NULL;
+    if (o.test && o.test_data)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
+                       "data to judge on: both a file and data in memory were given");
     return judge_create(m, out,
                         &(judge_request){.points = o.points,
                                          .seed = o.seed,
@@ -63,6 +67,7 @@ jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options
                                          .inputs = o.inputs,
                                          .test = o.test,
                                          .test_labels = o.test_labels,
+                                         .test_rows = o.test_data,
                                          .temperature = o.temperature});
 }
 const char *jf_judgement_json(const jf_judgement *j) {

@@ -416,7 +416,7 @@ jf_status dataset_name_test(recipe **out, const recipe *r, const test_file *file
             recipe_context(r), JF_ERROR_UNSUPPORTED,
             "%s: data to test on, but the data set of this model is \"%s\", whose points are drawn: "
             "expected a model of images or of a table",
-            file->path, recipe_get(r, "data.set"));
+            file->rows ? "data in memory" : file->path, recipe_get(r, "data.set"));
     JF_TRY(recipe_clone(out, r));
     jf_status status = kind->name_test(*out, file);
     if (status == JF_OK) status = recipe_check(*out);

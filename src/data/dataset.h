@@ -23,6 +23,7 @@ struct task;
 /* Data to test on that are not those of the recipe. */
 typedef struct test_file {
     const char *path;               /* as the recipe would name it */
+    memory_rows *rows;              /* or rows in memory in its place; NULL: none */
     const char *labels;             /* where they have a file of their own; NULL: none */
     const char *const *class_names; /* (classes) of the model, in the order of its labels */
     int classes;

@@ -60,11 +60,22 @@ jf_status recipe_clone(recipe **out, const recipe *r) {
     }
     for (size_t i = 0; i < r->table_count && status == JF_OK; i++)
         status = declare(copy, r->tables[i].keys, r->tables[i].only_if, r->tables[i].later);
+    recipe_set_rows(copy, r->rows);
     if (status == JF_OK)
         *out = copy;
     else
         recipe_free(copy);
     return status;
+}
+
+void recipe_set_rows(recipe *r, memory_rows *rows) {
+    memory_rows_hold(rows);
+    memory_rows_free(r->rows);
+    r->rows = rows;
+}
+
+memory_rows *recipe_rows(const recipe *r) {
+    return r->rows;
 }
 
 void recipe_free(recipe *r) {
@@ -74,6 +85,7 @@ void recipe_free(recipe *r) {
         free(r->entries[i].value);
     }
     for (size_t i = 0; i < r->table_count; i++) free(r->tables[i].only_if);
+    memory_rows_free(r->rows);
     free(r->entries);
     free(r->tables);
     free(r->name);

@@ -14,6 +14,7 @@
 #include "base/context.h"
 #include "base/memory.h"
 #include "base/recipe_key.h"
+#include "io/memory_rows.h"
 
 typedef struct jf_recipe recipe; /* public name: jf_recipe */
 
@@ -27,6 +28,9 @@ jf_status recipe_set(recipe *r, const char *dotted_key, const char *value);
 /* The same for a default that depends on the case at hand: where the key does not apply, after whatever is set later, it is
  * ignored instead of refused. */
 jf_status recipe_suggest(recipe *r, const char *dotted_key, const char *value);
+/* Rows in memory that the recipe's data are made of, which it holds, and so do its copies; NULL: none. */
+void recipe_set_rows(recipe *r, memory_rows *rows);
+memory_rows *recipe_rows(const recipe *r);
 /* Declares a table as allowed (pointer kept). `only_if`: NULL, or "section.key=value" under which the table
  * applies; a key used outside it is refused with that condition in the message. */
 jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if);

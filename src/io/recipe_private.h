@@ -25,6 +25,7 @@ struct jf_recipe {
     size_t entry_count, entry_capacity;
     recipe_table *tables;
     size_t table_count, table_capacity;
+    memory_rows *rows; /* recipe_set_rows() */
 };
 
 /* What a declaration says about a key. */

@@ -12,6 +12,7 @@ struct row_file {
     size_t rows, columns;
     csv_table csv; /* without values: the file is */
     npy_map npy;
+    memory_rows *memory; /* in place of a file */
 };
 
 /* ---- opening ---- */
@@ -43,12 +44,20 @@ static jf_status open_by_ending(jf_context *ctx, row_file *f) {
     return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv or .npy, found \"%s\"", f->path, ending);
 }
 
-jf_status row_file_open(jf_context *ctx, row_file **out, const char *path) {
+static jf_status open_memory(row_file *f, memory_rows *rows) {
+    f->memory = memory_rows_hold(rows);
+    f->rows = memory_rows_count(rows);
+    f->columns = memory_rows_columns(rows);
+    return JF_OK;
+}
+
+/* rows: NULL, or in place of the file */
+static jf_status open_rows(jf_context *ctx, row_file **out, const char *path, memory_rows *rows) {
     row_file *f;
     *out = NULL;
     JF_TRY(MEM_NEW(ctx, &f, 1));
     jf_status status = mem_copy_text(ctx, &f->path, path);
-    if (status == JF_OK) status = open_by_ending(ctx, f);
+    if (status == JF_OK) status = rows ? open_memory(f, rows) : open_by_ending(ctx, f);
     if (status != JF_OK) {
         row_file_close(f);
         return status;
@@ -57,8 +66,17 @@ jf_status row_file_open(jf_context *ctx, row_file **out, const char *path) {
     return JF_OK;
 }
 
+jf_status row_file_open(jf_context *ctx, row_file **out, const char *path) {
+    return open_rows(ctx, out, path, NULL);
+}
+
+jf_status row_file_open_memory(jf_context *ctx, row_file **out, memory_rows *rows) {
+    return open_rows(ctx, out, "data in memory", rows);
+}
+
 void row_file_close(row_file *f) {
     if (!f) return;
+    memory_rows_free(f->memory);
     csv_free(&f->csv);
     npy_map_close(&f->npy);
     free(f->path);
@@ -78,10 +96,12 @@ size_t row_file_columns(const row_file *f) {
 }
 
 const char *row_file_name(const row_file *f, size_t column) {
+    if (f->memory) return memory_rows_name(f->memory, column);
     return f->csv.names && column < f->columns ? f->csv.names[column] : NULL;
 }
 
 size_t row_file_bytes(const row_file *f) {
+    if (f->memory) return memory_rows_bytes(f->memory);
     return f->csv.values ? f->rows * f->columns * sizeof(double) : 0;
 }
 
@@ -89,6 +109,7 @@ size_t row_file_bytes(const row_file *f) {
 
 double row_file_value(const row_file *f, size_t row, size_t column) {
     size_t at = row * f->columns + column;
+    if (f->memory) return memory_rows_value(f->memory, row, column);
     return f->csv.values ? f->csv.values[at] : npy_map_value(&f->npy, at);
 }
 
@@ -99,21 +120,28 @@ void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t 
 /* ---- columns by name ---- */
 
 const char *row_file_column_words(const row_file *f, size_t column, char *out, size_t size) {
-    const char *name = row_file_name(f, column);
+    const char *name = row_file_name(f, column), *part = "";
+    size_t place = column;
+    if (f->memory) {
+        size_t dim_x = memory_rows_columns_x(f->memory);
+        part = column < dim_x ? " of x" : " of y";
+        place = column < dim_x ? column : column - dim_x;
+    }
     if (name)
-        number_print(out, size, "column %zu (\"%s\")", column + 1, name);
+        number_print(out, size, "column %zu%s (\"%s\")", place + 1, part, name);
     else
-        number_print(out, size, "column %zu", column + 1);
+        number_print(out, size, "column %zu%s", place + 1, part);
     return out;
 }
 
 /* "a", "b" and 3 more: what could have been meant. */
 static void list_names(const row_file *f, text *out) {
     enum { SHOWN = 12 };
-    for (size_t i = 0; f->csv.names && i < f->columns && i < SHOWN; i++)
-        text_add(out, "%s\"%s\"", i ? ", " : "", f->csv.names[i]);
-    if (f->csv.names && f->columns > SHOWN) text_add(out, " and %zu more", f->columns - SHOWN);
-    if (!f->csv.names) text_add(out, "a number from 1 to %zu, since the columns have no names", f->columns);
+    int named = row_file_name(f, 0) != NULL;
+    for (size_t i = 0; named && i < f->columns && i < SHOWN; i++)
+        text_add(out, "%s\"%s\"", i ? ", " : "", row_file_name(f, i));
+    if (named && f->columns > SHOWN) text_add(out, " and %zu more", f->columns - SHOWN);
+    if (!named) text_add(out, "a number from 1 to %zu, since the columns have no names", f->columns);
 }
 
 static jf_status refuse_name(jf_context *ctx, const row_file *f, const char *name) {
@@ -128,8 +156,9 @@ static jf_status refuse_name(jf_context *ctx, const row_file *f, const char *nam
 jf_status row_file_find(jf_context *ctx, const row_file *f, const char *name, size_t *column) {
     size_t found = 0;
     long long number = 0;
-    for (size_t i = 0; f->csv.names && i < f->columns; i++)
-        if (strcmp(f->csv.names[i], name) == 0 && found++ == 0) *column = i;
+    int named = row_file_name(f, 0) != NULL;
+    for (size_t i = 0; named && i < f->columns; i++)
+        if (strcmp(row_file_name(f, i), name) == 0 && found++ == 0) *column = i;
     if (found > 1)
         return jf_fail(
             ctx, JF_ERROR_ARGUMENT,

@@ -1,16 +1,18 @@
 /* Rows of numbers in a file: a .csv file, which is read whole, or a .npy array, which stays where it is and is mapped, so
- * that it may be larger than memory. */
+ * that it may be larger than memory; or rows in memory (io/memory_rows.h) in place of a file. */
 #ifndef JF_IO_ROWS_H
 #define JF_IO_ROWS_H
 
-#include "base/context.h"
+#include "io/memory_rows.h"
 
 typedef struct row_file row_file;
 
 /* By its ending: .csv, .txt, .tsv, or .npy, an array (rows, columns) or (rows). */
 jf_status row_file_open(jf_context *ctx, row_file **out, const char *path);
+/* Columns are those of x, then those of y. */
+jf_status row_file_open_memory(jf_context *ctx, row_file **out, memory_rows *rows);
 void row_file_close(row_file *f);
-const char *row_file_path(const row_file *f);
+const char *row_file_path(const row_file *f); /* for messages */
 size_t row_file_rows(const row_file *f);
 size_t row_file_columns(const row_file *f);
 const char *row_file_name(const row_file *f, size_t column); /* NULL where the file has no header */
@@ -26,7 +28,7 @@ jf_status row_file_find(jf_context *ctx, const row_file *f, const char *name, si
  * out: room for the whole list. 0 past the last. */
 int row_names_next(const char **list, char *out);
 size_t row_names_count(const char *list);
-/* column 2 ("height"), counted from 1 as people do */
+/* column 2 ("height"), counted from 1 as people do; in memory column 2 of x, since they were given apart */
 const char *row_file_column_words(const row_file *f, size_t column, char *out, size_t size);
 
 #endif

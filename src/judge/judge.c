@@ -244,13 +244,30 @@ jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed)
     return judge_create(m, out, &(judge_request){.points = points, .seed = seed});
 }
 
+/* Bounds may call columns by names that the model knows and arrays do not have. */
+static int has_model_names_to_take(const model *m, const memory_rows *rows) {
+    return rows && m->units.names && !memory_rows_name(rows, 0) &&
+           memory_rows_columns(rows) == (size_t)(m->units.dim_x + m->units.dim_y);
+}
+
 static jf_status open_data(const model *m, dataset **out, const judge_request *q) {
     const model_units *u = &m->units;
     const char *names[MAX_CLASSES];
-    test_file file = {.path = q->test, .labels = q->test_labels, .class_names = names, .classes = u->classes};
-    if (!q->test) return dataset_open(m->ctx, out, m->recipe);
+    memory_rows *renamed = NULL;
+    test_file file = {.path = q->test,
+                      .labels = q->test_labels,
+                      .rows = q->test_rows,
+                      .class_names = names,
+                      .classes = u->classes};
+    if (!q->test && !q->test_rows) return dataset_open(m->ctx, out, m->recipe);
     for (int c = 0; c < u->classes; c++) names[c] = u->class_name[c];
-    return dataset_open_test(m->ctx, out, m->recipe, &file);
+    if (has_model_names_to_take(m, q->test_rows)) {
+        JF_TRY(memory_rows_renamed(m->ctx, &renamed, q->test_rows, (const char *const *)u->names));
+        file.rows = renamed;
+    }
+    jf_status status = dataset_open_test(m->ctx, out, m->recipe, &file);
+    memory_rows_free(renamed);
+    return status;
 }
 
 jf_status judge_create(const model *m, judgement **out, const judge_request *q) {

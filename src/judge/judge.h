@@ -192,6 +192,7 @@ typedef struct judge_request {
     int denoise; /* also judge samples without the noise of training; refused where a model has none */
     int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS, of classes more */
     const char *test, *test_labels; /* data to judge on instead of those held out; NULL: none */
+    memory_rows *test_rows;         /* the same from memory; NULL: none */
     int latent_only; /* encoded points and their latent histograms, and nothing that costs more: no words either */
     double temperature; /* of the samples whose calibration is judged; 0: 1 */
 } judge_request;

@@ -15,6 +15,19 @@ typedef struct table_files {
     text columns; /* data.columns; empty: the leading ones */
 } table_files;
 
+/* x and y together, all of their columns. */
+static jf_status examine_memory(jf_context *ctx, table_files *t, const table_request *q) {
+    size_t dim_x = memory_rows_columns_x(q->rows), dim_y = memory_rows_columns(q->rows) - dim_x;
+    if (q->x_columns || q->y_columns)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT,
+                       "data in memory: columns were named, expected none: x and y are given apart");
+    t->size = (table_size){.rows = (long)memory_rows_count(q->rows),
+                           .dim_x = (int)dim_x,
+                           .dim_y = (int)dim_y,
+                           .discrete = q->discrete};
+    return row_file_open_memory(ctx, &t->x, q->rows);
+}
+
 static jf_status open_file(jf_context *ctx, row_file **out, const char *name) {
     char *path;
     JF_TRY(file_find_data(ctx, &path, name));
@@ -36,6 +49,8 @@ static void add_columns(text *out, const row_file *f, const char *list) {
 }
 
 static jf_status examine_files(jf_context *ctx, table_files *t, const table_request *q) {
+    JF_TRY(open_file(ctx, &t->x, q->x));
+    if (q->y) JF_TRY(open_file(ctx, &t->y, q->y));
     const row_file *of_y = t->y ? t->y : t->x;
     int has_y = t->y || q->y_columns;
     if (!t->y && q->y_columns && !q->x_columns)
@@ -149,7 +164,8 @@ static jf_status fill_in(recipe *r, const table_files *t, const table_request *q
     JF_TRY(recipe_declare_all(r));
     JF_TRY(table_defaults_apply(r, &t->size));
     JF_TRY(recipe_set(r, "data.set", "table"));
-    JF_TRY(recipe_set(r, "data.file", q->x));
+    JF_TRY(recipe_set(r, "data.file", q->rows ? MEMORY_ROWS_FILE : q->x));
+    recipe_set_rows(r, q->rows);
     if (t->y) JF_TRY(recipe_set(r, "data.y_file", q->y));
     if (t->columns.length > 0) JF_TRY(recipe_set(r, "data.columns", t->columns.chars));
     JF_TRY(set_number(r, "data.x", t->size.dim_x));
@@ -176,10 +192,8 @@ jf_status table_recipe_create(jf_context *ctx, recipe **out, const table_request
     recipe *r = NULL;
     jf_status status;
     *out = NULL;
-    JF_TRY_DONE(open_file(ctx, &t.x, request->x));
-    if (request->y) JF_TRY_DONE(open_file(ctx, &t.y, request->y));
-    JF_TRY_DONE(examine_files(ctx, &t, request));
-    JF_TRY_DONE(create_named(ctx, &r, request->x));
+    JF_TRY_DONE(request->rows ? examine_memory(ctx, &t, request) : examine_files(ctx, &t, request));
+    JF_TRY_DONE(request->rows ? recipe_create(ctx, &r, MEMORY_ROWS_FILE) : create_named(ctx, &r, request->x));
     JF_TRY_DONE(fill_in(r, &t, request));
     *out = r;
     r = NULL;

@@ -14,6 +14,7 @@ typedef struct table_size {
 
 typedef struct table_request {
     const char *x, *y;                 /* files; y NULL: columns of the same file, or no y at all */
+    memory_rows *rows;                 /* or rows in memory; NULL: there are files */
     const char *x_columns, *y_columns; /* names or numbers, "a,b"; NULL: all */
     int discrete;                      /* y is a class */
     const char *bounds;                /* data.bounds; NULL, or with the word "auto": what is found, too */

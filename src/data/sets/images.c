@@ -179,6 +179,11 @@ static jf_status name_classes(recipe *r, const test_file *file) {
 }
 
 static jf_status images_name_test(recipe *r, const test_file *file) {
+    if (file->rows)
+        return jf_fail(
+            recipe_context(r), JF_ERROR_UNSUPPORTED,
+            "data in memory to test on, but this model is one of images: expected a file or folder "
+            "of images");
     JF_TRY(recipe_set(r, "data.images", file->path));
     JF_TRY(recipe_set(r, "data.labels", file->labels ? file->labels : "none"));
     JF_TRY(recipe_set(r, "data.limit", "0"));

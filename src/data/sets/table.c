@@ -1,4 +1,4 @@
-/* A table from a file (.csv or .npy), or from one of x and one of y. By default the first `x` columns are x and the next
+/* A table from a file (.csv or .npy), from one of x and one of y, or from memory (io/memory_rows.h). By default the first `x` columns are x and the next
  * `y` columns are y; data.columns chooses others by their names. Each row is one pair.
  *
  * Rows stay where they are, in the file as it was read or mapped; which of them are held out is a bit each. So data larger
@@ -17,7 +17,8 @@
 
 static const recipe_key keys[] = {
     {"data", "file", KEY_TEXT, NULL, 0, 0, NULL,
-     "The table, a .csv or .npy file with one pair (x, y) a row."},
+     "The table, a .csv or .npy file with one pair (x, y) a row; \"memory\" where a program gave its arrays "
+     "instead."},
     {"data", "x", KEY_INT, NULL, 1, MOST_COLUMNS, NULL, "How many of the leading columns are x."},
     {"data", "y", KEY_INT, NULL, 0, MOST_COLUMNS, NULL, "How many of the columns after x are y."},
     {"data", "discrete", KEY_BOOL, "no", 0, 0, NULL, "The values of y are classes; y is then one column."},
@@ -44,8 +45,24 @@ static jf_status table_declare(recipe *r) {
 
 /* ---- opening files ---- */
 
+/* What a program gave together with the recipe; a recipe that was read from a file has none. */
+static jf_status open_memory(const dataset *d, const recipe *r, row_file **out) {
+    memory_rows *rows = recipe_rows(r);
+    if (!rows)
+        return recipe_fail(r, "data.file",
+                           "found \"" MEMORY_ROWS_FILE "\": the rows were arrays of the program that trained "
+                           "on them, expected that they are given again, or data of a file to test on");
+    int dim_x = (int)memory_rows_columns_x(rows), dim_y = (int)memory_rows_columns(rows) - dim_x;
+    if (dim_x != d->dim_x || dim_y != d->dim_y)
+        return jf_fail(d->ctx, JF_ERROR_SHAPE,
+                       "data in memory: found %d columns of x and %d of y, expected %d and %d", dim_x, dim_y,
+                       d->dim_x, d->dim_y);
+    return row_file_open_memory(d->ctx, out, rows);
+}
+
 static jf_status open_file(const dataset *d, const recipe *r, const char *key, row_file **out) {
     char *path;
+    if (recipe_is(r, key, MEMORY_ROWS_FILE)) return open_memory(d, r, out);
     JF_TRY(file_find_data(d->ctx, &path, recipe_get(r, key)));
     const char *extension = file_extension(path);
     jf_status status = strcmp(extension, ".csv") == 0 || strcmp(extension, ".npy") == 0
@@ -363,8 +380,10 @@ static void table_close(dataset *d) {
 }
 
 static jf_status table_name_test(recipe *r, const test_file *file) {
-    JF_TRY(recipe_set(r, "data.file", file->path));
-    JF_TRY(recipe_set(r, "data.y_file", file->labels ? file->labels : ""));
+    JF_TRY(recipe_set(r, "data.file", file->rows ? MEMORY_ROWS_FILE : file->path));
+    JF_TRY(recipe_set(r, "data.y_file", file->labels && !file->rows ? file->labels : ""));
+    if (file->rows) JF_TRY(recipe_set(r, "data.columns", "")); /* they are all there, in the model's order */
+    recipe_set_rows(r, file->rows);
     return recipe_set(r, "data.validation", "0");
 }
 

@@ -1,0 +1,99 @@
+/* Public: data in memory. */
+#include "api/api.h"
+#include "base/number.h"
+#include <limits.h>
+#include <stdlib.h>
+
+/* As in a table of a file. */
+#define MOST_COLUMNS 1000000
+
+static jf_status check_size(jf_context *ctx, const char *part, size_t rows, size_t columns, size_t least) {
+    if (columns < least || columns > MOST_COLUMNS)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: %s has %zu columns, expected %zu to %d", part,
+                       columns, least, MOST_COLUMNS);
+    if (rows > LONG_MAX)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: %s has %zu rows, expected less", part, rows);
+    return JF_OK;
+}
+
+static jf_status check_array(jf_context *ctx, const char *part, const jf_array *a) {
+    JF_TRY(check_size(ctx, part, a->rows, a->columns, 1));
+    if (a->type != JF_FLOAT && a->type != JF_DOUBLE)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT,
+                       "data in memory: numbers of %s have the type %d, expected JF_FLOAT or JF_DOUBLE", part,
+                       (int)a->type);
+    if (!a->values && a->rows > 0)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: %s has no values, expected %zu rows", part,
+                       a->rows);
+    return JF_OK;
+}
+
+static memory_array array_of(const jf_array *a) {
+    ptrdiff_t size = a->type == JF_FLOAT ? sizeof(float) : sizeof(double);
+    int dense = a->row_stride == 0 && a->column_stride == 0;
+    return (memory_array){.values = a->values,
+                          .is_float = a->type == JF_FLOAT,
+                          .columns = a->columns,
+                          .row_stride = dense ? size * (ptrdiff_t)a->columns : a->row_stride,
+                          .column_stride = dense ? size : a->column_stride};
+}
+
+jf_status jf_data_create(jf_data **out, jf_context *ctx, const jf_array *x, const jf_array *y) {
+    *out = NULL;
+    if (!x) return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: no array of x was given");
+    JF_TRY(check_array(ctx, "x", x));
+    if (y) JF_TRY(check_array(ctx, "y", y));
+    if (y && y->rows != x->rows)
+        return jf_fail(ctx, JF_ERROR_SHAPE,
+                       "data in memory: x has %zu rows and y has %zu, expected as many, a row beside each",
+                       x->rows, y->rows);
+    memory_array of_x = array_of(x), of_y = y ? array_of(y) : (memory_array){0};
+    return memory_rows_create(ctx, out, x->rows, &of_x, &of_y);
+}
+
+jf_status jf_data_fill(jf_data **out, jf_context *ctx, size_t rows, size_t dim_x, size_t dim_y,
+                       jf_fill_fn fill, void *user) {
+    *out = NULL;
+    JF_TRY(check_size(ctx, "x", rows, dim_x, 1));
+    JF_TRY(check_size(ctx, "y", rows, dim_y, 0));
+    if (!fill) return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: no function to fill rows was given");
+    return memory_rows_fill(ctx, out, rows, dim_x, dim_y, fill, user);
+}
+
+jf_status jf_data_set_names(jf_data *d, const char *const *names) {
+    return memory_rows_set_names(d, names);
+}
+
+void jf_data_on_release(jf_data *d, void (*release)(void *user), void *user) {
+    memory_rows_on_release(d, release, user);
+}
+
+void jf_data_free(jf_data *d) {
+    memory_rows_free(d);
+}
+
+static jf_status set_count(jf_recipe *r, const char *key, size_t count) {
+    char digits[32];
+    number_print(digits, sizeof digits, "%zu", count);
+    return recipe_set(r, key, digits);
+}
+
+jf_status jf_recipe_set_data(jf_recipe *r, jf_data *data) {
+    size_t dim_x = memory_rows_columns_x(data);
+    JF_TRY(recipe_set(r, "data.set", "table"));
+    JF_TRY(recipe_set(r, "data.file", MEMORY_ROWS_FILE));
+    JF_TRY(set_count(r, "data.x", dim_x));
+    JF_TRY(set_count(r, "data.y", memory_rows_columns(data) - dim_x));
+    recipe_set_rows(r, data);
+    return JF_OK;
+}
+
+/* Of a table, since the recipe of anything else does not read them. */
+jf_status jf_model_set_data(jf_model *m, jf_data *data) {
+    if (data && !recipe_is(m->recipe, "data.file", MEMORY_ROWS_FILE))
+        return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED,
+                       "data in memory for a model that was not trained on such: expected data.file = "
+                       "memory in its recipe; give them as data to judge on");
+    recipe_set_rows(m->recipe, data);
+    return JF_OK;
+}

@@ -1,0 +1,49 @@
+/* Rows of x and y that lie in memory: in arrays of the caller, which stay where they are, or in one that was filled row by
+ * row and belongs to the rows.
+ *
+ * Rows are counted: whoever keeps them holds them (memory_rows_hold) and frees what it held. Names are set before others
+ * see them; afterwards nothing changes, so that any number of threads may read and hold them. */
+#ifndef JF_IO_MEMORY_ROWS_H
+#define JF_IO_MEMORY_ROWS_H
+
+#include "base/context.h"
+#include <stddef.h>
+
+/* What a recipe calls them where a file would stand. */
+#define MEMORY_ROWS_FILE "memory"
+
+typedef struct jf_data memory_rows; /* public name: jf_data */
+
+/* One array (rows, columns); strides in bytes, of either sign. */
+typedef struct memory_array {
+    const char *values;
+    int is_float; /* of type float; otherwise double */
+    size_t columns;
+    ptrdiff_t row_stride, column_stride;
+} memory_array;
+
+jf_status memory_rows_create(jf_context *ctx, memory_rows **out, size_t rows, const memory_array *x,
+                             const memory_array *y);
+/* Rows of their own, doubles: `fill` writes rows first .. first + count - 1 of x and of y, in their order and a few at a
+ * time; non-zero: it cannot, and JF_STOPPED follows. */
+typedef int (*memory_fill)(void *user, size_t first, size_t count, double *x, double *y);
+jf_status memory_rows_fill(jf_context *ctx, memory_rows **out, size_t rows, size_t dim_x, size_t dim_y,
+                           memory_fill fill, void *user);
+/* The same rows under other names. */
+jf_status memory_rows_renamed(jf_context *ctx, memory_rows **out, memory_rows *rows,
+                              const char *const *names);
+/* (columns of x, then those of y), copied; NULL: they have none. */
+jf_status memory_rows_set_names(memory_rows *r, const char *const *names);
+/* Called when the last holder has freed them. */
+void memory_rows_on_release(memory_rows *r, void (*release)(void *user), void *user);
+memory_rows *memory_rows_hold(memory_rows *r);
+void memory_rows_free(memory_rows *r);
+
+size_t memory_rows_count(const memory_rows *r);
+size_t memory_rows_columns_x(const memory_rows *r);
+size_t memory_rows_columns(const memory_rows *r); /* of x and y */
+size_t memory_rows_bytes(const memory_rows *r);   /* that they own */
+const char *memory_rows_name(const memory_rows *r, size_t column);
+double memory_rows_value(const memory_rows *r, size_t row, size_t column);
+
+#endif
