@@ -1,6 +1,8 @@
+#define _GNU_SOURCE /* dladdr */
 #include "io/shipped.h"
 #include "base/file.h"
 #include <dirent.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,20 +13,40 @@ const shipped_kind shipped_models = {"model", "JOINTFLOW_MODELS", "models", ".sa
 
 /* ---- where to look ---- */
 
+/* Cuts the last parts off a path. */
+static void go_up(char *path, int parts) {
+    for (; parts > 0 && strrchr(path, '/'); parts--) *strrchr(path, '/') = 0;
+}
+
+static int program_path(char *out, size_t size) {
+    ssize_t length = readlink("/proc/self/exe", out, size - 1);
+    if (length <= 0) return 0;
+    out[length] = 0;
+    return 1;
+}
+
 /* A folder from the place that the program's own folder (bin, build) lies in. */
 static void beside_program(jf_context *ctx, char **out, const char *folder) {
     char program[4096];
-    ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (length <= 0) return;
-    program[length] = 0;
-    for (int up = 0; up < 2; up++)
-        if (strrchr(program, '/')) *strrchr(program, '/') = 0;
+    if (!program_path(program, sizeof program)) return;
+    go_up(program, 2);
     file_join(ctx, out, program, folder);
 }
 
+/* The same from the place of the library, which programs such as interpreters load from elsewhere: `up` is 2 where it lies
+ * in lib or build, 3 where in lib/x86_64-linux-gnu. Does not apply where it is linked statically. */
+static void beside_library(jf_context *ctx, char **out, const char *folder, int up) {
+    char library[4096], program[4096];
+    Dl_info found;
+    if (!dladdr(&shipped_models, &found) || !found.dli_fname || !realpath(found.dli_fname, library)) return;
+    if (program_path(program, sizeof program) && strcmp(program, library) == 0) return;
+    go_up(library, up);
+    file_join(ctx, out, library, folder);
+}
+
 /* Folder i to look into, yours to free: the one that the environment names, the one below the working folder, and from
- * the program's own place those of a build in its source tree and of an installation. Returns 0 past the last; *out is
- * NULL where a candidate does not apply. */
+ * the program's and the library's own places those of a build in its source tree and of an installation. Returns 0 past
+ * the last; *out is NULL where a candidate does not apply. */
 static int candidate(jf_context *ctx, const shipped_kind *kind, int i, char **out) {
     char installed[64];
     *out = NULL;
@@ -33,7 +55,10 @@ static int candidate(jf_context *ctx, const shipped_kind *kind, int i, char **ou
     if (i == 2) beside_program(ctx, out, kind->folder);
     snprintf(installed, sizeof installed, "share/jointflow/%s", kind->folder);
     if (i == 3) beside_program(ctx, out, installed);
-    return i < 4;
+    if (i == 4) beside_library(ctx, out, kind->folder, 2);
+    if (i == 5) beside_library(ctx, out, installed, 2);
+    if (i == 6) beside_library(ctx, out, installed, 3);
+    return i < 7;
 }
 
 /* Tries NAME + ending in each candidate; `places`, which may be NULL, gets those that were tried. */
