@@ -237,11 +237,11 @@ static void fit_ranks(rank_fit *f, const int *of, long rows, const double *low, 
 
 /* Of a density there is no low and high: a truth that is too often further out than the samples is over-confidence, and other
  * ranks than uniform ones are the wrong shape. */
-static void as_confidence(rank_fit *f) {
+static calibration_verdict as_confidence(calibration_verdict of_ranks) {
     static const calibration_verdict means[] = {
         [CALIBRATED] = CALIBRATED,     [OVER_CONFIDENT] = MISSHAPEN,    [UNDER_CONFIDENT] = MISSHAPEN,
         [BIASED_LOW] = OVER_CONFIDENT, [BIASED_HIGH] = UNDER_CONFIDENT, [MISSHAPEN] = MISSHAPEN};
-    f->verdict = means[f->verdict];
+    return means[of_ranks];
 }
 
 jf_status calibration_create(const model *m, calibration *out, long n, const double *rows, uint64_t seed,
@@ -261,8 +261,10 @@ jf_status calibration_create(const model *m, calibration *out, long n, const dou
         fit_ranks(&out->sbc[c], r.of + c * r.rows, r.rows, out->sbc_low, out->sbc_high);
     fit_ranks(&out->hpd, r.of + dim_x * r.rows, r.rows, out->low, out->high);
     fit_ranks(&out->tarp, r.of + (dim_x + 1) * r.rows, r.rows, out->low, out->high);
-    as_confidence(&out->hpd);
+    out->hpd.verdict = as_confidence(out->hpd.verdict);
     if (out->tarp.verdict == BIASED_LOW || out->tarp.verdict == BIASED_HIGH) out->tarp.verdict = MISSHAPEN;
+    JF_TRY_DONE(calibration_find_region(m, &out->region, r.rows, rows, r.of));
+    if (out->region.number == dim_x) out->region.verdict = as_confidence(out->region.verdict);
     out->coverage_50 = out->hpd.ecdf[CALIBRATION_RANKS / 2 - 1];
     out->coverage_90 = out->hpd.ecdf[CALIBRATION_RANKS * 9 / 10 - 1];
 done:
@@ -280,5 +282,5 @@ void calibration_free(calibration *c) {
 int calibration_is_good(const calibration *c) {
     for (int i = 0; i < c->coordinates; i++)
         if (c->sbc[i].verdict != CALIBRATED) return 0;
-    return c->hpd.verdict == CALIBRATED && c->tarp.verdict == CALIBRATED;
+    return c->hpd.verdict == CALIBRATED && c->tarp.verdict == CALIBRATED && c->region.rows == 0;
 }

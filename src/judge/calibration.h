@@ -38,6 +38,20 @@ typedef struct rank_fit {
     calibration_verdict verdict;
 } rank_fit;
 
+/* Where in y the answers are furthest from calibrated, if more than chance explains (calibration_regions.c): a third of the
+ * rows by one column of y, or a class. */
+typedef struct calibration_region {
+    long rows;     /* of the region; 0: there is none */
+    int number;    /* what is off: a coordinate of x, or coordinates: the density */
+    int column;    /* of y; -1: a class */
+    int part;      /* 0: the lowest third, 1, 2: the highest; or the class */
+    double lo, hi; /* the column's values there, in the data's units */
+    double off;    /* of the mean of the ranks, or of their spread, in standard errors */
+    double limit;  /* what all that are compared stay below in 95 of 100 cases of a right model */
+    int compared;  /* how many there are */
+    calibration_verdict verdict;
+} calibration_region;
+
 typedef struct calibration {
     long rows;                                                      /* 0: not judged */
     int coordinates;                                                /* of x */
@@ -47,14 +61,20 @@ typedef struct calibration {
     rank_fit hpd, tarp;                                             /* of the density, of the distance */
     double coverage_50,
         coverage_90; /* how often the truth lies in the region of highest density of that size */
+    calibration_region region;
 } calibration;
 
 /* rows (n, dim): pairs in the model's units. temperature: of the latent points that samples are drawn from. */
 jf_status calibration_create(const model *m, calibration *out, long n, const double *rows, uint64_t seed,
                              double temperature);
 void calibration_free(calibration *c);
-/* "calibrated", or what is wrong and in which coordinate; yours to free. */
-jf_status calibration_tell(jf_context *ctx, const calibration *c, char **out);
+/* ranks (dim_x + 1, n): of the coordinates and the density, for rows (n, dim) in the model's units. */
+jf_status calibration_find_region(const model *m, calibration_region *out, long n, const double *rows,
+                                  const int *ranks);
+/* "calibrated", or what is wrong, in which coordinate and for which y, by the names of the columns; yours to free. */
+jf_status calibration_tell(const model *m, const calibration *c, char **out);
+/* The name of a column, or its place: "x0"; written into `place` (32). */
+const char *calibration_name(const model *m, int element, char *place, size_t size);
 int calibration_is_good(const calibration *c);
 /* Distribution functions minus the diagonal with their bands, three panels. */
 jf_status calibration_draw(jf_context *ctx, const calibration *c, const char *path);

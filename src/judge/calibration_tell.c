@@ -7,17 +7,65 @@
 
 #define NAMED 5 /* coordinates, at most */
 
-jf_status calibration_tell(jf_context *ctx, const calibration *c, char **out) {
+const char *calibration_name(const model *m, int element, char *place, size_t size) {
+    int dim_x = m->units.dim_x, is_y = element >= dim_x;
+    if (m->units.names) return m->units.names[element];
+    number_print(place, size, "%c%d", is_y ? 'y' : 'x', is_y ? element - dim_x : element);
+    return place;
+}
+
+static int is_good_over_all(const calibration *c) {
+    calibration all = *c;
+    all.region.rows = 0;
+    return calibration_is_good(&all);
+}
+
+/* "c is at least 0.7" */
+static void add_place(text *t, const model *m, const calibration_region *r) {
+    char place[32];
+    if (r->column < 0) {
+        text_add(t, "of class %s", m->units.class_name[r->part]);
+        return;
+    }
+    text_add(t, "where %s is ", calibration_name(m, m->units.dim_x + r->column, place, sizeof place));
+    if (r->lo == r->hi)
+        text_add(t, "%.4g", r->lo);
+    else if (r->part == 1)
+        text_add(t, "from %.4g to %.4g", r->lo, r->hi);
+    else
+        text_add(t, r->part == 0 ? "at most %.4g" : "at least %.4g", r->part == 0 ? r->hi : r->lo);
+}
+
+static void add_region(text *t, const model *m, const calibration *c) {
+    const calibration_region *r = &c->region;
+    char place[32];
+    int whole = r->number == c->coordinates, good = is_good_over_all(c);
+    if (!r->rows) {
+        if (!good && r->compared)
+            text_add(t, " No part of y is worse than the others, as far as can be told.");
+        return;
+    }
+    text_add(t, good ? " Answers " : " It is worst for answers ");
+    add_place(t, m, r);
+    if (good) text_add(t, " are not");
+    text_add(t, ": there %s %s %s (%ld pairs, off by %.1f standard errors, %.1f by chance).",
+             whole ? "they" : calibration_name(m, r->number, place, sizeof place), whole ? "are" : "is",
+             calibration_words[r->verdict], r->rows, r->off, r->limit);
+}
+
+jf_status calibration_tell(const model *m, const calibration *c, char **out) {
     text t = {0};
+    char place[32];
     int bad = 0;
     *out = NULL;
-    if (calibration_is_good(c))
-        text_add(&t, "The answers are calibrated, as far as %ld pairs of the data show.", c->rows);
+    if (is_good_over_all(c))
+        text_add(&t, "The answers are calibrated%s, as far as %ld pairs of the data show.",
+                 c->region.rows ? ", all together" : "", c->rows);
     for (int i = 0; i < c->coordinates; i++) {
         if (c->sbc[i].verdict == CALIBRATED) continue;
         if (++bad <= NAMED)
-            text_add(&t, "%sx%d is %s", bad == 1 ? "The answers are not calibrated: " : "; ", i,
-                     calibration_words[c->sbc[i].verdict]);
+            text_add(&t, "%s%s is %s", bad == 1 ? "The answers are not calibrated: " : "; ",
+                     calibration_name(m, i, place, sizeof place), calibration_words[c->sbc[i].verdict]);
     }
     if (bad > NAMED) text_add(&t, "; and so on, %d of %d coordinates", bad, c->coordinates);
     if (bad) text_add(&t, ".");
@@ -29,7 +77,8 @@ jf_status calibration_tell(jf_context *ctx, const calibration *c, char **out) {
                  100 * c->coverage_50, 100 * c->coverage_90);
     if (c->tarp.verdict != CALIBRATED && !bad && c->hpd.verdict == CALIBRATED)
         text_add(&t, "Distances from random points (TARP) are %s.", calibration_words[c->tarp.verdict]);
-    jf_status status = text_check(ctx, &t);
+    add_region(&t, m, c);
+    jf_status status = text_check(m->ctx, &t);
     if (status == JF_OK)
         *out = t.chars;
     else

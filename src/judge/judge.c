@@ -184,7 +184,7 @@ static jf_status compare_samples(judgement *j, const model *m, long n, const jud
 static jf_status judge_calibration(judgement *j, const model *m, const judge_request *q) {
     double temperature = q->temperature > 0 ? q->temperature : 1;
     JF_TRY(calibration_create(m, &j->calibration, j->points, j->data, q->seed, temperature));
-    return j->calibration.rows ? calibration_tell(m->ctx, &j->calibration, &j->calibration_words) : JF_OK;
+    return j->calibration.rows ? calibration_tell(m, &j->calibration, &j->calibration_words) : JF_OK;
 }
 
 static jf_status judge_data(judgement *j, const model *m, const dataset *data, const judge_request *q) {

@@ -110,23 +110,50 @@ static void write_fit(text *t, const char *name, const rank_fit *f) {
     text_add(t, ", \"verdict\": \"%s\"}", calibration_words[f->verdict]);
 }
 
-static void write_calibration(text *t, const judgement *j) {
+/* null: no part of y is worse than chance explains, or there is no y */
+static void write_region(text *t, const calibration *c, const model *m) {
+    const calibration_region *r = &c->region;
+    char place[32];
+    if (!r->rows) {
+        text_add(t, ", \"worst_y\": null");
+        return;
+    }
+    open_object(t, "worst_y", '{');
+    text_add(t, "\"column\": ");
+    json_add_string(t, r->column < 0 ? m->units.class_name[r->part]
+                                     : calibration_name(m, m->units.dim_x + r->column, place, sizeof place));
+    field(t, "from", r->lo);
+    field(t, "to", r->hi);
+    field(t, "pairs", (double)r->rows);
+    text_add(t, ", \"of\": ");
+    json_add_string(t, r->number == c->coordinates ? "density"
+                                                   : calibration_name(m, r->number, place, sizeof place));
+    field(t, "standard_errors", r->off);
+    field(t, "by_chance", r->limit);
+    text_add(t, ", \"verdict\": \"%s\"}", calibration_words[r->verdict]);
+}
+
+static void write_calibration(text *t, const judgement *j, const model *m) {
     const calibration *c = &j->calibration;
+    char place[32];
     open_object(t, "calibration", '{');
     field(t, "ranks", (double)c->rows);
     field(t, "samples", CALIBRATION_SAMPLES);
     text_add(t, ", \"calibrated\": %s, \"words\": ", calibration_is_good(c) ? "true" : "false");
     json_add_string(t, j->calibration_words);
     open_object(t, "sbc", '[');
-    for (int i = 0; i < c->coordinates; i++)
-        text_add(t, "%s{\"x\": %d, \"deviation\": %.6g, \"outside_band\": %.6g, \"verdict\": \"%s\"}",
-                 i ? ", " : "", i, c->sbc[i].deviation, c->sbc[i].outside,
-                 calibration_words[c->sbc[i].verdict]);
+    for (int i = 0; i < c->coordinates; i++) {
+        text_add(t, "%s{\"x\": %d, \"name\": ", i ? ", " : "", i);
+        json_add_string(t, calibration_name(m, i, place, sizeof place));
+        text_add(t, ", \"deviation\": %.6g, \"outside_band\": %.6g, \"verdict\": \"%s\"}",
+                 c->sbc[i].deviation, c->sbc[i].outside, calibration_words[c->sbc[i].verdict]);
+    }
     text_add(t, "]");
     write_fit(t, "expected_coverage", &c->hpd);
     field(t, "coverage_50", c->coverage_50);
     field(t, "coverage_90", c->coverage_90);
     write_fit(t, "tarp", &c->tarp);
+    write_region(t, c, m);
     text_add(t, "}");
 }
 
@@ -195,7 +222,7 @@ static void write_json(judgement *j, const model *m) {
         field(t, "energy_distance", j->energy);
         if (isfinite(j->energy_denoised)) field(t, "energy_distance_denoised", j->energy_denoised);
         if (j->classes) write_classes(t, j, m);
-        if (j->calibration.rows) write_calibration(t, j);
+        if (j->calibration.rows) write_calibration(t, j, m);
         if (j->image.inputs) write_image(t, "image", &j->image);
         if (j->denoised.inputs) write_image(t, "image_denoised", &j->denoised);
     } else {

@@ -138,3 +138,15 @@ expect grep -q 'column 2 of y is 0 in 9[0-9.]*% of the rows: .* set train.y_nois
 run jointflow train t.csv --x-columns a,b --y-columns c,d -o fixed --set train.epochs=1 --no-report
 expect_status 0
 expect test "$(grep -c 'of the rows: they do not show' "$work/stderr")" -eq 0
+
+case_begin judge__columns_are_called_by_their_names_in_verdicts
+awk 'BEGIN { OFS = ","; srand(1); print "mass,charge,spin,signal"; for (i = 0; i < 2000; i++) { s = rand()
+     print s + 0.1 * (rand() + rand() - 1), rand() + rand(), rand() * rand(), s } }' > t.csv
+jointflow train t.csv --x-columns mass,charge,spin --y-columns signal -o run --no-report --quiet --set train.epochs=3 \
+    --set model.blocks=1 --set model.width=8
+run jointflow judge run --temperature 0.3
+expect_status 0
+expect_line '.*charge is over-confident.*'
+run jointflow judge run --temperature 0.3 --json
+expect grep -q '"name": "charge"' "$work/stdout"
+expect grep -q '"worst_y": ' "$work/stdout"
