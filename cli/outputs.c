@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Files of a run folder that cannot be made again, or that are needed to go on. */
 static const char *const run_files[] = {"model.safetensors", "checkpoint.safetensors",
@@ -56,6 +57,32 @@ int output_check_file(const call *c, const char *path) {
     if (code == CLI_OK && is_model_or_checkpoint(path))
         code =
             cli_fail("-o %s: is a model or a checkpoint, which is never replaced; choose another name", path);
+    return code;
+}
+
+/* The path becomes that of the folder it lies in; 0: it was the outermost. */
+static int step_out(char *path) {
+    char *slash = strrchr(path, '/');
+    if (strcmp(path, ".") == 0 || strcmp(path, "/") == 0) return 0;
+    if (slash && slash != path)
+        *slash = '\0';
+    else
+        strcpy(path, slash ? "/" : ".");
+    return 1;
+}
+
+int output_check_folder(const char *folder) {
+    struct stat there = {0};
+    int code = CLI_OK;
+    if (!*folder) return cli_fail("-o: the name of the folder is empty");
+    char *path = cli_join("%s", folder);
+    if (!path) return cli_fail_memory();
+    while (stat(path, &there) != 0 && step_out(path)) continue;
+    if (!S_ISDIR(there.st_mode))
+        code = cli_fail("%s: is a file; expected a folder", path);
+    else if (access(path, W_OK | X_OK) != 0)
+        code = cli_fail("%s: may not be written to; choose another folder with -o", path);
+    free(path);
     return code;
 }
 

@@ -1,5 +1,6 @@
 /* jointflow report: judgement, pictures and report.html of a model, again. */
 #include "judging.h"
+#include "outputs.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +20,9 @@ static int report(const call *c) {
     jf_model *m = NULL;
     jf_judgement *j = NULL;
     char *folder = given ? cli_join("%s", given) : default_folder(path);
-    int code = folder ? cli_load_model(c, &m, path) : cli_fail_memory();
+    int code =
+        folder ? output_check_folder(folder) : cli_fail_memory(); /* before judging, which takes its time */
+    if (code == CLI_OK) code = cli_load_model(c, &m, path);
     if (code == CLI_OK && (jf_judge(m, &j, &options) != JF_OK || jf_report(m, j, folder) != JF_OK))
         code = cli_fail_library(c);
     if (code == CLI_OK) printf("%s\nreport:  %s/report.html\n", jf_judgement_text(j), folder);

@@ -92,13 +92,17 @@ cp file before
 fails '.*file.*' jointflow train "$TINY" -o file/run
 fails '.*file/a.csv.*' jointflow sample "$MODEL" -y 0 -n 5 -o file/a.csv
 fails '.*file/a.png.*' jointflow sample "$MODEL" -y 0 -n 5 -o file/a.png
-run jointflow report "$MODEL" --points 500 -o file/report
-expect_status 1
-expect_error_line 'jointflow: file: is a file; expected a folder'
-expect_error_line_count 2 # judging has a word to say of so short a training
+fails 'file: is a file; expected a folder' jointflow report "$MODEL" --points 500 -o file/report
 expect_same file before
 expect test "$(ls)" = 'before
 file'
+
+case_begin report__a_folder_that_cannot_be_made_is_told_before_judging
+echo precious > file
+run jointflow report "$MODEL" --points 10000000 -o file/a/b # would take minutes
+expect_status 1
+expect_error_line 'jointflow: file: is a file; expected a folder'
+expect_error_line_count 1
 
 case_begin output__that_does_not_fit_leaves_the_old_file_and_no_rest
 for name in old.csv old.npy; do
