@@ -93,7 +93,12 @@ done:
     return status;
 }
 
+#define LATENT_MISSES 2   /* times what chance gives at worst: such an element is not of the prior */
+#define LATENT_TOP    0.5 /* of the axis, at least; the prior's is 0.4 */
+#define LATENT_MOST   1.0 /* and at most */
+
 jf_status paint_latent(panel *p, const model *m, const judgement *j, const char *title) {
+    double top = LATENT_TOP;
     int dim_x = m->units.dim_x, dim = m->flow->dim;
     double *density;
     unsigned char *flagged = NULL;
@@ -102,10 +107,11 @@ jf_status paint_latent(panel *p, const model *m, const judgement *j, const char 
     JF_TRY_DONE(MEM_NEW(m->ctx, &flagged, (size_t)dim_x));
     for (int i = 0; i < dim_x; i++) {
         draw_histogram(j->points, j->encoded + i, dim, -4, 4, BINS, density + (size_t)i * BINS);
-        flagged[i] = j->latent.ks[i] > 3 * j->latent.chance_max;
+        flagged[i] = j->latent.ks[i] > LATENT_MISSES * j->latent.chance_max;
+        for (int b = 0; b < BINS && !flagged[i]; b++) top = fmax(top, density[(size_t)i * BINS + (size_t)b]);
     }
     panel_title(p, title);
-    panel_axes(p, -4, 4, 0, 0.5, "z", "density", 0);
+    panel_axes(p, -4, 4, 0, fmin(ceil(top * 10 - 1e-9) / 10, LATENT_MOST), "z", "density", 0);
     panel_histogram_lines(p, dim_x, BINS, -4, 4, density, flagged);
 done:
     free(density);
