@@ -1,5 +1,7 @@
 /* jointflow train: a recipe into a run folder. */
 #include "cli.h"
+#include "explore/server.h"
+#include "explore/watch.h"
 #include "outputs.h"
 #include "progress.h"
 #include "stop.h"
@@ -185,6 +187,41 @@ static int judge_and_report(const call *c, const jf_model *m, const char *folder
     return status == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
+/* ---- watching it in the browser ---- */
+
+typedef struct watched {
+    progress *line;
+    explorer *e; /* NULL: nobody watches */
+    server *server;
+} watched;
+
+static void show_progress(void *user, const jf_progress *now) {
+    watched *w = user;
+    progress_show(w->line, now);
+    if (w->e) watch_take(w->e->watch, now);
+}
+
+static void watched_end(watched *w) {
+    server_stop(w->server);
+    if (w->e) watch_free(w->e->watch);
+    explorer_free(w->e);
+    *w = (watched){.line = w->line};
+}
+
+static int watched_begin(const call *c, watched *w, const char *what) {
+    if (!option_given(c->arguments, "watch")) return CLI_OK;
+    server_options options = {.address = "127.0.0.1", .port = option_int(c->arguments, "port")};
+    w->e = explorer_create();
+    if (w->e) w->e->watch = watch_create(what);
+    if (!w->e || !w->e->watch) return cli_fail_memory();
+    int code = server_start(&w->server, w->e, &options);
+    if (code == CLI_OK) {
+        printf("Open %s in a browser to watch.\n", server_address(w->server));
+        fflush(stdout);
+    }
+    return code;
+}
+
 /* ---- the command ---- */
 
 static int train_into(const call *c, const jf_recipe *r, const char *folder) {
@@ -193,6 +230,7 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
     const char *batch = jf_recipe_get(r, "train.batch");
     const volatile int *stop = stop_on_signals();
     progress line;
+    watched watching = {.line = &line};
     progress_begin(&line, quiet, batch ? atoi(batch) : 0, stop);
     jf_context_set_log(c->ctx, progress_note, &line);
     jf_train_options options = {.folder = folder,
@@ -200,14 +238,20 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
                                 .changed_data = option_given(a, "changed-data"),
                                 .seed = option_whole(a, "seed"),
                                 .device = cli_device_options(c),
-                                .progress = progress_show,
-                                .user = &line,
+                                .progress = show_progress,
+                                .user = &watching,
                                 .stop = stop};
     jf_model *m = NULL;
     const char *what = table_of(c) ? table_of(c) : argument(a, 0);
+    int watchable = watched_begin(c, &watching, what);
+    if (watchable != CLI_OK) {
+        watched_end(&watching);
+        return watchable;
+    }
     if (!quiet) printf("%s %s into %s\n", options.resume ? "continuing" : "training", what, folder);
     jf_status status = jf_train(c->ctx, &m, r, &options);
     progress_end(&line);
+    watched_end(&watching);
     stop_end(); /* the model is saved: nothing is lost from here on */
     int code = status == JF_OK ? CLI_OK : status == JF_STOPPED ? say_stopped(c, folder) : cli_fail_library(c);
     if (code == CLI_OK && !option_given(a, "no-report")) code = judge_and_report(c, m, folder, quiet);
@@ -263,6 +307,9 @@ static const option options[] = {
     {"no-report", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "do not judge the model and draw its pictures at the end"},
     {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "say nothing but warnings, unless it fails"},
+    {"watch", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "serve a page for the browser meanwhile: loss, latent histograms and samples as they come"},
+    {"port", 0, OPTION_WHOLE, "N", "0", 0, 65535, "with --watch: the port to listen on; 0: any that is free"},
     {0},
 };
 
@@ -273,6 +320,7 @@ static const example examples[] = {
     {"Two files of your own, and no recipe", "jointflow train --x theta.npy --y obs.npy -o out/mine"},
     {"Columns of one file, by their names",
      "jointflow train data.csv --x-columns height,weight --y-columns age,dose -o out/mine"},
+    {"Watched in the browser", "jointflow train crescents --watch"},
     {"Go on after Ctrl-C", "jointflow train crescents --resume"},
     {0},
 };
@@ -299,6 +347,11 @@ const command command_train = {
         "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
         "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
         "same model, whatever the number of threads.\n"
+        "--watch serves a page on this machine alone while it trains, at the address that is printed: the "
+        "terms "
+        "of the loss, the held-out loss, latent histograms and samples, drawn at the ends of epochs and in "
+        "at "
+        "most a twentieth of the time. The model is the same with and without.\n"
         "On devices that have a choice, --precision says what the products of the networks are computed in "
         "while training; sums, weights and all that is measured are in fp32 whatever it is, and so is "
         "every later use of the model.\n"

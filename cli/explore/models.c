@@ -70,21 +70,25 @@ static jf_status find_data(explorer *e, shown_model *s) {
 
 /* ---- models by name ---- */
 
-/* "14-28" of "models/fashion/14-28.safetensors" */
-static char *name_of_file(const char *path) {
+/* "fashion/14-28" of "models/fashion/14-28.safetensors", one of several that are called "fashion": as commands take it. */
+static char *name_of_file(const char *path, const char *together) {
     static const char ending[] = ".safetensors";
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     size_t length = strlen(name), end = strlen(ending);
     if (length > end && strcmp(name + length - end, ending) == 0) length -= end;
-    return strndup(name, length);
+    size_t size = strlen(together) + length + 2;
+    char *made = malloc(size);
+    if (made) snprintf(made, size, "%s/%.*s", together, (int)length, name);
+    return made;
 }
 
-static jf_status add_file(explorer *e, const char *path, const char *name, const jf_device_options *device) {
+static jf_status add_file(explorer *e, const char *path, const char *name, int several,
+                          const jf_device_options *device) {
     shown_model *more = realloc(e->models, ((size_t)e->count + 1) * sizeof *more);
     if (!more) return no_memory();
     e->models = more;
     shown_model *s = &e->models[e->count++];
-    *s = (shown_model){.name = name ? strdup(name) : name_of_file(path)};
+    *s = (shown_model){.name = several ? name_of_file(path, name) : strdup(name)};
     if (!s->name) return no_memory();
     jf_status status = jf_model_load(e->ctx, &s->m, path, device);
     if (status == JF_OK) status = jf_model_image_form(s->m, &s->form);
@@ -104,7 +108,7 @@ jf_status explorer_add(explorer *e, const char *name, const jf_device_options *d
     if (status == JF_OK) status = jf_model_find(e->ctx, &next, name, 1);
     int several = next != NULL;
     for (int i = 1; status == JF_OK && file; i++) {
-        status = add_file(e, file, several ? NULL : name, device);
+        status = add_file(e, file, name, several, device);
         free(file);
         file = next;
         next = NULL;
@@ -133,7 +137,7 @@ int explorer_chain(const explorer *e, int steps[JF_CHAIN_MOST]) {
         if (strcmp(e->models[first].form.task, "superres") != 0) continue;
         for (int i = first; i >= 0 && count < JF_CHAIN_MOST; count++) {
             found[count] = i;
-            i = step_from(e, 2 * e->models[i].form.h, 2 * e->models[i].form.w);
+            i = step_from(e, e->models[i].form.h, e->models[i].form.w);
         }
         if (count <= best) continue;
         best = count;
