@@ -171,18 +171,23 @@ done:
     return status;
 }
 
-/* Many dimensions: the whole map's log-determinant stands in for both. */
+/* Whether no Jacobian is needed: y is untouched, or made of y alone with a log-determinant that is known apart. */
+static int keeps_y(const flow *f) {
+    return f->apart || f->fixed || f->dim_y == 0;
+}
+
+/* The whole map's log-determinant, which stands in for both others where the dimensions are too many for them. */
 static void whole_densities(const model *m, densities *out, long n, const double *xy, const double *encoded,
                             const double *logdet) {
     const flow *f = m->flow;
     size_t dim = (size_t)f->dim;
     for (size_t s = 0; s < (size_t)n; s++) {
         out->paper[s] = out->whole[s] = log_prior(encoded + s * dim, f->dim_x) + logdet[s];
-        out->sampler[s] = f->apart ? out->whole[s] : NAN;
+        out->sampler[s] = keeps_y(f) ? out->whole[s] : NAN;
         for (size_t i = (size_t)f->dim_x; i < dim; i++)
             out->y_error += fabs(encoded[s * dim + i] - xy[s * dim + i]) / f->dim_y;
     }
-    out->log_dy = f->apart ? 0 : NAN; /* y is kept, and the density is exact in any dimension */
+    out->log_dy = keeps_y(f) ? 0 : NAN; /* y is kept, and the density is exact in any dimension */
 }
 
 static jf_status encode_densities(const model *m, densities *out, long n, const double *xy) {
@@ -201,7 +206,7 @@ done:
 }
 
 int densities_are_exact(const model *m) {
-    return m->flow->apart || (m->flow->dim <= JUDGE_EXACT_DIM && m->units.image.h == 0);
+    return keeps_y(m->flow) || (m->flow->dim <= JUDGE_EXACT_DIM && m->units.image.h == 0);
 }
 
 static jf_status begin(const model *m, densities *out, long n) {
@@ -227,8 +232,8 @@ jf_status densities_of_encoded(const model *m, densities *out, long n, const dou
 jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler) {
     jf_status status;
     JF_TRY_DONE(begin(m, out, n));
-    status = out->exact && !m->flow->apart ? exact_densities(m, out, n, xy, with_sampler)
-                                           : encode_densities(m, out, n, xy);
+    status = out->exact && !keeps_y(m->flow) ? exact_densities(m, out, n, xy, with_sampler)
+                                             : encode_densities(m, out, n, xy);
     out->y_error /= (double)n;
     out->log_dy /= (double)n;
 done:
