@@ -123,6 +123,8 @@ static int check_images(const call *c, const conditions *y, const char *path) {
                               only_tables[i], path);
     if (!y->form.h && option_given(c->arguments, "full-range"))
         return cli_misuse(c->command, "--full-range is for models of images, and this one is of vectors");
+    if (y->form.h && option_given(c->arguments, "corner"))
+        return cli_misuse(c->command, "--corner is for models of vectors, and this one is of images");
     return CLI_OK;
 }
 
@@ -132,6 +134,8 @@ static int write_samples(const call *c, const jf_model *m, const samples *s, con
     if (y->form.h && (is_picture || (path && cli_ends_with(path, ".npy"))))
         return write_images(c, m, s, y, path);
     if (!is_picture) return write_table(c, m, s, path);
+    if (option_given(c->arguments, "corner"))
+        return jf_draw_corner(m, s->rows, s->x, s->y, path) == JF_OK ? CLI_OK : cli_fail_library(c);
     return jf_draw_samples(m, s->rows, s->x, s->y, path) == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
@@ -153,6 +157,8 @@ static int sample(const call *c) {
     conditions y = {0};
     samples s = {0};
     int code = tables_check_output(c, path, ".csv .npy .png");
+    if (code == CLI_OK && option_given(a, "corner") && !(path && cli_ends_with(path, ".png")))
+        code = cli_misuse(c->command, "--corner is a picture, expected -o FILE.png");
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(a, 0));
     if (code == CLI_OK) code = conditions_read(c, m, &request, &y);
     if (code == CLI_OK) code = check_images(c, &y, path);
@@ -180,6 +186,9 @@ static const option options[] = {
      "samples for each condition (default 1000, of images 25)"},
     {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
      "a .csv, .npy or .png file; by default CSV to standard output"},
+    {"corner", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "the picture is a corner plot: every column of x against every other, and each alone, a colour for each "
+     "condition"},
     OPTION_TEMPERATURE,
     OPTION_DENOISE,
     OPTION_FULL_RANGE,
@@ -196,6 +205,8 @@ static const option options[] = {
 static const example examples[] = {
     {"A model that came with the program, all of its classes", "jointflow sample crescents -o crescents.png"},
     {"A picture of both classes", "jointflow sample out/crescents -y 0,1 -o samples.png"},
+    {"Every parameter against every other, for one measurement",
+     "jointflow sample out/theta -y 0.4,1.3 -n 10000 --corner -o corner.png"},
     {"Ten answers for each of nine angles, as CSV", "jointflow sample out/sectors -y 0:6.28:0.785 -n 10"},
     {"Classes by name, a NumPy file", "jointflow sample out/mixed -y circle,grid -n 5000 -o samples.npy"},
     {"25 images of each of two classes",

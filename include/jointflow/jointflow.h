@@ -551,6 +551,9 @@ void jf_table_free(jf_table *t);
 /* A picture of samples: a panel for each different y (the first two x against each other, histograms of
  * x0, or the images). */
 jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path);
+/* A corner plot of vectors: every column of x against every other, each alone on the diagonal with its median and 5% and 95%;
+ * the first eight columns, in a colour for each of the first six different y. */
+jf_status jf_draw_corner(const jf_model *m, int n, const double *x, const double *y, const char *path);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

@@ -10,15 +10,14 @@
 #define MAX_PANELS 25
 #define BINS       60
 
-/* The different y of the rows, in order of appearance; -1 in `which` for those past MAX_PANELS. */
-static int distinct(long n, const double *y, int dim_y, int *which, long first[MAX_PANELS]) {
+int picture_distinct(long n, const double *y, int dim_y, int most, int *which, long *first) {
     int count = 0;
     for (long i = 0; i < n; i++) {
         which[i] = -1;
         for (int k = 0; k < count && which[i] < 0; k++)
             if (memcmp(y + i * dim_y, y + first[k] * dim_y, sizeof(double) * (size_t)dim_y) == 0)
                 which[i] = k;
-        if (which[i] < 0 && count < MAX_PANELS) {
+        if (which[i] < 0 && count < most) {
             first[count] = i;
             which[i] = count++;
         }
@@ -26,8 +25,7 @@ static int distinct(long n, const double *y, int dim_y, int *which, long first[M
     return count;
 }
 
-/* "y = 1 (grid)" in the data's units. */
-static void y_title(const model *m, const double *y, char *out, size_t size) {
+void picture_y_title(const model *m, const double *y, char *out, size_t size) {
     size_t used = (size_t)number_print(out, size, "y =");
     for (int i = 0; i < m->units.dim_y && used < size; i++)
         used += (size_t)number_print(out + used, size - used, " %.4g", y[i]);
@@ -81,7 +79,7 @@ jf_status picture_samples(const model *m, long n, const double *x, const double 
     long first[MAX_PANELS] = {0};
     figure *fig = NULL;
     JF_TRY(MEM_NEW(m->ctx, &which, (size_t)n + 1));
-    int count = m->units.dim_y ? distinct(n, y, m->units.dim_y, which, first) : 1;
+    int count = m->units.dim_y ? picture_distinct(n, y, m->units.dim_y, MAX_PANELS, which, first) : 1;
     int columns = count < 1 ? 1 : count < 5 ? count : count <= 9 ? (count + 1) / 2 : 5;
     long left_out = 0;
     for (long i = 0; i < n; i++) left_out += which[i] < 0;
@@ -98,7 +96,7 @@ jf_status picture_samples(const model *m, long n, const double *x, const double 
         panel *p = figure_panel(fig, k / columns, k % columns);
         char words[96];
         if (m->units.dim_y) {
-            y_title(m, y + first[k] * m->units.dim_y, words, sizeof words);
+            picture_y_title(m, y + first[k] * m->units.dim_y, words, sizeof words);
             panel_title(p, words);
         }
         status = panel_of_samples(p, m, n, x, which, k, limits, values);

@@ -40,3 +40,10 @@ jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const doubl
     if (m->units.image.h > 0) return picture_image_samples(m, n, x, y, 0, path);
     return picture_samples(m, n, x, y, NULL, NULL, path);
 }
+
+jf_status jf_draw_corner(const jf_model *m, int n, const double *x, const double *y, const char *path) {
+    JF_TRY(check_values(m, n, x, y));
+    if (m->units.image.h > 0)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "corner plots are of vectors, and this model is of images");
+    return picture_corner(m, n, x, y, path);
+}

@@ -150,3 +150,17 @@ expect_line '.*charge is over-confident.*'
 run jointflow judge run --temperature 0.3 --json
 expect grep -q '"name": "charge"' "$work/stdout"
 expect grep -q '"worst_y": ' "$work/stdout"
+
+case_begin sample__corner_is_a_picture_of_all_columns_against_each_other
+jointflow train "$work/t.csv" --x-columns a,b,c --y-columns d -o run $QUICK
+run jointflow sample run -y '0;1;0.5' -n 200 --corner -o corner.png
+expect_status 0
+expect_file corner.png
+jointflow sample run -y '0;1;0.5' -n 200 -o plain.png
+expect test "$(wc -c < corner.png)" -ne "$(wc -c < plain.png)"
+run jointflow sample run -y 0 -n 200 --corner -o corner.csv
+expect_status 2
+expect_error_line '.*--corner is a picture, expected -o FILE.png.*'
+run jointflow sample run -y '0;0.1;0.2;0.3;0.4;0.5;0.6' -n 10 --corner -o many.png
+expect_status 0
+expect_error_line '.*many.png: the first 6 values of y are drawn, 10 rows with others are left out'
