@@ -268,7 +268,8 @@ class ChainView {
   draw() {
     const began = performance.now(), { h, w, channels, values } = this.pad.image;
     this.state.set({ m: "chain", seed: this.seed });
-    byId("command").textContent = `jointflow superres ${this.models.map((m) => m.name).join(" ")} INPUT.png --seed ${this.seed}`;
+    byId("command").textContent = `jointflow superres ${this.models.map((m) => m.name).join(" ")} INPUT.png` +
+      (this.counts.length === 2 ? ` --coarse ${this.counts[0]} --fine ${this.counts[1]}` : "") + ` --seed ${this.seed}`;
     this.asked.ask({ image: { h, w, channels, values }, counts: this.counts, seed: this.seed }, (answer) => {
       if (this.closed) return;
       showFailure("");

@@ -29,7 +29,6 @@ function freeze(from, to) {
   });
   to.querySelectorAll("button").forEach((button) => button.setAttribute("disabled", ""));
   to.querySelectorAll("script, link, noscript, .skip, #actions").forEach((part) => part.remove());
-  to.querySelectorAll("[style]").forEach((part) => part.removeAttribute("style"));
 }
 
 async function pageAsFile(view) {

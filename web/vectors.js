@@ -397,9 +397,7 @@ class Corner {
     const { dim_x, x_names } = view.model;
     const first = view.state.text("corner") ? numbersOf(view.state.text("corner")).filter((k) => Number.isInteger(k) && k >= 0 && k < dim_x) : [];
     this.chosen = first.length > 1 ? first.slice(0, 6) : Array.from({ length: Math.min(dim_x, 4) }, (_, k) => k);
-    this.grid = element("div");
-    this.grid.style.display = "grid";
-    this.grid.style.gap = "4px";
+    this.grid = element("div", { class: "corner" });
     const boxes = x_names.slice(0, 24).map((name, k) => checkBox(name, this.chosen.includes(k), (on) => this.choose(k, on)));
     this.root = element("section", { class: "panel" }, element("h2", { text: "All pairs" }),
       element("p", { class: "small muted", text: "A click on a panel shows that pair above. At most six coordinates." }), element("div", {}, ...boxes), this.grid);
