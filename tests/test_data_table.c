@@ -254,3 +254,16 @@ TEST(table__held_out_rows_are_apart_from_those_to_train_on_and_always_the_same) 
     data_close(&f);
     data_close(&again);
 }
+
+TEST(table__the_last_rows_are_held_out_where_their_number_is_given) {
+    data_fixture f = data_open(squares(100, "x = 2\ny = 1\nvalidation_rows = 7"));
+    double row[3], xy[7][3];
+    CHECK(f.set->rows == 93 && f.set->held == 7);
+    data_row(f.set, 92, row);
+    CHECK(row[0] == 92);
+    dataset_held_out(f.set, 0, 7, xy[0]);
+    for (int i = 0; i < 7; i++) CHECK(xy[i][0] == 93 + i);
+    data_close(&f);
+    check_refused(squares(100, "x = 2\ny = 1\nvalidation_rows = 100"), JF_ERROR_RECIPE, "validation_rows",
+                  "fewer than the 100 rows");
+}

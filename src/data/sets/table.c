@@ -37,6 +37,9 @@ static const recipe_key column_keys[] = {
      "Where columns can be, and samples will be: a=0:1 (a logit map), b=0: or c=:5 (a logarithm), "
      "d=circle:0:6.2832 (wrapped), e=whole or e=whole:0:10 (dequantised and rounded back), f=none. A name is "
      "that of a column, x0, y0, ..., or x or y for all of them."},
+    {"data", "validation_rows", KEY_INT, "0", 0, 1e9, NULL,
+     "So many rows at the end of the table are held out, in place of a share that is drawn from all of it "
+     "(data.validation); 0: the share."},
     {0}};
 
 static jf_status table_declare(recipe *r) {
@@ -267,12 +270,16 @@ static void cut_circles(const dataset *d) {
 /* ---- rows ---- */
 
 /* Both parts stay in the order of the file. */
-static jf_status hold_out(dataset *d, double share) {
+static jf_status hold_out(dataset *d, const recipe *r) {
     table *own = d->own;
-    size_t rows = row_file_rows(own->x_file);
-    d->held = (long)(share * (double)rows);
+    size_t rows = row_file_rows(own->x_file), last = (size_t)recipe_int(r, "data.validation_rows");
+    if (last >= rows && last > 0)
+        return recipe_fail(r, "data.validation_rows", "found %zu, expected fewer than the %zu rows of %s",
+                           last, rows, row_file_path(own->x_file));
+    d->held = last > 0 ? (long)last : (long)(recipe_real(r, "data.validation") * (double)rows);
     d->rows = (long)rows - d->held;
-    return split_create(d->ctx, &own->split, rows, (size_t)d->held);
+    /* the last ones are where a set has its held-out rows already */
+    return split_create(d->ctx, &own->split, rows, last > 0 ? 0 : (size_t)d->held);
 }
 
 long table_file_row(const dataset *d, long row) {
@@ -329,7 +336,7 @@ static jf_status table_open(dataset *d, const recipe *r) {
                            "found bounds of y, which data.discrete says is a class: expected none");
     JF_TRY(check_columns(d));
     cut_circles(d);
-    JF_TRY(hold_out(d, recipe_real(r, "data.validation")));
+    JF_TRY(hold_out(d, r));
     return recipe_bool(r, "data.discrete") ? find_classes(d) : JF_OK;
 }
 
@@ -384,6 +391,7 @@ static jf_status table_name_test(recipe *r, const test_file *file) {
     JF_TRY(recipe_set(r, "data.y_file", file->labels && !file->rows ? file->labels : ""));
     if (file->rows) JF_TRY(recipe_set(r, "data.columns", "")); /* they are all there, in the model's order */
     recipe_set_rows(r, file->rows);
+    JF_TRY(recipe_set(r, "data.validation_rows", "0"));
     return recipe_set(r, "data.validation", "0");
 }
 
