@@ -21,7 +21,7 @@ endif
 .PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
         develop-packages fuzz-packages browser-packages \
-        measure-packages
+        measure-packages python-packages
 
 help: ## this list
 	@echo "make TARGET, where TARGET is one of:"
@@ -42,7 +42,7 @@ demo-images: build ## build, train two image models on drawn glyphs (some five m
 	build/jointflow superres out/glyphs-sr-7-14 out/glyphs-sr-14-28 --row 4 -o out/glyphs-superres.png
 	@echo; echo "Finished. Open out/glyphs-superres.png, and the report.html of both runs."
 
-test: build browser-packages ## build, then run all tests
+test: build browser-packages python-packages ## build, then run all tests
 	tests/run
 
 debug-build: packages
@@ -111,5 +111,7 @@ browser-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages browser || echo "make: without them tests of the page are skipped")
 fuzz-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages fuzz)
+python-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages python)
 measure-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages measure)

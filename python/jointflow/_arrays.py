@@ -1,0 +1,100 @@
+"""Arrays of any shape as the rows that the library takes: dense, double, (n, dim). Nothing is copied that already is."""
+from __future__ import annotations
+
+import ctypes
+import weakref
+from typing import Any, Tuple
+
+import numpy as np
+
+from . import _bindings as c
+from ._library import lib
+from .errors import ShapeError
+
+Shape = Tuple[int, ...]
+
+
+def dense(values: Any) -> np.ndarray:
+    """float64, row after row; the array itself where it is that."""
+    return np.ascontiguousarray(values, dtype=np.float64)
+
+
+def rows_of(values: Any, dim: int, what: str) -> "tuple[np.ndarray, Shape]":
+    """(rows, dim), and the axes before the last. One column may come without its axis.
+
+    >>> rows, axes = rows_of([[1, 2], [3, 4], [5, 6]], 2, "x")
+    >>> rows.shape, axes
+    ((3, 2), (3,))
+    >>> rows_of([1, 2, 3], 1, "y")[1], rows_of(0.5, 1, "y")[1]
+    ((3,), ())
+    """
+    a = np.asarray(values, dtype=np.float64)
+    shape = a.shape
+    if dim == 1 and a.ndim < 2:
+        axes = shape
+    elif a.ndim and shape[-1] == dim:
+        axes = shape[:-1]
+    else:
+        raise ShapeError(f"{what} has the shape {shape}, expected ({dim},) or (rows, {dim})")
+    return np.ascontiguousarray(a.reshape(-1, dim)), axes
+
+
+def broadcast_rows(rows: np.ndarray, axes: Shape, wanted: Shape, what: str) -> np.ndarray:
+    """The rows repeated along the axes that they lack, which are the last ones: one y is for all of its samples.
+
+    >>> broadcast_rows(np.array([[1.0], [2.0]]), (2,), (2, 3), "y").ravel()
+    array([1., 1., 1., 2., 2., 2.])
+    """
+    if axes == wanted:
+        return rows
+    dim = rows.shape[-1]
+    spread = rows.reshape(axes + (1,) * (len(wanted) - len(axes)) + (dim,))
+    try:
+        return np.ascontiguousarray(np.broadcast_to(spread, wanted + (dim,)).reshape(-1, dim))
+    except ValueError:
+        raise ShapeError(f"{what} has rows of the shape {axes}, expected {wanted} or what repeats to it") from None
+
+
+def address(a: "np.ndarray | None") -> "int | None":
+    return None if a is None else a.ctypes.data
+
+
+def adopt(pointer: int, shape: Shape, free: Any, *arguments: Any) -> np.ndarray:
+    """An array of doubles that the library allocated, without a copy: free(*arguments) is called when it is gone."""
+    buffer = (ctypes.c_double * int(np.prod(shape))).from_address(pointer)
+    weakref.finalize(buffer, free, *arguments)
+    return np.frombuffer(buffer, dtype=np.float64).reshape(shape)
+
+
+# ---- images ----
+
+def images_of(values: Any) -> "tuple[c.jf_images, np.ndarray]":
+    """Images (h, w), (h, w, c), (n, h, w) or (n, h, w, c), intensities from 0 to 1, or bytes. A last axis of at most 4 is
+    that of the channels. The array is what the struct points into."""
+    a = np.asarray(values)
+    scale = 255.0 if a.dtype == np.uint8 else 1.0
+    a = dense(a) if scale == 1.0 else dense(a) / scale
+    with_channels = a.ndim >= 3 and a.shape[-1] <= 4
+    if not with_channels:
+        a = a[..., np.newaxis]
+    if a.ndim not in (3, 4):
+        raise ShapeError(f"images have the shape {np.shape(values)}, expected (h, w), (n, h, w), or these with channels")
+    a = a.reshape((-1,) + a.shape[-3:])
+    count, h, w, channels = a.shape
+    return c.jf_images(values=address(a), count=count, h=h, w=w, channels=channels), a
+
+
+def take_images(made: c.jf_images) -> np.ndarray:
+    """(count, h, w), with channels (count, h, w, c) where there are several; the memory is the library's own."""
+    if not made.values or made.count == 0:
+        lib.jf_images_free(ctypes.byref(made))
+        return np.empty((0, made.h, made.w))
+    own = c.jf_images.from_buffer_copy(made)  # `made` may be a part of a struct that ends sooner
+    shape = (own.count, own.h, own.w) + ((own.channels,) if own.channels > 1 else ())
+    array = adopt(own.values, shape, _free_images, own)
+    made.values, made.count = None, 0
+    return array
+
+
+def _free_images(images: c.jf_images) -> None:
+    lib.jf_images_free(ctypes.byref(images))

@@ -1,0 +1,455 @@
+"""What ctypes has to know of the library. Written by scripts/make-python-bindings from the public headers."""
+from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_long,
+                    c_size_t, c_ssize_t, c_ubyte, c_uint, c_uint8, c_uint32, c_uint64, c_void_p)
+
+ABI = 3
+JF_WARNING = "warning: "
+JF_VERSION = "0.1.0"
+JF_CHAIN_MOST = 8
+JF_MAX_TWO_SAMPLE = 16
+JF_OK = 0
+JF_ERROR_ARGUMENT = -1
+JF_ERROR_MEMORY = -2
+JF_ERROR_IO = -3
+JF_ERROR_FORMAT = -4
+JF_ERROR_RECIPE = -5
+JF_ERROR_DATA = -6
+JF_ERROR_SHAPE = -7
+JF_ERROR_DEVICE = -8
+JF_ERROR_NUMERIC = -9
+JF_ERROR_UNSUPPORTED = -10
+JF_STOPPED = 1
+
+
+jf_log_fn = CFUNCTYPE(None, c_void_p, c_char_p)
+
+JF_FLOAT = 1
+JF_DOUBLE = 2
+class jf_array(Structure):
+    _fields_ = [
+        ('values', c_void_p),
+        ('type', c_int),
+        ('rows', c_size_t),
+        ('columns', c_size_t),
+        ('row_stride', c_ssize_t),
+        ('column_stride', c_ssize_t),
+    ]
+
+jf_fill_fn = CFUNCTYPE(c_int, c_void_p, c_size_t, c_size_t, c_void_p, c_void_p)
+
+class jf_table_request(Structure):
+    _fields_ = [
+        ('x', c_char_p),
+        ('y', c_char_p),
+        ('x_columns', c_char_p),
+        ('y_columns', c_char_p),
+        ('discrete', c_int),
+        ('bounds', c_char_p),
+        ('data', c_void_p),
+    ]
+
+class jf_device_options(Structure):
+    _fields_ = [
+        ('device', c_char_p),
+        ('threads', c_int),
+    ]
+
+class jf_term(Structure):
+    _fields_ = [
+        ('name', c_char_p),
+        ('about', c_char_p),
+        ('value', c_double),
+        ('part', c_int),
+    ]
+
+class jf_progress(Structure):
+    _fields_ = [
+        ('phase', c_char_p),
+        ('epoch', c_int),
+        ('epochs', c_int),
+        ('batch', c_int),
+        ('batches', c_int),
+        ('epoch_ended', c_int),
+        ('step', c_long),
+        ('term_count', c_int),
+        ('terms', POINTER(jf_term)),
+        ('best', c_double),
+        ('rate', c_double),
+        ('seconds', c_double),
+        ('seconds_left', c_double),
+        ('ks_median', c_double),
+        ('ks_max', c_double),
+        ('held_out', c_double),
+        ('best_epoch', c_int),
+        ('model', c_void_p),
+    ]
+
+class jf_train_options(Structure):
+    _fields_ = [
+        ('folder', c_char_p),
+        ('resume', c_int),
+        ('changed_data', c_int),
+        ('seed', c_uint64),
+        ('device', jf_device_options),
+        ('progress', CFUNCTYPE(None, c_void_p, POINTER(jf_progress))),
+        ('user', c_void_p),
+        ('stop', c_void_p),
+    ]
+
+class jf_use_options(Structure):
+    _fields_ = [
+        ('seed', c_uint64),
+        ('standardised', c_int),
+        ('straight', c_int),
+        ('temperature', c_double),
+    ]
+
+class jf_density_summary(Structure):
+    _fields_ = [
+        ('mean', c_double),
+        ('sampler_mean', c_double),
+        ('whole_mean', c_double),
+        ('y_error', c_double),
+        ('log_dy', c_double),
+        ('lost', c_long),
+        ('exact', c_int),
+    ]
+
+class jf_image_form(Structure):
+    _fields_ = [
+        ('task', c_char_p),
+        ('h', c_int),
+        ('w', c_int),
+        ('x_channels', c_int),
+        ('y_channels', c_int),
+        ('channels', c_int),
+        ('input_h', c_int),
+        ('input_w', c_int),
+        ('input_channels', c_int),
+        ('masked', c_int),
+        ('random', c_int),
+    ]
+
+class jf_images(Structure):
+    _fields_ = [
+        ('values', c_void_p),
+        ('count', c_int),
+        ('h', c_int),
+        ('w', c_int),
+        ('channels', c_int),
+    ]
+
+class jf_image_conditions(Structure):
+    _fields_ = [
+        ('y', c_void_p),
+        ('inputs', jf_images),
+        ('whole', jf_images),
+    ]
+
+class jf_superres_options(Structure):
+    _fields_ = [
+        ('coarse_count', c_int),
+        ('fine_count', c_int),
+        ('seed', c_uint64),
+        ('denoise', c_int),
+    ]
+
+class jf_superres_result(Structure):
+    _fields_ = [
+        ('truth', jf_images),
+        ('input', jf_images),
+        ('coarse', jf_images),
+        ('fine', jf_images),
+        ('coarse_psnr', c_double),
+        ('psnr', c_double),
+        ('y_error', c_double),
+    ]
+
+class jf_chain_options(Structure):
+    _fields_ = [
+        ('counts', c_int * JF_CHAIN_MOST),
+        ('seed', c_uint64),
+        ('denoise', c_int),
+    ]
+
+class jf_chain_result(Structure):
+    _fields_ = [
+        ('truth', jf_images),
+        ('input', jf_images),
+        ('steps', c_int),
+        ('made', jf_images * JF_CHAIN_MOST),
+        ('psnr', c_double * JF_CHAIN_MOST),
+        ('y_error', c_double),
+    ]
+
+class jf_chain_test(Structure):
+    _fields_ = [
+        ('test', c_char_p),
+        ('test_labels', c_char_p),
+        ('most', c_long),
+    ]
+
+class jf_chain_score(Structure):
+    _fields_ = [
+        ('name', c_char * 64),
+        ('images', c_long),
+        ('psnr', c_double * JF_CHAIN_MOST),
+    ]
+
+class jf_lines(Structure):
+    _fields_ = [
+        ('rows', c_int),
+        ('steps', c_int),
+        ('z', c_void_p),
+        ('y', c_void_p),
+        ('x', c_void_p),
+        ('along_y', c_int),
+        ('conditions', c_int),
+    ]
+
+class jf_grid_cell(Structure):
+    _fields_ = [
+        ('values', c_void_p),
+        ('h', c_int),
+        ('w', c_int),
+        ('channels', c_int),
+        ('boxed', c_int),
+    ]
+
+class jf_grid(Structure):
+    _fields_ = [
+        ('rows', c_int),
+        ('columns', c_int),
+        ('cells', POINTER(jf_grid_cell)),
+        ('row_labels', POINTER(c_char_p)),
+        ('column_labels', POINTER(c_char_p)),
+        ('title', c_char_p),
+        ('full_range', c_int),
+    ]
+
+class jf_judge_options(Structure):
+    _fields_ = [
+        ('points', c_int),
+        ('seed', c_uint64),
+        ('denoise', c_int),
+        ('inputs', c_int),
+        ('test', c_char_p),
+        ('test_labels', c_char_p),
+        ('temperature', c_double),
+        ('test_data', c_void_p),
+    ]
+
+class jf_pack_options(Structure):
+    _fields_ = [
+        ('half', c_int),
+        ('tolerance', c_double),
+        ('name', c_char_p),
+        ('run', c_char_p),
+        ('judge', jf_judge_options),
+        ('threads', c_int),
+    ]
+
+class jf_two_sample(Structure):
+    _fields_ = [
+        ('name', c_char_p),
+        ('label', c_char_p),
+        ('about', c_char_p),
+        ('value', c_double),
+        ('same', c_double),
+        ('limit', c_double),
+    ]
+
+class jf_comparison(Structure):
+    _fields_ = [
+        ('measures', jf_two_sample * JF_MAX_TWO_SAMPLE),
+        ('count', c_int),
+        ('rows', c_size_t),
+    ]
+
+class jf_compare_options(Structure):
+    _fields_ = [
+        ('rows', c_size_t),
+        ('columns', c_int),
+        ('seed', c_uint64),
+        ('threads', c_int),
+    ]
+
+class jf_figure_options(Structure):
+    _fields_ = [
+        ('folder', c_char_p),
+        ('models', POINTER(c_char_p)),
+        ('model_count', c_int),
+        ('train', jf_train_options),
+        ('model_folder', c_char_p),
+        ('fresh', c_int),
+        ('quarter_turn', c_int),
+    ]
+
+class jf_bench_options(Structure):
+    _fields_ = [
+        ('device', jf_device_options),
+        ('batch', c_int),
+        ('seconds', c_double),
+        ('profile', c_int),
+        ('sample_as_trained', c_int),
+    ]
+
+class jf_profile_part(Structure):
+    _fields_ = [
+        ('name', c_char_p),
+        ('calls', c_double),
+        ('ms', c_double),
+        ('share', c_double),
+        ('gflops', c_double),
+    ]
+
+class jf_profile(Structure):
+    _fields_ = [
+        ('parts', POINTER(jf_profile_part)),
+        ('count', c_int),
+        ('ms', c_double),
+    ]
+
+class jf_bench_result(Structure):
+    _fields_ = [
+        ('train_samples_per_s', c_double),
+        ('sample_samples_per_s', c_double),
+        ('peak_memory_mib', c_double),
+        ('batch', c_int),
+        ('steps', c_int),
+        ('parameters', c_size_t),
+        ('device', c_char * 96),
+        ('train_precision', c_char_p),
+        ('sample_precision', c_char_p),
+        ('train_profile', jf_profile),
+        ('sample_profile', jf_profile),
+    ]
+
+class jf_export_options(Structure):
+    _fields_ = [
+        ('rows', c_long),
+        ('seed', c_uint64),
+        ('file', c_char_p),
+        ('x_file', c_char_p),
+        ('y_file', c_char_p),
+    ]
+
+class jf_data_options(Structure):
+    _fields_ = [
+        ('folder', c_char_p),
+        ('mirrors', POINTER(c_char_p)),
+        ('mirror_count', c_int),
+        ('progress', CFUNCTYPE(None, c_void_p, c_char_p, c_uint64, c_uint64)),
+        ('user', c_void_p),
+        ('stop', c_void_p),
+    ]
+
+class jf_table(Structure):
+    _fields_ = [
+        ('values', c_void_p),
+        ('rows', c_size_t),
+        ('columns', c_size_t),
+    ]
+
+# name: what it returns, what it takes
+FUNCTIONS = {
+    'jf_status_name': (c_char_p, (c_int,)),
+    'jf_status_text': (c_char_p, (c_int,)),
+    'jf_context_create': (c_int, (POINTER(c_void_p),)),
+    'jf_context_free': (None, (c_void_p,)),
+    'jf_context_set_log': (None, (c_void_p, jf_log_fn, c_void_p)),
+    'jf_context_error': (c_char_p, (c_void_p,)),
+    'jf_version': (c_char_p, ()),
+    'jf_data_create': (c_int, (POINTER(c_void_p), c_void_p, POINTER(jf_array), POINTER(jf_array))),
+    'jf_data_fill': (c_int, (POINTER(c_void_p), c_void_p, c_size_t, c_size_t, c_size_t, jf_fill_fn, c_void_p)),
+    'jf_data_set_names': (c_int, (c_void_p, POINTER(c_char_p))),
+    'jf_data_on_release': (None, (c_void_p, CFUNCTYPE(None, c_void_p), c_void_p)),
+    'jf_data_free': (None, (c_void_p,)),
+    'jf_recipe_load': (c_int, (c_void_p, POINTER(c_void_p), c_char_p)),
+    'jf_recipe_parse': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, c_char_p)),
+    'jf_recipe_for_table': (c_int, (c_void_p, POINTER(c_void_p), POINTER(jf_table_request))),
+    'jf_recipe_set': (c_int, (c_void_p, c_char_p, c_char_p)),
+    'jf_recipe_get': (c_char_p, (c_void_p, c_char_p)),
+    'jf_recipe_set_data': (c_int, (c_void_p, c_void_p)),
+    'jf_recipe_text': (c_int, (c_void_p, POINTER(c_void_p), c_int)),
+    'jf_recipe_free': (None, (c_void_p,)),
+    'jf_recipe_list': (c_int, (c_void_p, POINTER(c_void_p))),
+    'jf_device_name': (c_char_p, (c_int,)),
+    'jf_device_summary': (c_char_p, (c_int,)),
+    'jf_device_is_missing': (c_int, (c_int, c_void_p, c_size_t)),
+    'jf_model_load': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, POINTER(jf_device_options))),
+    'jf_model_save': (c_int, (c_void_p, c_char_p)),
+    'jf_model_save_half': (c_int, (c_void_p, c_char_p)),
+    'jf_model_list': (c_int, (c_void_p, POINTER(c_void_p))),
+    'jf_model_find': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, c_int)),
+    'jf_model_set_data': (c_int, (c_void_p, c_void_p)),
+    'jf_model_free': (None, (c_void_p,)),
+    'jf_model_dim_x': (c_int, (c_void_p,)),
+    'jf_model_dim_y': (c_int, (c_void_p,)),
+    'jf_model_classes': (c_int, (c_void_p,)),
+    'jf_model_label': (c_double, (c_void_p, c_int)),
+    'jf_model_class_name': (c_char_p, (c_void_p, c_int)),
+    'jf_model_column_name': (c_char_p, (c_void_p, c_int)),
+    'jf_model_info': (c_int, (c_void_p, POINTER(c_void_p))),
+    'jf_model_objective': (c_char_p, (c_void_p,)),
+    'jf_model_data_set': (c_char_p, (c_void_p,)),
+    'jf_model_y_range': (c_int, (c_void_p, c_int, c_void_p, c_void_p)),
+    'jf_model_measure_reach': (c_int, (c_void_p,)),
+    'jf_y_beyond': (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
+    'jf_y_error': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p)),
+    'jf_data_rows': (c_int, (c_void_p, c_int, c_int, c_uint64, c_void_p, c_void_p, c_void_p)),
+    'jf_model_export': (c_int, (c_void_p, c_char_p, c_char_p, POINTER(c_void_p))),
+    'jf_train': (c_int, (c_void_p, POINTER(c_void_p), c_void_p, POINTER(jf_train_options))),
+    'jf_sample': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_encode': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_decode': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_denoise': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_density': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, POINTER(jf_density_summary), POINTER(jf_use_options))),
+    'jf_model_image_form': (c_int, (c_void_p, POINTER(jf_image_form))),
+    'jf_images_read': (c_int, (c_void_p, POINTER(jf_images), c_char_p)),
+    'jf_images_read_masked': (c_int, (c_void_p, POINTER(jf_images), c_char_p)),
+    'jf_images_write': (c_int, (c_void_p, POINTER(jf_images), c_int, c_char_p)),
+    'jf_images_free': (None, (POINTER(jf_images),)),
+    'jf_restore': (c_int, (c_void_p, POINTER(jf_images), c_int, c_void_p, c_void_p)),
+    'jf_image_answers': (c_int, (c_void_p, POINTER(jf_images), c_void_p, c_void_p)),
+    'jf_degrade': (c_int, (c_void_p, POINTER(jf_images), POINTER(jf_images), c_uint64)),
+    'jf_data_image': (c_int, (c_void_p, POINTER(jf_images), c_long, c_int)),
+    'jf_image_conditions_create': (c_int, (c_void_p, POINTER(jf_image_conditions), POINTER(jf_images), c_int, c_uint64)),
+    'jf_image_conditions_free': (None, (POINTER(jf_image_conditions),)),
+    'jf_superres': (c_int, (c_void_p, c_void_p, POINTER(jf_images), POINTER(jf_superres_options), POINTER(jf_superres_result))),
+    'jf_superres_write': (c_int, (c_void_p, POINTER(jf_superres_result), c_char_p, c_int, c_char_p)),
+    'jf_superres_result_free': (None, (POINTER(jf_superres_result),)),
+    'jf_superres_chain': (c_int, (POINTER(c_void_p), c_int, POINTER(jf_images), POINTER(jf_chain_options), POINTER(jf_chain_result))),
+    'jf_superres_chain_write': (c_int, (c_void_p, POINTER(jf_chain_result), c_char_p, c_int, c_char_p)),
+    'jf_chain_result_free': (None, (POINTER(jf_chain_result),)),
+    'jf_superres_test': (c_int, (POINTER(c_void_p), c_int, POINTER(jf_chain_test), POINTER(jf_chain_options), POINTER(c_void_p), c_void_p, c_void_p)),
+    'jf_lines_along_z': (c_int, (c_void_p, POINTER(jf_lines), c_int, c_int, c_int, c_void_p, POINTER(jf_use_options))),
+    'jf_lines_along_y': (c_int, (c_void_p, POINTER(jf_lines), c_int, c_int, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_lines_between': (c_int, (c_void_p, POINTER(jf_lines), c_int, c_int, c_int, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_lines_draw': (c_int, (c_void_p, POINTER(jf_lines), c_char_p, c_int, c_char_p)),
+    'jf_lines_free': (None, (POINTER(jf_lines),)),
+    'jf_grid_draw': (c_int, (c_void_p, POINTER(jf_grid), c_char_p)),
+    'jf_draw_image_samples': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_int, c_char_p)),
+    'jf_judge': (c_int, (c_void_p, POINTER(c_void_p), POINTER(jf_judge_options))),
+    'jf_judgement_json': (c_char_p, (c_void_p,)),
+    'jf_judgement_text': (c_char_p, (c_void_p,)),
+    'jf_judgement_free': (None, (c_void_p,)),
+    'jf_pack': (c_int, (c_void_p, c_char_p, POINTER(jf_pack_options), POINTER(c_void_p))),
+    'jf_report': (c_int, (c_void_p, c_void_p, c_char_p)),
+    'jf_compare': (c_int, (c_void_p, POINTER(jf_comparison), c_void_p, c_void_p, POINTER(jf_compare_options))),
+    'jf_figure_name': (c_char_p, (c_int,)),
+    'jf_figure_summary': (c_char_p, (c_int,)),
+    'jf_figure': (c_int, (c_void_p, c_char_p, POINTER(jf_figure_options))),
+    'jf_bench': (c_int, (c_void_p, c_void_p, POINTER(jf_bench_options), POINTER(jf_bench_result))),
+    'jf_bench_result_free': (None, (POINTER(jf_bench_result),)),
+    'jf_data_list': (c_int, (c_void_p, POINTER(c_void_p))),
+    'jf_data_export': (c_int, (c_void_p, c_char_p, POINTER(jf_export_options))),
+    'jf_data_posterior': (c_int, (c_void_p, c_char_p, c_size_t, c_size_t, c_void_p, POINTER(jf_export_options))),
+    'jf_data_check': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, c_void_p)),
+    'jf_data_fetch': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, POINTER(jf_data_options))),
+    'jf_table_read': (c_int, (c_void_p, POINTER(jf_table), c_char_p)),
+    'jf_table_read_for': (c_int, (c_void_p, POINTER(jf_table), c_char_p, c_int, c_int)),
+    'jf_table_write': (c_int, (c_void_p, POINTER(jf_table), POINTER(c_char_p), c_char_p)),
+    'jf_table_free': (None, (POINTER(jf_table),)),
+    'jf_draw_samples': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_char_p)),
+}

@@ -1,0 +1,100 @@
+"""NumPy arrays as data of the library: it reads them where they lie, whatever their order in memory."""
+from __future__ import annotations
+
+import ctypes
+import weakref
+from ctypes import byref
+from typing import Any, Dict, List, Optional
+
+import numpy as np
+
+from . import _bindings as c
+from ._library import check, context, lib
+from .errors import ShapeError
+
+TYPES = {np.dtype(np.float32): c.JF_FLOAT, np.dtype(np.float64): c.JF_DOUBLE}
+
+# Arrays that the library reads, by the number of their data: it says when it needs them no more.
+_kept: Dict[int, Any] = {}
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _on_release(number: int) -> None:
+    _kept.pop(number, None)
+
+
+def table_of(values: Any, what: str) -> np.ndarray:
+    """(rows, columns) of float or double as they are; of other numbers a copy in double."""
+    a = np.asarray(values)
+    if a.dtype not in TYPES or not a.dtype.isnative:
+        a = a.astype(np.float64)
+    if a.ndim == 1:
+        a = a[:, np.newaxis]
+    if a.ndim != 2:
+        raise ShapeError(f"{what} has the shape {a.shape}, expected (rows, columns)")
+    return a
+
+
+def with_rows(x: Any, y: Any, more_x: Any, more_y: Any = None) -> "tuple[Any, Any, int]":
+    """Both tables with more rows at their end, and how many these are."""
+    if (y is None) != (more_y is None):
+        raise ShapeError("validation has a y where the data have none, or none where they do")
+    joined = []
+    for values, more, what in ((x, more_x, "x"), (y, more_y, "y")):
+        if values is None:
+            joined.append(None)
+            continue
+        first, second = table_of(values, what), table_of(more, f"{what} of the validation")
+        if first.shape[1] != second.shape[1]:
+            raise ShapeError(f"{what} of the validation has {second.shape[1]} columns, expected {first.shape[1]}")
+        both = np.concatenate((first, second))
+        names = names_of(values, both.shape[1])
+        joined.append(both if names is None else Named(both, names))
+    return joined[0], joined[1], len(more_x)
+
+
+class Named:
+    """An array whose columns have names, as those of a data frame have."""
+
+    def __init__(self, values: np.ndarray, columns: List[str]):
+        self.values, self.columns = values, columns
+
+    def __array__(self, dtype: Any = None) -> np.ndarray:
+        return self.values if dtype is None else self.values.astype(dtype)
+
+
+def names_of(values: Any, count: int) -> "List[str] | None":
+    """Names of columns of a data frame or of one of its columns; None: there are none."""
+    columns = getattr(values, "columns", None)
+    if columns is None and getattr(values, "name", None) is not None:
+        columns = [values.name]
+    return [str(name) for name in columns] if columns is not None and len(columns) == count else None
+
+
+def _describe(a: np.ndarray) -> c.jf_array:
+    return c.jf_array(values=a.ctypes.data, type=TYPES[a.dtype], rows=a.shape[0], columns=a.shape[1],
+                      row_stride=a.strides[0], column_stride=a.strides[1])
+
+
+class Data:
+    """A handle of rows of x and y. The arrays stay alive until the library has let go of them."""
+
+    def __init__(self, x: Any, y: Any = None):
+        self.x = table_of(x, "x")
+        self.y: Optional[np.ndarray] = None if y is None else table_of(y, "y")
+        made = ctypes.c_void_p()
+        of_y = None if self.y is None else byref(_describe(self.y))
+        check(lib.jf_data_create(byref(made), context, byref(_describe(self.x)), of_y))
+        self.handle = made.value
+        weakref.finalize(self, lib.jf_data_free, made.value)
+        _kept[made.value] = (self.x, self.y)  # type: ignore[index]
+        lib.jf_data_on_release(made, _on_release, made)
+        self._name(names_of(x, self.x.shape[1]), None if self.y is None else names_of(y, self.y.shape[1]))
+
+    def _name(self, of_x: Optional[List[str]], of_y: Optional[List[str]]) -> None:
+        if of_x is None and of_y is None:
+            return
+        names = of_x or [f"x{i}" for i in range(self.x.shape[1])]
+        if self.y is not None:
+            names = names + (of_y or [f"y{i}" for i in range(self.y.shape[1])])
+        check(lib.jf_data_set_names(self.handle, (ctypes.c_char_p * len(names))(*(n.encode() for n in names))))

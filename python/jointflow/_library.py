@@ -1,0 +1,136 @@
+"""Finds and loads the shared library, and calls it: failures become exceptions, its log Python's."""
+import ctypes
+import logging
+import os
+import pathlib
+import threading
+import warnings
+from typing import Any, Iterator, List, Optional
+
+from . import _bindings as c
+from .errors import BY_STATUS, Error, Warning
+
+HERE = pathlib.Path(__file__).resolve().parent
+VARIABLE = "JOINTFLOW_LIBRARY"
+logger = logging.getLogger("jointflow")
+
+
+# ---- where it is ----
+
+def _candidates() -> Iterator[str]:
+    """What to load, in this order: what the environment names, what was installed with the package, what was built in
+    the checkout that the package lies in, what the system has."""
+    if os.environ.get(VARIABLE):
+        yield os.environ[VARIABLE]
+        return
+    name = f"libjointflow.so.{c.ABI}"
+    checkout = HERE.parent.parent
+    folders = [HERE / "lib"]
+    if (checkout / "CMakeLists.txt").is_file():
+        folders += [checkout / "build"]
+    yield from (str(folder / name) for folder in folders if (folder / name).is_file())
+    yield name
+
+
+def _bind(library: ctypes.CDLL) -> None:
+    for name, (result, arguments) in c.FUNCTIONS.items():
+        function = getattr(library, name)
+        function.restype, function.argtypes = result, arguments
+
+
+def _load() -> ctypes.CDLL:
+    reasons: List[str] = []
+    for candidate in _candidates():
+        try:
+            library = ctypes.CDLL(candidate)
+            _bind(library)
+        except (OSError, AttributeError) as error:
+            reasons.append(f"{candidate}: {error}")
+            continue
+        found = library.jf_version().decode()
+        if found == c.JF_VERSION:
+            return library
+        reasons.append(f"{candidate}: version {found}, expected {c.JF_VERSION}")
+    raise ImportError("the shared library of jointflow was not found; in a checkout, make build makes it, "
+                      f"elsewhere {VARIABLE} names it. Tried: " + "; ".join(reasons))
+
+
+lib = _load()
+
+
+# ---- its log ----
+
+class _Log(threading.local):
+    """Warnings of the thread's current call: raised as such when it has returned, never inside of the library."""
+
+    def __init__(self) -> None:
+        self.warnings: List[str] = []
+
+
+_log = _Log()
+
+
+@c.jf_log_fn
+def _on_log(_user: Any, line: bytes) -> None:
+    text = line.decode("utf-8", "replace")
+    if text.startswith(c.JF_WARNING):
+        _log.warnings.append(text[len(c.JF_WARNING):])
+    else:
+        logger.info(text)
+
+
+def _create_context() -> ctypes.c_void_p:
+    made = ctypes.c_void_p()
+    if lib.jf_context_create(ctypes.byref(made)) != c.JF_OK:
+        raise MemoryError("jointflow: not enough memory")
+    lib.jf_context_set_log(made, _on_log, None)
+    return made
+
+
+# One for the process, for as long as it lasts: each thread finds its own messages there, and handles never outlive it.
+context = _create_context()
+
+
+# ---- calls ----
+
+def _raise_warnings() -> None:
+    told, _log.warnings = _log.warnings, []
+    here = str(HERE)
+    level, frame = 2, __import__("sys")._getframe(1)
+    while frame.f_back and frame.f_code.co_filename.startswith(here):  # name the line of the user, not ours
+        frame, level = frame.f_back, level + 1
+    for text in told:
+        warnings.warn(text, Warning, stacklevel=level)
+
+
+def check(status: int) -> int:
+    """The status of a call that did not fail; else its exception."""
+    if _log.warnings:
+        _raise_warnings()
+    if status >= 0:
+        return status
+    message = lib.jf_context_error(context).decode("utf-8", "replace")
+    raise BY_STATUS.get(status, Error)(message)
+
+
+def take_text(address: Optional[int]) -> str:
+    """Text that the library gave away, which is freed here."""
+    if not address:
+        return ""
+    try:
+        return ctypes.string_at(address).decode("utf-8", "replace")
+    finally:
+        free(address)
+
+
+def free(address: int) -> None:
+    _libc.free(address)
+
+
+_libc = ctypes.CDLL(None)
+_libc.free.argtypes, _libc.free.restype = [ctypes.c_void_p], None
+
+
+def encode(text: "str | os.PathLike[str] | None") -> Optional[bytes]:
+    """A path or a text as C takes it."""
+    return None if text is None else os.fsencode(text)

@@ -1,0 +1,123 @@
+"""A trained model: the handle of the library with what it is asked for, on rows. Flow gives it the looks of an estimator."""
+from __future__ import annotations
+
+import ctypes
+import os
+import tempfile
+import weakref
+from ctypes import byref
+from typing import Any, Dict, Optional
+
+import numpy as np
+
+from . import _bindings as c
+from ._arrays import address, images_of, take_images
+from ._library import check, context, encode, lib, take_text
+
+
+class Model:
+    """Owns a handle, which is freed with it. Any number of threads may use one."""
+
+    def __init__(self, handle: int):
+        self.handle = handle
+        weakref.finalize(self, lib.jf_model_free, handle)
+        self.dim_x: int = lib.jf_model_dim_x(handle)
+        self.dim_y: int = lib.jf_model_dim_y(handle)
+        count = lib.jf_model_classes(handle)
+        self.labels = np.array([lib.jf_model_label(handle, i) for i in range(count)])
+        self.class_names = [lib.jf_model_class_name(handle, i).decode() for i in range(count)]
+        self.column_names = [lib.jf_model_column_name(handle, i).decode() for i in range(self.dim_x + self.dim_y)]
+        self.form = c.jf_image_form()
+        check(lib.jf_model_image_form(handle, byref(self.form)))
+
+    @property
+    def is_of_images(self) -> bool:
+        return self.form.h > 0
+
+    # ---- files ----
+
+    @classmethod
+    def load(cls, path: "str | os.PathLike[str]", device: Optional[str], threads: int) -> "Model":
+        made = ctypes.c_void_p()
+        options = c.jf_device_options(device=encode(device), threads=threads)
+        check(lib.jf_model_load(context, byref(made), encode(path), byref(options)))
+        return cls(made.value)  # type: ignore[arg-type]
+
+    def save(self, path: "str | os.PathLike[str]", half: bool = False) -> None:
+        check((lib.jf_model_save_half if half else lib.jf_model_save)(self.handle, encode(path)))
+
+    def to_bytes(self) -> bytes:
+        """The model file."""
+        with tempfile.TemporaryDirectory(prefix="jointflow-") as folder:
+            path = os.path.join(folder, "model.safetensors")
+            self.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    @classmethod
+    def from_bytes(cls, data: bytes, device: Optional[str], threads: int) -> "Model":
+        with tempfile.TemporaryDirectory(prefix="jointflow-") as folder:
+            path = os.path.join(folder, "model.safetensors")
+            with open(path, "wb") as file:
+                file.write(data)
+            return cls.load(path, device, threads)
+
+    def describe(self) -> str:
+        made = ctypes.c_void_p()
+        check(lib.jf_model_info(self.handle, byref(made)))
+        return take_text(made.value)
+
+    # ---- rows: dense arrays of doubles, (n, dim_x) and (n, dim_y) ----
+
+    def sample(self, n: int, y: Optional[np.ndarray], options: c.jf_use_options,
+               want_z: bool = False) -> "tuple[np.ndarray, np.ndarray | None]":
+        x = np.empty((n, self.dim_x))
+        z = np.empty((n, self.dim_x)) if want_z else None
+        check(lib.jf_sample(self.handle, n, address(y), address(x), None, address(z), byref(options)))
+        return x, z
+
+    def encode(self, x: np.ndarray, y: Optional[np.ndarray],
+               options: c.jf_use_options) -> "tuple[np.ndarray, np.ndarray]":
+        z, y_out = np.empty((len(x), self.dim_x)), np.empty((len(x), self.dim_y))
+        check(lib.jf_encode(self.handle, len(x), address(x), address(y), address(z), address(y_out), byref(options)))
+        return z, y_out
+
+    def decode(self, z: np.ndarray, y: Optional[np.ndarray],
+               options: c.jf_use_options) -> "tuple[np.ndarray, np.ndarray]":
+        x, y_back = np.empty((len(z), self.dim_x)), np.empty((len(z), self.dim_y))
+        check(lib.jf_decode(self.handle, len(z), address(z), address(y), address(x), address(y_back), byref(options)))
+        return x, y_back
+
+    def denoise(self, x: np.ndarray, y: Optional[np.ndarray], options: c.jf_use_options) -> np.ndarray:
+        clean = np.empty((len(x), self.dim_x))
+        check(lib.jf_denoise(self.handle, len(x), address(x), address(y), address(clean), byref(options)))
+        return clean
+
+    def log_prob(self, x: np.ndarray, y: Optional[np.ndarray],
+                 options: c.jf_use_options) -> "tuple[np.ndarray, Dict[str, Any]]":
+        log_p, summary = np.empty(len(x)), c.jf_density_summary()
+        check(lib.jf_density(self.handle, len(x), address(x), address(y), address(log_p), byref(summary), byref(options)))
+        return log_p, {name: getattr(summary, name) for name, *_ in summary._fields_}
+
+    # ---- images ----
+
+    def images(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        made = c.jf_images()
+        check(lib.jf_restore(self.handle, byref(made), len(x), address(x), address(y)))
+        return take_images(made)
+
+    def conditions_of_images(self, images: Any, degrade: bool, seed: int) -> np.ndarray:
+        given, kept = images_of(images)
+        made = c.jf_image_conditions()
+        check(lib.jf_image_conditions_create(self.handle, byref(made), byref(given), int(degrade), seed))
+        try:
+            rows = np.ctypeslib.as_array((ctypes.c_double * (len(kept) * self.dim_y)).from_address(made.y))
+            return rows.reshape(len(kept), self.dim_y).copy()
+        finally:
+            lib.jf_image_conditions_free(byref(made))
+
+    def answers_of_images(self, images: Any, y: np.ndarray) -> np.ndarray:
+        given, kept = images_of(images)
+        x = np.empty((len(kept), self.dim_x))
+        check(lib.jf_image_answers(self.handle, byref(given), address(y), address(x)))
+        return x

@@ -1,0 +1,370 @@
+"""The estimator: learns p(x | y) of arrays, draws from it and tells how likely answers are."""
+from __future__ import annotations
+
+import inspect
+import itertools
+import os
+import warnings
+from typing import Any, Dict, List, Mapping, Optional
+
+import numpy as np
+
+from . import _bindings as c
+from ._arrays import Shape, broadcast_rows, rows_of
+from ._data import Data, with_rows
+from ._model import Model
+from ._training import Recipe, train
+from ._watch import Progress, Watch
+from .errors import ArgumentError, NotFittedError, Warning
+from .judgement import Judgement
+
+# Parameters of Flow that are keys of a recipe.
+KEYS = {
+    "blocks": "model.blocks", "law": "model.law", "condition": "model.condition", "depth": "model.depth",
+    "width": "model.width", "epochs": "train.epochs", "batch": "train.batch", "rate": "train.rate",
+}
+
+
+class Flow:
+    """A conditional normalizing flow: learns the whole distribution p(x | y) of answers x to a condition y.
+
+    What is None follows from the numbers of rows and columns, or from the recipe where one is given.
+
+    Parameters
+    ----------
+    recipe : name of a recipe that comes with the program ("crescents", "rule-circle") or path of one; None: chosen by the
+        data.
+    blocks, law, condition, depth, width : of the model; law is "affine", "spline", "additive" or "shear", condition is
+        "joint", "fixed" or "flow".
+    epochs, batch, rate : of training.
+    discrete : y is one column and a class.
+    bounds : where columns can be, and samples will be: "x0=0:1, x1=circle:0:6.2832"; None: intervals that x fills evenly
+        are found; "none": they are not.
+    settings : any other keys of a recipe, {"train.average": 0.999}.
+    seed : of training, and of samples that are drawn without a seed of their own.
+    device : "cpu", "cuda", "ref", "auto"; None: the first of them.
+    threads : 0: all processors. Results do not depend on it.
+    folder : run folder: the model, its recipe and history, and what resuming needs; None: nothing is written.
+    progress : True, False, None (in terminals and notebooks), or a function of a dictionary, called a few times a second,
+        which stops training by returning True.
+
+    Attributes after fit() or load()
+    --------------------------------
+    ``dim_x_``, ``dim_y_``; ``classes_`` and ``class_names_`` of models with classes; ``x_names_``, ``y_names_``;
+    ``history_``, a dictionary for each epoch, ``recipe_``, its text, and ``stopped_``, of fit();
+    ``y_error_`` and ``density_`` of the last log_prob().
+
+    >>> import jointflow, numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.uniform(1, 2, 2000)
+    >>> x = rng.normal(y, 0.1 * y)
+    >>> flow = jointflow.Flow(blocks=2, width=16, epochs=12, seed=1).fit(x, y)
+    >>> flow.sample([1.0, 2.0], 1000, seed=3).mean(axis=1).round().ravel()
+    array([1., 2.])
+    >>> flow.log_prob(x[:5], y[:5]).shape, flow.y_error_ < 0.05
+    ((5,), True)
+    """
+
+    def __init__(self, recipe: "str | os.PathLike[str] | None" = None, *, blocks: Optional[int] = None,
+                 law: Optional[str] = None, condition: Optional[str] = None, depth: Optional[int] = None,
+                 width: Optional[int] = None, epochs: Optional[int] = None, batch: Optional[int] = None,
+                 rate: Optional[float] = None, discrete: bool = False, bounds: Optional[str] = None,
+                 settings: Optional[Mapping[str, Any]] = None, seed: int = 0, device: Optional[str] = None,
+                 threads: int = 0, folder: "str | os.PathLike[str] | None" = None, progress: Progress = None):
+        self.recipe = recipe
+        self.blocks, self.law, self.condition, self.depth, self.width = blocks, law, condition, depth, width
+        self.epochs, self.batch, self.rate = epochs, batch, rate
+        self.discrete, self.bounds, self.settings = discrete, bounds, settings
+        self.seed, self.device, self.threads, self.folder, self.progress = seed, device, threads, folder, progress
+        self._model: Optional[Model] = None
+        self._draws = itertools.count()
+
+    # ---- as an estimator of scikit-learn ----
+
+    @classmethod
+    def _parameters(cls) -> List[str]:
+        return [name for name in inspect.signature(cls.__init__).parameters if name != "self"]
+
+    def get_params(self, deep: bool = True) -> Dict[str, Any]:
+        """The parameters of the constructor, by name."""
+        return {name: getattr(self, name) for name in self._parameters()}
+
+    def set_params(self, **parameters: Any) -> "Flow":
+        """Changes parameters of the constructor, for the next fit()."""
+        for name, value in parameters.items():
+            if name not in self._parameters():
+                raise ArgumentError(f"Flow has no parameter {name}, expected one of {', '.join(self._parameters())}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = {n: p.default for n, p in inspect.signature(type(self).__init__).parameters.items()}
+        given = ", ".join(f"{n}={v!r}" for n, v in self.get_params().items() if v is not defaults[n] and v != defaults[n])
+        return f"Flow({given})"
+
+    def __getstate__(self) -> Dict[str, Any]:
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_model", "_draws")}
+        if callable(state["progress"]):
+            state["progress"] = None
+        state["_file"] = self._model.to_bytes() if self._model else None
+        state["_drawn"] = next(self._draws)
+        self._draws = itertools.count(state["_drawn"])
+        return state
+
+    def __setstate__(self, state: Dict[str, Any]) -> None:
+        state = dict(state)
+        file, drawn = state.pop("_file"), state.pop("_drawn")
+        self.__dict__.update(state)
+        self._draws = itertools.count(drawn)
+        self._model = None if file is None else Model.from_bytes(file, self.device, self.threads)
+
+    # ---- learning ----
+
+    def fit(self, x: Any = None, y: Any = None, *, validation: Any = None, resume: bool = False) -> "Flow":
+        """Learns p(x | y) from examples: x (rows, dim_x) and y (rows, dim_y), arrays of numbers or data frames.
+
+        float32 and float64 are read where they lie, in any order of axes: nothing is copied or written. They must not
+        change meanwhile. Without y the flow learns p(x); without both it trains on what its recipe names.
+
+        ``validation``: the share of rows that is held out, by default a tenth or less; or (x, y) of held-out rows, which
+        are put behind the others, a copy of all of them. Training keeps the weights that fit the held-out rows best. ``resume`` goes on with the run in ``folder``.
+
+        Ctrl-C stops training, saves the run in ``folder``, and leaves the best model so far, with a warning.
+        """
+        recipe, data = self._recipe(x, y, validation)
+        with_recipe = {KEYS[name]: getattr(self, name) for name in KEYS if getattr(self, name) is not None}
+        recipe.set({**with_recipe, **(self.settings or {})})
+        watch = Watch(self.progress)
+        model, stopped = train(recipe, watch, folder=self.folder, resume=resume, seed=self.seed, device=self.device,
+                               threads=self.threads)
+        del data
+        self._take(model)
+        self.history_, self.recipe_, self.stopped_ = watch.epochs, recipe.text(), stopped
+        if stopped:
+            where = f"; fit(..., resume=True) goes on with {os.fspath(self.folder)}" if self.folder else ""
+            warnings.warn(f"training was stopped; the flow has the best model so far{where}", Warning, stacklevel=2)
+        return self
+
+    def _recipe(self, x: Any, y: Any, validation: Any) -> "tuple[Recipe, Optional[Data]]":
+        if x is None:
+            if self.recipe is None:
+                raise ArgumentError("neither data nor a recipe were given: fit(x, y), or Flow(recipe).fit()")
+            return Recipe.load(self.recipe), None
+        held_out = 0
+        if isinstance(validation, (tuple, list)):
+            x, y, held_out = with_rows(x, y, *validation)
+        data = Data(x, y)
+        if self.recipe is None:
+            recipe = Recipe.for_data(data, self.discrete, self.bounds)
+        else:
+            recipe = Recipe.load(self.recipe)
+            recipe.set_data(data)
+            if self.discrete:
+                recipe.set({"data.discrete": True})
+            if self.bounds:
+                recipe.set({"data.bounds": self.bounds})
+        if held_out:
+            recipe.set({"data.validation_rows": held_out})
+        elif validation is not None:
+            recipe.set({"data.validation": float(validation)})
+        return recipe, data
+
+    def _take(self, model: Model) -> None:
+        """What is told of a model that was trained or loaded."""
+        self._model = model
+        self.dim_x_, self.dim_y_ = model.dim_x, model.dim_y
+        self.classes_, self.class_names_ = model.labels, model.class_names
+        self.x_names_, self.y_names_ = model.column_names[:model.dim_x], model.column_names[model.dim_x:]
+
+    @property
+    def model_(self) -> Model:
+        """The trained model."""
+        if self._model is None:
+            raise NotFittedError("this flow has no model yet: call fit(), or load one with jointflow.load()")
+        return self._model
+
+    # ---- answers ----
+
+    def _conditions(self, y: Any) -> "tuple[Optional[np.ndarray], Shape]":
+        """Rows of y, and the axes before the last; classes by name or label."""
+        m = self.model_
+        if m.dim_y == 0:
+            if y is not None:
+                raise ArgumentError("y was given to a model that has no condition")
+            return None, ()
+        if y is None:
+            raise ArgumentError(f"this model needs a condition y of {m.dim_y} number{'s' if m.dim_y > 1 else ''}")
+        if len(m.labels):
+            y = self._labels(y)
+            if m.dim_y > 1 and (np.ndim(y) == 0 or np.shape(y)[-1] != m.dim_y):  # an image: the label is in all pixels
+                rows, axes = rows_of(y, 1, "y")
+                return np.ascontiguousarray(np.repeat(rows, m.dim_y, axis=1)), axes
+        return rows_of(y, m.dim_y, "y")
+
+    def _labels(self, y: Any) -> Any:
+        """Names of classes as their labels; anything else as it is."""
+        given = np.asarray(y)
+        if given.dtype.kind not in "US":
+            return y
+        known = dict(zip(self.model_.class_names, self.model_.labels))
+        try:
+            return np.array([known[name] for name in given.ravel().tolist()]).reshape(given.shape)
+        except KeyError as error:
+            raise ArgumentError(f"no class {error}, expected one of {', '.join(filter(None, known))}") from None
+
+    def _pair(self, x: Any, y: Any, what: str = "x") -> "tuple[np.ndarray, Optional[np.ndarray], Shape]":
+        """Rows of x and as many of y."""
+        x_rows, axes = rows_of(x, self.model_.dim_x, what)
+        y_rows, y_axes = self._conditions(y)
+        if y_rows is None:
+            return x_rows, None, axes
+        if len(y_axes) > len(axes):
+            x_rows, axes = broadcast_rows(x_rows, axes, y_axes, what), y_axes
+        return x_rows, broadcast_rows(y_rows, y_axes, axes, "y"), axes
+
+    def _seed(self, seed: Optional[int]) -> int:
+        """The one that was given, or another one for every call: a script draws the same at every run, and no two calls
+        of it do."""
+        if seed is not None:
+            return int(seed)
+        word = (int(self.seed) * 0x9E3779B97F4A7C15 + next(self._draws) + 1) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+        return word ^ word >> 31
+
+    def sample(self, y: Any = None, n: Optional[int] = None, *, seed: Optional[int] = None, temperature: float = 1.0,
+               denoise: bool = False) -> np.ndarray:
+        """Draws x ~ p(x | y): n answers for each row of y, or one without an axis of its own.
+
+        y has the shape (dim_y,) or (rows, dim_y), or without the last axis where dim_y is 1; names of classes do, too. The
+        answers have its shape with n and dim_x in place of the last axis.
+
+        The same seed gives the same answers; without one every call gives others. ``temperature`` multiplies the latent
+        points. ``denoise`` takes the noise of training off (models that were trained with it).
+
+        >>> import jointflow
+        >>> flow = jointflow.load("crescents")
+        >>> flow.sample(0, 5).shape, flow.sample(["upper", "lower"], 5).shape, flow.sample([0, 1]).shape
+        ((5, 2), (2, 5, 2), (2, 2))
+        """
+        m = self.model_
+        rows, axes = self._conditions(y)
+        each = 1 if n is None else int(n)
+        if each < 0:
+            raise ArgumentError(f"n is {n}, expected 0 or more")
+        count = each * (1 if rows is None else len(rows))
+        if rows is not None and each != 1:
+            rows = np.repeat(rows, each, axis=0)
+        options = c.jf_use_options(seed=self._seed(seed), temperature=temperature)
+        x, _ = m.sample(count, rows, options)
+        if denoise:
+            x = m.denoise(x, rows, options)
+        return x.reshape(axes + (() if n is None else (each,)) + (m.dim_x,))
+
+    def log_prob(self, x: Any, y: Any = None) -> np.ndarray:
+        """log p(x | y) of each row, in nats and the data's units. y has the axes of x, or the first of them: one y is for
+        all rows, and log_prob(sample(y, n), y) is that of the samples.
+
+        No density without its doubt: ``y_error_`` is then the mean of \\|F_Y' - y\\| of these rows, in the model's units,
+        which a density takes to be 0 (below 1e-4 is good, above 1e-2 trust none), and ``density_`` has the summary: means
+        of the density, of the one that samples follow and of the whole map's, and whether it is exact.
+        """
+        x_rows, y_rows, axes = self._pair(x, y)
+        log_p, self.density_ = self.model_.log_prob(x_rows, y_rows, c.jf_use_options())
+        self.y_error_ = self.density_["y_error"]
+        return log_p.reshape(axes)
+
+    def score(self, x: Any, y: Any = None) -> float:
+        """The mean of log_prob(x, y): greater is better."""
+        return float(np.mean(self.log_prob(x, y)))
+
+    def encode(self, x: Any, y: Any = None, *, return_y: bool = False) -> Any:
+        """z = F_Z(x, y), the latent points, which are normally distributed where the model is right; with ``return_y``
+        also y' = F_Y'(x, y), which should equal y."""
+        x_rows, y_rows, axes = self._pair(x, y)
+        z, y_out = self.model_.encode(x_rows, y_rows, c.jf_use_options())
+        return self._give(z, y_out, axes, return_y)
+
+    def decode(self, z: Any, y: Any = None, *, return_y: bool = False) -> Any:
+        """x = F_X^-1(z, y), the answers of latent points; with ``return_y`` also F_Y^-1(z, y), which should equal y.
+
+        >>> import jointflow, numpy as np
+        >>> flow = jointflow.load("sectors")
+        >>> x = flow.sample([0.5, 1.5], seed=1)
+        >>> bool(np.allclose(flow.decode(flow.encode(x, [0.5, 1.5]), [0.5, 1.5]), x, atol=1e-4))
+        True
+        """
+        z_rows, y_rows, axes = self._pair(z, y, "z")
+        x, y_back = self.model_.decode(z_rows, y_rows, c.jf_use_options())
+        return self._give(x, y_back, axes, return_y)
+
+    def _give(self, first: np.ndarray, second: np.ndarray, axes: Shape, both: bool) -> Any:
+        first = first.reshape(axes + (self.model_.dim_x,))
+        return (first, second.reshape(axes + (self.model_.dim_y,))) if both else first
+
+    # ---- images ----
+
+    def conditions(self, images: Any, *, degrade: bool = False, seed: int = 0) -> np.ndarray:
+        """Rows of y made of images, of models whose condition is one: small or damaged ones as they are, whole ones are
+        made so first. Where both have the same size ``degrade`` says that they are whole."""
+        return self.model_.conditions_of_images(images, degrade, seed)
+
+    def images(self, x: Any, y: Any) -> np.ndarray:
+        """The images that answers x to conditions y are, (..., h, w) or with channels (..., h, w, c).
+
+        >>> import jointflow
+        >>> flow = jointflow.load("fashion-class")
+        >>> flow.images(flow.sample("sneaker", 3), "sneaker").shape
+        (3, 28, 28)
+        """
+        x_rows, y_rows, axes = self._pair(x, y)
+        assert y_rows is not None
+        made = self.model_.images(x_rows, y_rows)
+        return made.reshape(axes + made.shape[1:])
+
+    def from_images(self, images: Any, y: Any) -> np.ndarray:
+        """The other way: rows of x of whole images under the conditions y, for log_prob() and encode()."""
+        rows, _ = self._conditions(y)
+        assert rows is not None
+        count = len(np.reshape(images, (-1,) + np.shape(images)[-2:])) if np.ndim(images) < 4 else len(images)
+        return self.model_.answers_of_images(images, broadcast_rows(rows, (len(rows),), (count,), "y"))
+
+    # ---- trust ----
+
+    def judge(self, x: Any = None, y: Any = None, *, points: int = 0, seed: int = 0) -> Judgement:
+        """How far is it to be trusted? On fresh points of the data, on held-out rows, or on x and y where they are given.
+
+        A dictionary with a table (``print(judgement)``) and pictures (``judgement.plot()``).
+        """
+        test = None if x is None else Data(x, y)
+        return Judgement.of(self.model_, test, points, seed, self.progress)
+
+    def describe(self) -> str:
+        """What the model is, in words and numbers: as ``jointflow info`` prints it."""
+        return self.model_.describe()
+
+    # ---- pictures ----
+
+    def plot(self, y: Any = None, n: int = 1000, *, ax: Any = None, seed: int = 0, **style: Any) -> Any:
+        """Draws n samples for each condition; by default for each class. Gives the axes."""
+        from . import plot
+        if y is None and len(self.model_.labels):
+            y = self.classes_
+        names = [name or f"x{i}" for i, name in enumerate(self.x_names_)]
+        return plot.samples(self.sample(y, n, seed=seed), y, names=names, ax=ax, **style)
+
+    def plot_history(self, ax: Any = None) -> Any:
+        """Draws the loss over the epochs of fit()."""
+        from . import plot
+        return plot.history(self.history_, ax)
+
+    # ---- files ----
+
+    def save(self, path: "str | os.PathLike[str]", *, half: bool = False) -> None:
+        """Writes the model file, which load() and the command line take; ``half``: half as large, weights in half
+        precision."""
+        self.model_.save(path, half)
+
+    @classmethod
+    def _of(cls, model: Model, device: Optional[str], threads: int) -> "Flow":
+        flow = cls(device=device, threads=threads)
+        flow._take(model)
+        return flow

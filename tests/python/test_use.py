@@ -1,0 +1,202 @@
+"""What a model that is there answers."""
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import jointflow
+
+
+def test_sample__has_the_axes_of_y_then_n_then_those_of_x(crescents):
+    assert crescents.sample(0).shape == (2,)
+    assert crescents.sample(0, 3).shape == (3, 2)
+    assert crescents.sample([0, 1]).shape == (2, 2)
+    assert crescents.sample([[0], [1]], 3).shape == (2, 3, 2)
+    assert crescents.sample(np.zeros((4, 5, 1)), 3).shape == (4, 5, 3, 2)
+    assert crescents.sample([], 3).shape == (0, 3, 2)
+    assert jointflow.load("ring").sample(n=7).shape == (7, 2)
+
+
+def test_sample__of_a_seed_is_what_the_command_line_prints(crescents, program, tmp_path):
+    import subprocess
+    subprocess.run([program, "sample", "crescents", "-y", "0,1", "-n", "50", "--seed", "5", "-o", tmp_path / "s.npy"],
+                   check=True, cwd=jointflow.__path__[0] + "/../..")
+    table = np.load(tmp_path / "s.npy")
+    assert np.array_equal(crescents.sample([0, 1], 50, seed=5).reshape(-1, 2), table[:, :2])
+
+
+def test_sample__without_a_seed_gives_others_at_every_call_and_the_same_in_every_run():
+    first, second = jointflow.load("crescents"), jointflow.load("crescents")
+    one, two = first.sample(0, 4), first.sample(0, 4)
+    assert not np.array_equal(one, two)
+    assert np.array_equal(one, second.sample(0, 4)) and np.array_equal(two, second.sample(0, 4))
+
+
+def test_sample__takes_classes_by_name(crescents):
+    assert np.array_equal(crescents.sample(["upper", "lower"], 5, seed=1), crescents.sample([0, 1], 5, seed=1))
+    with pytest.raises(jointflow.errors.ArgumentError, match="no class 'left', expected one of upper, lower"):
+        crescents.sample("left")
+
+
+def test_sample__of_any_number_of_threads_has_the_same_bits():
+    one, two = (jointflow.load("crescents", threads=n).sample([0, 1], 3000, seed=2) for n in (1, 2))
+    assert np.array_equal(one, two)
+
+
+def test_sample__a_temperature_of_nearly_zero_leaves_one_point(crescents):
+    assert np.ptp(crescents.sample(0, 100, temperature=1e-6), axis=0).max() < 1e-3
+
+
+def test_model__many_threads_get_what_each_would_get_alone(crescents):
+    expected = [crescents.sample([0, 1], 500, seed=i) for i in range(8)]
+    found = [None] * 8
+
+    def work(i):
+        for _ in range(5):
+            found[i] = crescents.sample([0, 1], 500, seed=i)
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert all(np.array_equal(a, b) for a, b in zip(expected, found))
+
+
+def test_model__a_forked_process_uses_it_too(crescents):
+    import multiprocessing
+    crescents.sample(0, 2000, seed=1)  # the threads of the parent are there
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        found = pool.apply_async(crescents.sample, (0, 2000), {"seed": 1}).get(60)
+    assert np.array_equal(found, crescents.sample(0, 2000, seed=1))
+
+
+def test_log_prob__comes_with_the_error_of_y_and_integrates_to_one(crescents):
+    side = np.linspace(-1.5, 1.5, 101)
+    grid = np.stack(np.meshgrid(side, side), axis=-1)
+    density = np.exp(crescents.log_prob(grid, "upper"))
+    assert density.shape == (101, 101)
+    assert density.sum() * (side[1] - side[0])**2 == pytest.approx(1, abs=0.02)
+    crescents.log_prob(crescents.sample(0, 100), 0)
+    assert 0 < crescents.y_error_ < 1e-4 and crescents.density_["exact"]
+
+
+def test_log_prob__one_y_is_for_all_of_its_samples(crescents):
+    x = crescents.sample([0, 1], 5, seed=3)
+    together = crescents.log_prob(x, [0, 1])
+    apart = np.stack([crescents.log_prob(x[0], 0), crescents.log_prob(x[1], np.full(5, 1))])
+    assert together.shape == (2, 5) and np.array_equal(together, apart)
+    assert crescents.log_prob(x[0, 0], [0, 1]).shape == (2,)
+
+
+def test_score__is_the_mean_of_log_prob(crescents):
+    x = crescents.sample([0, 1], 50, seed=3)
+    assert crescents.score(x, [0, 1]) == pytest.approx(crescents.log_prob(x, [0, 1]).mean())
+    assert crescents.score(x, [0, 1]) > crescents.score(x, [1, 0]) + 1
+
+
+def test_encode__and_decode_undo_each_other(crescents):
+    x = crescents.sample([0, 1], 100, seed=3)
+    z, y_out = crescents.encode(x, [0, 1], return_y=True)
+    back, y_back = crescents.decode(z, [0, 1], return_y=True)
+    assert z.shape == x.shape and y_out.shape == (2, 100, 1)
+    assert np.allclose(back, x, atol=1e-4) and np.allclose(y_back[1], 1, atol=1e-4) and np.allclose(y_out[0], 0, atol=1e-4)
+
+
+def test_arrays__of_any_type_order_and_stride_are_the_same_numbers(crescents):
+    x = crescents.sample([0, 1], 6, seed=3).reshape(12, 2).astype(np.float32)
+    y = np.repeat([0, 1], 6)
+    expected = crescents.log_prob(x.astype(float), y.astype(float))
+    wide = np.zeros((24, 5), np.float32)
+    wide[::2, 1:4:2] = x
+    for same in (x, np.asfortranarray(x), wide[::2, 1:4:2], x.astype(">f8"), x.tolist()):
+        assert np.array_equal(crescents.log_prob(same, y), expected)
+    assert np.array_equal(crescents.log_prob(x[::-1], y[::-1]), expected[::-1])
+
+
+def test_pickle__keeps_the_model_and_goes_on_with_its_draws(crescents):
+    flow = jointflow.load("crescents")
+    flow.sample(0)
+    copy = pickle.loads(pickle.dumps(flow))
+    assert np.array_equal(copy.sample(0, 9), flow.sample(0, 9))
+    assert copy.class_names_ == ["upper", "lower"]
+    assert np.array_equal(copy.log_prob([[0.5, 0.5]], 0), crescents.log_prob([[0.5, 0.5]], 0))
+
+
+def test_save__writes_what_load_and_the_command_line_read(crescents, program, tmp_path):
+    import subprocess
+    crescents.save(tmp_path / "m.safetensors")
+    crescents.save(tmp_path / "half.safetensors", half=True)
+    assert np.array_equal(jointflow.load(tmp_path / "m.safetensors").sample(0, 9, seed=1), crescents.sample(0, 9, seed=1))
+    assert (tmp_path / "half.safetensors").stat().st_size < 0.6 * (tmp_path / "m.safetensors").stat().st_size
+    assert b"crescents" in subprocess.run([program, "info", tmp_path / "m.safetensors"], check=True, capture_output=True).stdout
+
+
+def test_long_calls__leave_the_interpreter_to_other_threads(crescents):
+    counted = [0]
+    done = threading.Event()
+
+    def count():
+        while not done.is_set():
+            counted[0] += 1
+
+    other = threading.Thread(target=count)
+    other.start()
+    before = counted[0]
+    crescents.sample([0, 1], 200000, seed=1)
+    after = counted[0]
+    done.set()
+    other.join()
+    assert after - before > 1000
+
+
+FAILURES = [
+    (lambda m: m.sample(np.nan), ValueError, "row 1: y0 is nan, expected a finite number"),
+    (lambda m: m.sample(None), ValueError, "needs a condition y of 1 number"),
+    (lambda m: m.sample([[0, 1, 2]]), ValueError, r"y has the shape \(1, 3\), expected \(1,\) or \(rows, 1\)"),
+    (lambda m: m.sample(0, -1), ValueError, "n is -1, expected 0 or more"),
+    (lambda m: m.log_prob(np.zeros((3, 2)), [0, 1]), ValueError, r"y has rows of the shape \(2,\), expected \(3,\)"),
+    (lambda m: m.log_prob([[np.inf, 0]], 0), ValueError, "row 1: x0 is inf"),
+    (lambda m: m.save("/no/such/folder/m.safetensors"), OSError, "/no/such/folder"),
+    (lambda m: jointflow.load("no-such-model"), OSError, "no model of that name in"),
+    (lambda m: jointflow.load("crescents", device="abacus"), RuntimeError, "abacus"),
+    (lambda m: jointflow.Flow().sample(0), ValueError, "no model yet: call fit"),
+    (lambda m: jointflow.Flow().fit(), ValueError, "neither data nor a recipe"),
+    (lambda m: jointflow.Flow(law="cubic").fit(np.random.rand(50, 2)), ValueError, "law.*cubic.*affine"),
+    (lambda m: jointflow.Flow().fit([[1.0, 2], [3, 4]], [1.0]), ValueError, "x has 2 rows and y has 1"),
+    (lambda m: jointflow.Flow().fit([[np.nan, 2], [3, 4], [5, 5]]), ValueError, "nan"),
+    (lambda m: jointflow.load("ring").sample(0), ValueError, "has no condition"),
+]
+
+
+@pytest.mark.parametrize("call, kind, words", FAILURES, ids=range(len(FAILURES)))
+def test_errors__are_exceptions_with_one_sentence(crescents, call, kind, words):
+    with pytest.raises(kind, match=words) as found:
+        call(crescents)
+    assert isinstance(found.value, jointflow.Error) and "\n" not in str(found.value)
+
+
+def test_warnings__of_the_library_name_the_line_of_the_user(small):
+    with pytest.warns(jointflow.Warning) as told:
+        small.sample(50.0)  # far beyond the data
+    assert told[0].filename == __file__
+
+
+def test_judge__is_a_dictionary_with_a_table_and_pictures(crescents, tmp_path):
+    judgement = crescents.judge(points=2000)
+    assert abs(judgement["gap"]) < 0.1 and judgement["classes"][1]["name"] == "lower"
+    assert str(judgement).lstrip().startswith("nll") and "<img" in judgement._repr_html_()
+    assert {"samples", "latent", "calibration"} <= set(judgement.pictures)
+    assert judgement.report(tmp_path / "report").stat().st_size > 10000
+    assert len(judgement.plot("latent", "samples").axes) == 2
+
+
+def test_plot__has_a_colour_and_a_name_for_each_class(crescents):
+    axes = crescents.plot(n=50)
+    assert [t.get_text() for t in axes.get_legend().get_texts()] == ["y = 0.0", "y = 1.0"]
+    assert len(axes.collections) == 2 and len(axes.collections[0].get_offsets()) == 50
+
+
+def test_describe__is_what_the_command_line_says_of_it(crescents):
+    assert "212064" in crescents.describe()
