@@ -452,4 +452,5 @@ FUNCTIONS = {
     'jf_table_write': (c_int, (c_void_p, POINTER(jf_table), POINTER(c_char_p), c_char_p)),
     'jf_table_free': (None, (POINTER(jf_table),)),
     'jf_draw_samples': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_char_p)),
+    'jf_draw_corner': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_char_p)),
 }

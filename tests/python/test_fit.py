@@ -200,6 +200,7 @@ def test_fit__takes_less_memory_than_the_array_once_more_and_writes_no_file(tmp_
 
 def test_data__stay_while_the_model_may_judge_on_them_and_no_longer(parameters):
     from jointflow import _data
+    gc.collect()
     rng, before = np.random.default_rng(0), set(_data._kept)
     y = rng.uniform(1, 2, (2000, 1))
     flow = jointflow.Flow(**parameters).fit(rng.normal(y, 0.1 * y), y * 1.0)
