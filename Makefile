@@ -20,7 +20,7 @@ endif
 
 .PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
-        develop-packages fuzz-packages browser-packages \
+        develop-packages export-test export-packages fuzz-packages browser-packages \
         measure-packages python-packages
 
 help: ## this list
@@ -73,6 +73,10 @@ abuse: build develop-packages ## kills, signals, failing allocations, full disks
 abuse-short: build develop-packages ## some of them, in less than two minutes
 	$(PYTHON) tests/abuse/run --short
 
+export-test: build export-packages ## run exported ONNX graphs by onnxruntime-web, which npm fetches, and compare
+	tests/run --unit export_onnx
+	tests/run --cli tests/cli/export.sh
+
 fuzz-build: packages fuzz-packages
 	cmake --preset fuzz -DJOINTFLOW_WERROR=$(WERROR)
 	cmake --build --preset fuzz
@@ -100,7 +104,7 @@ install: build ## install below PREFIX, by default /usr/local
 	cmake --install build --prefix $(abspath $(PREFIX))
 
 clean: ## remove what was built
-	rm -rf build build-debug build-thread build-fuzz
+	rm -rf build build-debug build-thread build-fuzz build-node
 
 # With SKIP_PACKAGES=1 nothing is looked for or installed.
 packages:
@@ -109,6 +113,8 @@ develop-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages develop)
 browser-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages browser || echo "make: without them tests of the page are skipped")
+export-packages: # whoever has node and npm from elsewhere keeps them
+	@$(if $(SKIP_PACKAGES),:,command -v node > /dev/null && command -v npm > /dev/null || scripts/install-packages export)
 fuzz-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages fuzz)
 python-packages:

@@ -9,7 +9,7 @@
     "0.5\n"
 #define RESNEXT                                                                                              \
     "[data]\nset = images\nimages = glyphs\ntask = superres\n"                                               \
-    "[model]\nnet = resnext\nblocks = 2\nkernels = 8 4\ncardinality = 4 2\nresidual = 2\ngain = 0.5\n"
+    "[model]\nnet = resnext\nblocks = 2\nkernels = 8 4\ncardinality = 4 2\nresidual = 2\n"
 #define ALL_KINDS "transforms = actnorm mixing coupling\n"
 
 /* Bounds: any number, interval, above, below, circle, whole numbers between, from, up to, or of any size. */
@@ -42,17 +42,17 @@ const export_case export_cases[] = {
     {"a_table", RESIDUAL "law = spline\n" ALL_KINDS, {6, 4, {0}}, "iabcw-iaf-"},
     {"whole_numbers", RESIDUAL, {4, 2, {0}}, "wfunwn"},
     {"two_circles", DENSE, {3, 1, {0}}, "c-cc"},
-    {"an_image", RESNEXT "squeeze = 1\n", {0, 0, {12, 12, 1, 1}}, NULL},
+    {"an_image", RESNEXT "gain = 0.5\nsqueeze = 1\n", {0, 0, {12, 12, 1, 1}}, NULL},
     {"an_image_of_colours",
-     RESNEXT "norm = channel\nslope = 0.1\nlaw = spline\nbins = 4\n" ALL_KINDS,
+     RESNEXT "gain = 0.1\nnorm = channel\nslope = 0.1\nlaw = spline\nbins = 4\n" ALL_KINDS,
      {0, 0, {4, 8, 3, 1}},
      NULL},
     {"an_image_with_a_fixed_condition",
-     RESNEXT "condition = fixed\nlaw = additive\nsqueeze = 1\n",
+     RESNEXT "gain = 0.5\ncondition = fixed\nlaw = additive\nsqueeze = 1\n",
      {0, 0, {8, 8, 1, 2}},
      NULL},
     {"an_image_with_a_flow_of_the_condition",
-     RESNEXT "condition = flow\nsqueeze = 1\n" ALL_KINDS,
+     RESNEXT "gain = 0.5\ncondition = flow\nsqueeze = 1\n" ALL_KINDS,
      {0, 0, {8, 8, 1, 1}},
      NULL},
     {0},
@@ -66,7 +66,7 @@ static column_support support_of(char letter) {
 
 /* Every parameter away from where it starts. */
 static void disturb(model *m) {
-    double *values = draw_normal(m->parameters.total, 0.2, 9), *start = weights_of(m);
+    double *values = draw_normal(m->parameters.total, 0.1, 9), *start = weights_of(m);
     for (size_t i = 0; i < m->parameters.total; i++) values[i] = as_float(values[i] + start[i]);
     m->d->kind->put(m->d, m->params, values, m->parameters.total);
     free(values);

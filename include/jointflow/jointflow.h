@@ -149,7 +149,7 @@ jf_status jf_data_rows(const jf_model *m, int n, int class_index, uint64_t seed,
                        double *y);
 
 /* Writes a model as a file that answers without this library, in the format that the ending of `path` names: .c, C99 without
- * allocation. name: what its functions are called, an identifier of C; NULL: after the file. *files: what was written, one per
+ * allocation; .onnx, two graphs, of which the second is NAME.density.onnx. name: what functions or graphs are called, an identifier of C; NULL: after the file. *files: what was written, one per
  * line, yours to free(); may be NULL. JF_ERROR_UNSUPPORTED where the format has no place for a part of the model. */
 jf_status jf_model_export(const jf_model *m, const char *path, const char *name, char **files);
 

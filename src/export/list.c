@@ -4,7 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FORMAT_LIST(X) X(c)
+#define FORMAT_LIST(X)                                                                                       \
+    X(c)                                                                                                     \
+    X(onnx)
 
 #define X(name) extern const export_format export_##name;
 FORMAT_LIST(X)

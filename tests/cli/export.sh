@@ -6,6 +6,31 @@ STRICT="cc -std=c99 -Wall -Wextra -Werror -O1"
 awk 'BEGIN { srand(1); print "a,b,c"; for (i = 0; i < 400; i++) { c = int(3 * rand());
      printf "%.9g,%.9g,%d\n", (c + rand()) / 3, 0.1 + c * c + rand(), c } }' > "$work/t.csv"
 
+cat > "$work/table.ini" << INI
+[data]
+set = table
+file = $work/t.csv
+x = 2
+y = 1
+discrete = yes
+bounds = a=0:1, b=0:
+[model]
+net = residual
+residual = 2
+width = 16
+blocks = 1
+law = spline
+transforms = actnorm mixing coupling
+condition = fixed
+[train]
+batch = 50
+epochs = 3
+precondition = 0
+anneal = 1
+INI
+jointflow train "$work/table.ini" -o "$work/table" --no-report --quiet || exit 1
+jointflow train "$ROOT/tests/cli/glyphs.ini" -o "$work/image" --no-report --quiet --set model.squeeze=1 --set model.blocks=2 || exit 1
+
 # same A B TOLERANCE: two tables of numbers agree, without their names; relative to numbers beyond 1.
 same() {
     paste -d'|' <(grep -v '[a-df-z]' "$1") <(grep -v '[a-df-z]' "$2") | awk -F'|' -v t="$3" '
@@ -18,7 +43,6 @@ same() {
 # compare_c MODEL Y N TOLERANCE DENSITY: an exported model, compiled, gives the samples, encodings and densities of the command
 # line: to 1e-5 those in double, and to the tolerance those of the default device, which rounds to floats.
 compare_c() {
-    command -v cc > /dev/null || { skip "there is no C compiler"; return; }
     local dims device tolerance=1e-5
     run jointflow export "$1" -o answers.c
     expect_status 0
@@ -51,35 +75,10 @@ case_begin export_c__a_toy_answers_as_the_command_line
 compare_c crescents 0,1 50 1e-5 mean
 
 case_begin export_c__a_table_with_bounds_and_classes_answers_as_the_command_line
-cat > table.ini << INI
-[data]
-set = table
-file = $work/t.csv
-x = 2
-y = 1
-discrete = yes
-bounds = a=0:1, b=0:
-[model]
-net = residual
-residual = 2
-width = 16
-blocks = 1
-law = spline
-transforms = actnorm mixing coupling
-condition = fixed
-[train]
-batch = 50
-epochs = 3
-precondition = 0
-anneal = 1
-INI
-jointflow train table.ini -o run --no-report --quiet
-expect_file run/model.safetensors
-compare_c run 0,1,2 30 1e-4 rows
+compare_c "$work/table" 0,1,2 30 1e-4 rows
 
 case_begin export_c__an_image_model_answers_as_the_command_line
-jointflow train "$ROOT/tests/cli/glyphs.ini" -o run --no-report --quiet --set model.squeeze=1 --set model.blocks=2
-compare_c run ring,square 2 1e-5 rows
+compare_c "$work/image" ring,square 2 1e-5 rows
 
 case_begin export_c__the_file_may_be_included_for_its_declarations
 jointflow export rule-circle -o circle.c --name ring > /dev/null
@@ -100,13 +99,79 @@ run ./main
 expect_status 0
 expect_line '[01]\.[0-9]{4}'
 
+# compare_onnx MODEL Y N DENSITY: the graphs of a model give what the command line gives, to 1e-4; rows: with densities of rows;
+# densities: these, and no encodings.
+compare_onnx() {
+    rows_of "$@"
+    run_onnx "$1"
+}
+
+# What the command line gives, as tests/export/compare.mjs wants it.
+rows_of() {
+    jointflow sample "$1" -y "$2" -n "$3" --seed 7 --with-y-back --with-z -o all.named.csv
+    jointflow sample "$1" -y "$2" -n "$3" --seed 7 -o points.named.csv
+    jointflow encode "$1" points.named.csv -o encoded.named.csv
+    jointflow density "$1" points.named.csv -o log_p.named.csv > summary
+    local x y
+    x=$(head -n 1 all.named.csv | tr , '\n' | grep -c '^z[0-9]')
+    y=$(head -n 1 all.named.csv | tr , '\n' | grep -c '^y_back')
+    tail -n +2 all.named.csv > all.csv
+    tail -n +2 encoded.named.csv > encoded.csv
+    cut -d, -f1-"$x" all.csv > x.csv
+    cut -d, -f$((x + 1))-$((x + y)) all.csv > y.csv
+    cut -d, -f$((x + y + 1))-$((x + 2 * y)) all.csv > y_back.csv
+    cut -d, -f$((x + 2 * y + 1))- all.csv > z.csv
+    if [ "$4" != densities ]; then
+        cut -d, -f1-"$x" encoded.csv > z_out.csv
+        cut -d, -f$((x + 1))- encoded.csv > y_out.csv
+    fi
+    if [ "$4" != mean ]; then
+        tail -n +2 log_p.named.csv > log_p.csv
+    else # the density of the whole map is told for all rows together: one at a time
+        while read -r row; do
+            { head -n 1 points.named.csv; echo "$row"; } > row.csv
+            jointflow density "$1" row.csv | sed -n 's/^#   by the whole map *//p'
+        done < <(tail -n +2 points.named.csv) > log_p.csv
+    fi
+}
+
+run_onnx() {
+    run jointflow export "$1" -o model.onnx
+    expect_status 0
+    expect_line 'model.onnx'
+    expect_line 'model.density.onnx'
+    run "$ROOT/tests/export/onnx" .
+    if [ "$status" = 77 ]; then skip "$(tail -n 1 "$work/stdout")"; else expect_status 0; fi
+}
+
+case_begin export_onnx__a_toy_answers_as_the_command_line
+compare_onnx crescents 0,1 5 mean
+
+case_begin export_onnx__a_table_with_bounds_and_classes_answers_as_the_command_line
+compare_onnx "$work/table" 0,1,2 20 rows
+
+case_begin export_onnx__an_image_model_answers_as_the_command_line
+compare_onnx "$work/image" ring,square 3 rows
+
+# Encodings are left out: they are hundreds of times as far from each other as the roundings of x.
+case_begin export__a_shipped_image_model_samples_and_tells_densities_as_the_command_line
+rows_of fashion-class shirt,sneaker 1 densities
+jointflow export fashion-class -o answers.c > /dev/null
+run $STRICT -I. "$ROOT/tests/export/driver.c" -o driver -lm
+expect_status 0
+./driver sample 7 < y.csv > x.found
+expect same x.csv x.found 1e-5
+./driver density < points.named.csv > log_p.found
+expect same log_p.csv log_p.found 1e-5
+run_onnx fashion-class
+
 case_begin export__what_cannot_be_written_is_told_in_words
 run jointflow export crescents
 expect_status 2
 expect_error_line '.*-o is missing.*'
 run jointflow export crescents -o model.xyz
 expect_status 1
-expect_error_line '.*model.xyz: no format of exports has this ending; expected \.c .*'
+expect_error_line '.*model.xyz: no format of exports has this ending; expected \.c .* or \.onnx .*'
 run jointflow export crescents -o model.c --name 2go
 expect_status 1
 expect_error_line '.*found "2go", expected letters, digits and _, and no digit first'
@@ -118,3 +183,8 @@ expect_same m.c "$ROOT/models/crescents.safetensors"
 run jointflow export crescents -o no/such/folder/model.c
 expect_status 1
 expect_error_line '.*no/such/folder/model.c.*'
+cp "$ROOT/models/crescents.safetensors" m.density.onnx
+run jointflow export crescents -o m.onnx
+expect_failure
+expect_same m.density.onnx "$ROOT/models/crescents.safetensors"
+expect_no_file m.onnx
