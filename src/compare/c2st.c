@@ -22,6 +22,7 @@ enum { DIVISIONS = 2 /* as asked, and one at random */ };
 typedef struct classifier {
     dense_net net;
     network t;
+    network_weights weights;
     size_t w[3], b[3], count; /* parameters */
     float *params, *grad, *first, *second, *packed, *partial;
     float *h[4]; /* (ROOM, ld): input, hidden layers, logits */
@@ -111,7 +112,7 @@ static void forward(const call *a, classifier *c, const int *rows, int n) {
     size_t dim = (size_t)a->s->dim, ld = (size_t)c->t.ld;
     for (int r = 0; r < n; r++)
         memcpy(c->h[0] + (size_t)r * ld, a->s->rows + (size_t)rows[r] * dim, dim * sizeof(float));
-    network_forward(&c->t, a->k, NULL, n, c->h, 3);
+    network_forward(&c->t, &c->weights, a->k, NULL, n, c->h, 3);
 }
 
 static double label_of(const call *a, int division, int row) {
@@ -129,7 +130,7 @@ static double squares_of_weights(const classifier *c) {
 static double train_batch(const call *a, classifier *c, int division, const int *rows, int n) {
     double loss = 0.5 * PENALTY * squares_of_weights(c) / n;
     size_t ld = (size_t)c->t.ld;
-    for (int i = 0; i < 3; i++) network_pack(&c->t, i, c->params, c->packed, 1);
+    for (int i = 0; i < 3; i++) network_pack(&c->t, &c->weights, i, c->params, c->packed, 1);
     forward(a, c, rows, n);
     for (int r = 0; r < n; r++) {
         double logit = c->h[3][(size_t)r * ld], label = label_of(a, division, rows[r]);
@@ -138,7 +139,7 @@ static double train_batch(const call *a, classifier *c, int division, const int 
         c->g[0][(size_t)r * ld] = (float)((1 / (1 + exp(-logit)) - label) / n);
     }
     memset(c->grad, 0, sizeof(float) * c->count);
-    network_backward(&c->t, a->k, NULL, n, c->h, c->g[0], c->g[1], c->partial, 0, NULL);
+    network_backward(&c->t, &c->weights, a->k, NULL, n, c->h, c->g[0], c->g[1], c->partial, 0, NULL);
     for (int i = 0; i < 3; i++) {
         network_reduce(&c->t, a->k, i, c->partial, c->t.partial_count, 1, c->grad);
         for (size_t k = c->w[i]; k < c->b[i]; k++) c->grad[k] += (float)(PENALTY / n) * c->params[k];
@@ -156,7 +157,7 @@ static double train_batch(const call *a, classifier *c, int division, const int 
 static double test_accuracy(const call *a, classifier *c, int division) {
     const int *rows = c->order + c->train;
     double right = 0;
-    for (int i = 0; i < 3; i++) network_pack(&c->t, i, c->params, c->packed, 0);
+    for (int i = 0; i < 3; i++) network_pack(&c->t, &c->weights, i, c->params, c->packed, 0);
     for (size_t done = 0; done < c->test; done += BATCH) {
         int n = c->test - done < BATCH ? (int)(c->test - done) : BATCH;
         forward(a, c, rows + done, n);

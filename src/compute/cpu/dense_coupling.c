@@ -16,6 +16,7 @@ typedef float num;
 extern const cpu_plan_kind cpu_plan_dense;
 
 enum { MAX_PIECES = 32, WAVE_ROWS = MAX_PIECES * CPU_CHUNK, SMALL_PIECE = 24, FEW_PIECES = 16 };
+#define FEW_PRODUCTS ((size_t)1 << 17) /* that one thread is through with before another has woken up */
 #define WAVE_NUMBERS                                                                                         \
     ((size_t)1 << 25) /* of activations that a wave may hold in scratch where none are kept */
 
@@ -74,7 +75,7 @@ typedef struct call {
     int first, rows, pieces, each; /* the wave: rows, and its pieces of `each` rows */
     int backward;
     float s;
-    network nets[2]; /* with their weights */
+    network_weights *weights; /* (2) of both networks */
     float *packed[2];
     float *out[2],
         *dout[2];      /* (rows, width): the networks' outputs and gradients, where acts do not hold them */
@@ -115,7 +116,7 @@ static scratch carve(const call *c, int piece, int net, int worker) {
     s.h[0] = at;
     s.g = at + block;
     s.g_next = s.g + block;
-    for (int i = 0; i < c->nets[net].layers; i++)
+    for (int i = 0; i < c->p->nets[net].layers; i++)
         s.h[i + 1] = acts ? acts + (size_t)i * block : i % 2 ? s.g_next : s.g;
     return s;
 }
@@ -136,7 +137,7 @@ static outputs outputs_of(const call *c, int net, int piece) {
     const float *acts = is_present(c->p, net) ? acts_of(c, piece, net) : NULL;
     size_t width = c->p->widths[net], block = (size_t)c->each * (size_t)c->p->ld;
     if (!acts) return (outputs){c->out[net] + (size_t)piece_begin(c, piece) * width, width};
-    return (outputs){acts + (size_t)(c->nets[net].layers - 1) * block, (size_t)c->p->ld};
+    return (outputs){acts + (size_t)(c->p->nets[net].layers - 1) * block, (size_t)c->p->ld};
 }
 
 /* Whether all networks are through with a piece, of which one just was. */
@@ -150,9 +151,10 @@ static int is_last(const call *c, int piece) {
 static void pack_layer(call *c, int task, int worker) {
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
-    int net = task >= c->nets[0].layers, layer = net ? task - c->nets[0].layers : task;
+    int net = task >= c->p->nets[0].layers, layer = net ? task - c->p->nets[0].layers : task;
     if (is_present(c->p, net))
-        network_pack(&c->nets[net], layer, (const float *)c->asked->params, c->packed[net], c->backward);
+        network_pack(&c->p->nets[net], &c->weights[net], layer, (const float *)c->asked->params,
+                     c->packed[net], c->backward);
     meter_end(m, METER_PACK, start, 0);
 }
 static void pack_task(void *arg, int task, int worker) {
@@ -200,10 +202,10 @@ static void forward_network(void *arg, int task, int worker) {
     const call *c = arg;
     int piece = task / 2, net = task % 2, begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
     if (!is_present(c->p, net)) return;
-    const network *t = &c->nets[net];
+    const network *t = &c->p->nets[net];
     scratch s = carve(c, piece, net, worker);
     gather_input(c, &s, begin, end);
-    network_forward(t, c->p->k, s.m, end - begin, s.h, t->layers);
+    network_forward(t, &c->weights[net], c->p->k, s.m, end - begin, s.h, t->layers);
     double start = meter_begin(s.m);
     size_t width = c->p->widths[net];
     float *out = c->out[net] + (size_t)begin * width;
@@ -262,7 +264,7 @@ static void add_du1(const call *c, int piece, meter *m) {
 
 /* The gradient of a network's outputs as padded rows; what the way back begins with is fetched meanwhile. */
 static void spread_gradient(const call *c, const scratch *s, int net, int begin, int end) {
-    const network *t = &c->nets[net];
+    const network *t = &c->p->nets[net];
     double start = meter_begin(s->m);
     size_t width = c->p->widths[net], pad = (size_t)t->out_pad[t->layers - 1], ld = (size_t)c->p->ld;
     for (int r = begin; r < end; r++) {
@@ -279,12 +281,13 @@ static void backward_network(void *arg, int task, int worker) {
     const call *c = arg;
     int piece = task / 2, net = task % 2, begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
     if (!is_present(c->p, net)) return;
-    const network *t = &c->nets[net];
+    const network *t = &c->p->nets[net];
     scratch s = carve(c, piece, net, worker);
     gather_input(c, &s, begin, end);
     spread_gradient(c, &s, net, begin, end);
     float *partial = c->asked->grad ? c->partial[net] + (size_t)piece * c->stride[net] : NULL;
-    const float *dx = network_backward(t, c->p->k, s.m, end - begin, s.h, s.g, s.g_next, partial, 0, NULL);
+    const float *dx = network_backward(t, &c->weights[net], c->p->k, s.m, end - begin, s.h, s.g, s.g_next,
+                                       partial, 0, NULL);
     double start = meter_begin(s.m);
     size_t k = (size_t)c->p->l.k;
     float *du1 = c->du1[net] + (size_t)begin * k;
@@ -298,9 +301,9 @@ static void sum_layer(void *arg, int task, int worker) {
     const call *c = arg;
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
-    int net = task >= c->nets[0].layers, layer = net ? task - c->nets[0].layers : task;
+    int net = task >= c->p->nets[0].layers, layer = net ? task - c->p->nets[0].layers : task;
     if (is_present(c->p, net))
-        network_reduce(&c->nets[net], c->p->k, layer, c->partial[net], c->stride[net], c->pieces,
+        network_reduce(&c->p->nets[net], c->p->k, layer, c->partial[net], c->stride[net], c->pieces,
                        (float *)c->asked->grad);
     meter_end(m, METER_SUM, start, 0);
 }
@@ -346,7 +349,16 @@ static size_t dense_kept(const layer_plan *plan, int n) {
 /* ---- running ---- */
 
 static int layers_of(const call *c) {
-    return c->nets[0].layers + c->nets[1].layers;
+    return c->p->nets[0].layers + c->p->nets[1].layers;
+}
+
+/* Waking other threads for a few rows takes longer than they do. */
+static void run_tasks(call *c, thread_pool *pool, int tasks, task_fn fn) {
+    size_t weights = c->p->nets[0].partial_count + c->p->nets[1].partial_count;
+    if (weights * (size_t)c->rows > FEW_PRODUCTS)
+        pool_run(pool, tasks, fn, c);
+    else
+        for (int task = 0; task < tasks; task++) fn(c, task, 0);
 }
 
 static void clear_pairs(call *c) {
@@ -358,25 +370,29 @@ static void run_wave(call *c, thread_pool *pool, int recompute) {
     float *grad = (float *)c->asked->grad;
     int first = c->first == 0, pack_alone = first && (!c->backward || recompute);
     clear_pairs(c);
-    if (pack_alone) pool_run(pool, layers_of(c), pack_task, c);
-    if (!c->backward || recompute) pool_run(pool, 2 * c->pieces, forward_network, c);
+    if (pack_alone) run_tasks(c, pool, layers_of(c), pack_task);
+    if (!c->backward || recompute) run_tasks(c, pool, 2 * c->pieces, forward_network);
     if (!c->backward) return;
-    pool_run(pool, c->pieces + (first && !pack_alone ? layers_of(c) : 0), begin_backward, c);
-    pool_run(pool, 2 * c->pieces, backward_network, c);
+    run_tasks(c, pool, c->pieces + (first && !pack_alone ? layers_of(c) : 0), begin_backward);
+    run_tasks(c, pool, 2 * c->pieces, backward_network);
     if (!grad) return;
-    pool_run(pool, layers_of(c), sum_layer, c);
+    run_tasks(c, pool, layers_of(c), sum_layer);
     for (int i = 0; c->p->law->shape->has_scale && i < c->pieces; i++) grad[c->p->l.s] += c->ds[i];
 }
 
 static void dense_run(device *d, const layer_plan *plan, const layer_call *asked) {
     const dense_plan *p = (const dense_plan *)plan;
     cpu_device *own = d->own;
-    call c = {.p = p, .asked = asked, .backward = pass_is_backward(asked->kind), .meters = own->meters};
+    network_weights weights[2];
+    call c = {.p = p,
+              .asked = asked,
+              .backward = pass_is_backward(asked->kind),
+              .weights = weights,
+              .meters = own->meters};
     layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .kept = asked->kept != NULL};
     int acts_in_scratch = c.backward && !use.kept, rows = wave_rows(p, asked->n, acts_in_scratch);
     place(&c, (float *)asked->scratch, pool_threads(own->pool), asked->n, use, acts_in_scratch);
     if (p->law->shape->has_scale) c.s = ((const float *)asked->params)[p->l.s];
-    for (int net = 0; net < 2; net++) c.nets[net] = p->nets[net];
     if (use.kept) c.acts = (float *)asked->kept;
     for (; c.first < asked->n; c.first += c.rows) {
         c.rows = asked->n - c.first < rows ? asked->n - c.first : rows;

@@ -64,20 +64,23 @@ static void transpose(float *wt, const float *w, int in, int out, int in_pad) {
             wt[(size_t)o * in_pad + r] = r < in ? w[(size_t)r * out + o] : 0;
 }
 
-void network_pack(network *t, int i, const float *params, float *packed, int backward) {
+void network_pack(const network *t, network_weights *to, int i, const float *params, float *packed,
+                  int backward) {
     int in = t->in[i], out = t->out[i], in_pad = t->in_pad[i], out_pad = t->out_pad[i];
     const float *w = params + t->net->w[i], *b = params + t->net->b[i];
     packed += t->packed[i];
-    t->w[i] = w;
-    t->b[i] = b;
+    to->w[i] = w;
+    to->b[i] = b;
     if (out != out_pad) {
-        t->w[i] = packed;
-        packed = pad_rows(packed, w, in, out, out_pad);
-        t->b[i] = packed;
+        to->w[i] = packed;
+        if (!is_narrow(t, i) || i == 0) /* else only the transposed ones are read */
+            pad_rows(packed, w, in, out, out_pad);
+        packed += (size_t)in * (size_t)out_pad;
+        to->b[i] = packed;
         packed = pad_rows(packed, b, 1, out, out_pad);
     }
     if (!backward && !is_narrow(t, i)) return;
-    t->wt[i] = packed;
+    to->wt[i] = packed;
     transpose(packed, w, in, out, in_pad);
 }
 
@@ -88,24 +91,25 @@ static double flops_of(const network *t, int layer, int rows) {
 
 /* Activations that are kept for the backward pass lie in main memory: what the next layer will write, or on the way back
  * read, is fetched while this one is computed. */
-void network_forward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h,
-                     int layers) {
+void network_forward(const network *t, const network_weights *of, const cpu_kernels *k, meter *m, int rows,
+                     float *const *h, int layers) {
     size_t ld = (size_t)t->ld;
     for (int i = 0; i < layers; i++) {
         double start = meter_begin(m);
         if (is_narrow(t, i))
-            k->dense_dot(rows, t->out[i], t->in_pad[i], h[i], ld, t->wt[i], (size_t)t->in_pad[i], t->b[i],
+            k->dense_dot(rows, t->out[i], t->in_pad[i], h[i], ld, of->wt[i], (size_t)t->in_pad[i], of->b[i],
                          h[i + 1], ld);
         else
-            k->dense(rows, t->out_pad[i], t->in[i], h[i], ld, t->w[i], (size_t)t->out_pad[i], t->b[i],
+            k->dense(rows, t->out_pad[i], t->in[i], h[i], ld, of->w[i], (size_t)t->out_pad[i], of->b[i],
                      i < t->net->depth ? (float)t->net->slope : 1.0f, h[i + 1], ld,
                      i + 1 < layers ? h[i + 2] : NULL);
         meter_end(m, METER_DENSE, start, flops_of(t, i, rows));
     }
 }
 
-float *network_backward(const network *t, const cpu_kernels *k, meter *m, int rows, float *const *h, float *g,
-                        float *g_next, float *partial, int accumulate, const float *next) {
+float *network_backward(const network *t, const network_weights *of, const cpu_kernels *k, meter *m, int rows,
+                        float *const *h, float *g, float *g_next, float *partial, int accumulate,
+                        const float *next) {
     size_t ld = (size_t)t->ld;
     for (int i = t->layers - 1; i >= 0; i--) {
         if (partial) {
@@ -121,11 +125,11 @@ float *network_backward(const network *t, const cpu_kernels *k, meter *m, int ro
         }
         double start = meter_begin(m);
         if (i == 0 && t->in[0] <= CPU_NARROW)
-            k->dense_dot(rows, t->in[0], t->out_pad[0], g, ld, t->w[0], (size_t)t->out_pad[0], NULL, g_next,
+            k->dense_dot(rows, t->in[0], t->out_pad[0], g, ld, of->w[0], (size_t)t->out_pad[0], NULL, g_next,
                          ld);
         else
-            k->dense_dx(rows, t->in_pad[i], t->out[i], g, ld, t->wt[i], (size_t)t->in_pad[i], i ? h[i] : NULL,
-                        (float)t->net->slope, g_next, ld, i > 1 ? h[i - 1] : next);
+            k->dense_dx(rows, t->in_pad[i], t->out[i], g, ld, of->wt[i], (size_t)t->in_pad[i],
+                        i ? h[i] : NULL, (float)t->net->slope, g_next, ld, i > 1 ? h[i - 1] : next);
         meter_end(m, METER_DENSE_DX, start, flops_of(t, i, rows));
         float *swap = g;
         g = g_next;
