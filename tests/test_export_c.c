@@ -60,7 +60,8 @@ static library library_open(const model *m) {
 /* Everything in double, with the same weights: what is left is the order of sums. */
 static void check_answers(const export_rig *r, const library *l) {
     size_t dim_x = r->dim_x, dim_y = r->dim_y;
-    double *x = new_numbers(dim_x), *y = new_numbers(dim_y), *work = draw_normal(l->work_size, 1e3, 1);
+    double *x = new_numbers(dim_x), *y = new_numbers(dim_y), *work = draw_normal(l->work_size + 1, 1e3, 1);
+    double behind = work[l->work_size];
     for (size_t i = 0; i < EXPORT_ROWS; i++) {
         const double *given = r->y + i * dim_y;
         double log_p, y_error;
@@ -76,6 +77,7 @@ static void check_answers(const export_rig *r, const library *l) {
         CHECK_NEAR(log_p, r->log_p[i], 1e-9 * (1 + fabs(r->log_p[i])));
         CHECK_NEAR(y_error, r->y_error[i], 1e-9 * (1 + r->y_error[i]));
     }
+    CHECK(work[l->work_size] == behind); /* no more was written than is asked for */
     free(x);
     free(y);
     free(work);

@@ -46,6 +46,11 @@ class Model:
     def save(self, path: "str | os.PathLike[str]", half: bool = False) -> None:
         check((lib.jf_model_save_half if half else lib.jf_model_save)(self.handle, encode(path)))
 
+    def export(self, path: "str | os.PathLike[str]", name: Optional[str]) -> "list[str]":
+        made = ctypes.c_void_p()
+        check(lib.jf_model_export(self.handle, encode(path), encode(name), byref(made)))
+        return take_text(made.value).splitlines()
+
     def to_bytes(self) -> bytes:
         """The model file."""
         with tempfile.TemporaryDirectory(prefix="jointflow-") as folder:

@@ -363,6 +363,11 @@ class Flow:
         precision."""
         self.model_.save(path, half)
 
+    def export(self, path: "str | os.PathLike[str]", *, name: Optional[str] = None) -> "list[str]":
+        """Writes the model as a file that answers without this library, and gives the names of what was written: ``.c``, a
+        file of C99, or ``.onnx``, two graphs. ``name``: what its functions are called, by default as the file."""
+        return self.model_.export(path, name)
+
     @classmethod
     def _of(cls, model: Model, device: Optional[str], threads: int) -> "Flow":
         flow = cls(device=device, threads=threads)

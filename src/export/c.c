@@ -78,7 +78,8 @@ static void add_comment(c_file *f) {
         char c = words.chars[i], next = i + 1 < words.length ? words.chars[i + 1] : 0;
         if (c == '\n' && next)
             text_add(&f->out, "\n * ");
-        else if (c != '\n' && !(c == '*' && next == '/') && !(c == '/' && next == '*') && c != '\\')
+        else if (c != '\n' && !(c == '*' && next == '/') && !(c == '/' && next == '*') && c != '\\' &&
+                 !(c == '?' && next == '?'))
             text_add_chars(&f->out, &c, 1);
     }
     f->out.failed |= words.failed;

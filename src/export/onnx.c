@@ -290,31 +290,37 @@ static jf_status build_density(onnx_graph *g, const export_source *s) {
 
 /* ---- the files ---- */
 
-static jf_status write_graph(const export_source *s, const char *path,
-                             jf_status (*build)(onnx_graph *, const export_source *)) {
+typedef jf_status (*build_fn)(onnx_graph *g, const export_source *s);
+
+static jf_status graph_bytes(const export_source *s, build_fn build, text *out) {
     onnx_graph g = {0};
-    text words = {0}, bytes = {0};
+    text words = {0};
     jf_status status;
     export_describe(s, &words);
     JF_TRY_DONE(text_check(s->ctx, &words));
     JF_TRY_DONE(build(&g, s));
-    JF_TRY_DONE(onnx_graph_bytes(s->ctx, &g, s->name, words.chars, &bytes));
-    JF_TRY_DONE(file_write(s->ctx, path, bytes.chars, bytes.length));
+    JF_TRY_DONE(onnx_graph_bytes(s->ctx, &g, s->name, words.chars, out));
 done:
     onnx_graph_free(&g);
     text_free(&words);
-    text_free(&bytes);
     return status;
 }
 
+/* Both are there before either is written. */
 static jf_status write_onnx(const export_source *s, const char *path, text *written) {
-    text density = {0};
-    text_add(&density, "%.*s" DENSITY FORMAT, (int)(strlen(path) - strlen(FORMAT)), path);
-    jf_status status = text_check(s->ctx, &density);
-    if (status == JF_OK) status = write_graph(s, path, build_decode);
-    if (status == JF_OK) status = write_graph(s, density.chars, build_density);
-    if (status == JF_OK) text_add(written, "%s\n%s\n", path, density.chars);
+    text decode = {0}, density = {0}, density_path = {0};
+    jf_status status;
+    text_add(&density_path, "%.*s" DENSITY FORMAT, (int)(strlen(path) - strlen(FORMAT)), path);
+    JF_TRY_DONE(text_check(s->ctx, &density_path));
+    JF_TRY_DONE(graph_bytes(s, build_decode, &decode));
+    JF_TRY_DONE(graph_bytes(s, build_density, &density));
+    JF_TRY_DONE(file_write(s->ctx, path, decode.chars, decode.length));
+    JF_TRY_DONE(file_write(s->ctx, density_path.chars, density.chars, density.length));
+    text_add(written, "%s\n%s\n", path, density_path.chars);
+done:
+    text_free(&decode);
     text_free(&density);
+    text_free(&density_path);
     return status;
 }
 

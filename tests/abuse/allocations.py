@@ -11,7 +11,7 @@ from trial import counts, in_folder, leftovers, one_sentence, spread
 
 SHORT = 8
 # Words of a command; what it writes is in its own folder, what it reads is MODELS/toy, MODELS/image and MODELS/rows.csv.
-# Pictures, and curl's TLS, come with thousands of allocations of a few hundred kinds: there each way to one counts once.
+# Pictures, graphs and curl's TLS come with thousands of allocations of a few hundred kinds: there each way to one counts once.
 COMMANDS = {
     "load": (["info", "{models}/toy"], False),
     "load_image": (["info", "{models}/image"], False),
@@ -24,6 +24,8 @@ COMMANDS = {
     "sample_picture": (["sample", "{models}/toy", "-y", "0,1", "-n", "5", "-o", "x.png"], True),
     "encode": (["encode", "{models}/toy", "{models}/rows.csv", "-o", "z.csv"], False),
     "density": (["density", "{models}/toy", "{models}/rows.csv", "-o", "p.csv"], False),
+    "export_c": (["export", "{models}/toy", "-o", "model.c"], False),
+    "export_onnx": (["export", "{models}/toy", "-o", "model.onnx"], True),
     "judge": (["judge", "{models}/toy", "--points", "50"], False),
     "judge_image": (["judge", "{models}/image", "--points", "5"], False),
     "report": (["report", "run", "--points", "50"], True),
@@ -53,7 +55,7 @@ def contents(folder):
     """What a run wrote, without the times in it."""
     found = {}
     for path in sorted(folder.rglob("*")):
-        if path.is_file() and path.parent != folder or path.suffix in (".csv", ".npy", ".png"):
+        if path.is_file() and path.parent != folder or path.suffix in (".csv", ".npy", ".png", ".c", ".onnx"):
             content = path.read_bytes()
             if path.name == "history.csv":
                 content = b"\n".join(line.rsplit(b",", 1)[0] for line in content.splitlines())

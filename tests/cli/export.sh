@@ -98,6 +98,12 @@ expect_status 0
 run ./main
 expect_status 0
 expect_line '[01]\.[0-9]{4}'
+if command -v c++ > /dev/null; then
+    printf '#define RING_ONLY_DECLARE\n#include "circle.c"\nint main() { double z[RING_DIM_X]; ring_latent(1, 0, z); }\n' > main.cpp
+    cc -c circle.c
+    run c++ -Wall -Wextra -Werror main.cpp circle.o -o main
+    expect_status 0
+fi
 
 # compare_onnx MODEL Y N DENSITY: the graphs of a model give what the command line gives, to 1e-4; rows: with densities of rows;
 # densities: these, and no encodings.

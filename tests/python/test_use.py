@@ -1,4 +1,5 @@
 """What a model that is there answers."""
+import pathlib
 import pickle
 import threading
 
@@ -200,3 +201,12 @@ def test_plot__has_a_colour_and_a_name_for_each_class(crescents):
 
 def test_describe__is_what_the_command_line_says_of_it(crescents):
     assert "212064" in crescents.describe()
+
+
+def test_export__writes_what_the_command_line_writes(crescents, tmp_path):
+    written = crescents.export(tmp_path / "a.onnx")
+    assert [pathlib.Path(name).name for name in written] == ["a.onnx", "a.density.onnx"]
+    assert crescents.export(tmp_path / "a.c", name="answers") == [str(tmp_path / "a.c")]
+    assert "int answers_sample(" in (tmp_path / "a.c").read_text()
+    with pytest.raises(jointflow.errors.ArgumentError, match="expected .c .* or .onnx"):
+        crescents.export(tmp_path / "a.txt")
