@@ -246,6 +246,9 @@ void check_image_coupling(const bench *b) {
         {{1, 1, 1}, {1, 1, 1}, 11, 4, 2, 3, "element", 0.3, law_affine, 0},
         {{1, 1, 6}, {1, 1, 33}, 5, 6, 1, 1, "channel", 0.3, law_affine, 0},
         {{6, 5, 3}, {6, 5, 2}, 6, 16, 2, 2, "element", 0.3, law_additive, 0}, /* one network alone */
+        /* larger than what one block of threads has room for; bands of different heights */
+        {{32, 32, 1}, {32, 32, 1}, 2, 16, 4, 1, "element", 0.3, law_affine, 0},
+        {{29, 28, 1}, {29, 28, 1}, 3, 32, 4, 2, "channel", 0.3, law_affine, 0},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const layer_case *z = &cases[i];

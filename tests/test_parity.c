@@ -36,7 +36,7 @@ static const struct model_case {
     {"the_papers_7_to_14",
      IMAGES("200", "task = superres\ndown = 1") "blocks = 4\nkernels = 64\ncardinality = 8\nresidual = "
                                                 "3\nnorm = element\n" TRAIN,
-     3},
+     16}, /* of 3 samples the loss in bf16 is off by 1e-3 to 2e-3, either way */
     {"the_papers_14_to_28", IMAGES("200", "task = superres\ndown = 0") PAPERS_28 "element\n" TRAIN, 2},
     {"the_papers_14_to_28_with_norms_per_channel",
      IMAGES("200", "task = superres\ndown = 0") PAPERS_28 "channel\n" TRAIN, 1},

@@ -17,13 +17,17 @@ static const image_passes *const passes[PRECISION_COUNT] = {&image_passes_fp32, 
 enum {
     WAVE = 512,         /* samples that go through a layer together */
     FORWARD_WAVE = 256, /* where nothing is kept of them */
+    HELD_WAVE = 1024,   /* and where samples stay on the chip, so that there is little beside them */
     MAX_PIECES = 128    /* of the samples of a wave, for partial gradients of weights */
 };
 
 /* ---- how a call is laid out ---- */
 
-static int wave_of(int n, int backward, int kept) {
-    int most = backward || kept ? WAVE : FORWARD_WAVE;
+static int is_held(const image_plan *p, precision in) {
+    return passes[in]->holds && p->held.ranks > 0;
+}
+static int wave_of(const image_plan *p, int n, layer_use use) {
+    int most = use.backward || use.kept ? WAVE : is_held(p, use.precision) ? HELD_WAVE : FORWARD_WAVE;
     return n < most ? n : most;
 }
 static int pieces_of(int rows) {
@@ -49,11 +53,12 @@ static size_t pixels_of(const image_plan *p) {
     return (size_t)p->h * (size_t)p->w;
 }
 
-/* Activations of `capacity` samples: what a pass leaves for its way back. */
-static void lay_out_kept(const image_plan *p, const image_passes *m, image_batch *b, cuda_room *r,
-                         int capacity, int all) {
+/* Activations of `capacity` samples: what a pass leaves for its way back, or what it needs. */
+static void lay_out_kept(const image_plan *p, precision in, image_batch *b, cuda_room *r, int capacity,
+                         int all) {
+    const image_passes *m = passes[in];
     size_t K = (size_t)p->K, block = 2 * K + (size_t)p->concat;
-    size_t channels = all ? (size_t)p->depth * block + K : block;
+    size_t channels = all ? (size_t)p->depth * block + K : is_held(p, in) ? K : block;
     b->capacity = capacity, b->all = all;
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
         size_t n = (size_t)capacity, out = (size_t)p->outs[net];
@@ -93,15 +98,17 @@ static void lay_out_packed(const image_plan *p, const image_passes *m, image_bat
         b->weights[net] = cuda_take(r, (size_t)tiles * 32 * (size_t)m->lane_bytes);
         b->biases[net] = (float *)cuda_take(r, (size_t)p->biases[net] * sizeof(float));
         b->norms[net] = cuda_take(r, p->norm_numbers * (size_t)m->number_bytes);
+        if (m->holds && p->held.ranks > 0)
+            b->tables[net] = cuda_take(r, (size_t)p->depth * (size_t)p->held.block_tables * 16);
     }
 }
 
 /* All of a call's scratch. ds: (n). */
 static float *lay_out(const image_plan *p, image_batch *b, cuda_room *r, int n, layer_use use) {
     const image_passes *m = passes[use.precision];
-    int rows = wave_of(n, use.backward, use.kept);
+    int rows = wave_of(p, n, use);
     lay_out_packed(p, m, b, r);
-    if (!use.kept) lay_out_kept(p, m, b, r, rows, use.backward);
+    if (!use.kept) lay_out_kept(p, use.precision, b, r, rows, use.backward);
     if (!use.backward) return NULL;
     lay_out_back(p, m, b, r, rows, use.gradients);
     return (float *)cuda_take(r, (size_t)rows * sizeof(float));
@@ -290,11 +297,11 @@ static void image_run(device *d, const layer_plan *plan, const layer_call *call)
     cuda_device *own = cuda_use(d);
     const image_plan *p = (const image_plan *)plan;
     layer_use use = {pass_is_backward(call->kind), call->grad != NULL, call->kept != NULL, call->precision};
-    int wave = wave_of(call->n, use.backward, use.kept);
+    int wave = wave_of(p, call->n, use);
     image_batch b = {};
     cuda_room scratch = {(char *)call->scratch, 0}, kept = {(char *)call->kept, 0};
     float *ds = lay_out(p, &b, &scratch, call->n, use);
-    if (use.kept) lay_out_kept(p, passes[call->precision], &b, &kept, call->n, 1);
+    if (use.kept) lay_out_kept(p, call->precision, &b, &kept, call->n, 1);
     for (int first = 0; first < call->n; first += wave) {
         b.rows = call->n - first < wave ? call->n - first : wave;
         run_wave(own, p, call, b, first, ds);
@@ -320,7 +327,7 @@ static size_t image_kept(const layer_plan *plan, int n, precision in) {
     const image_plan *p = (const image_plan *)plan;
     image_batch b = {};
     cuda_room r = {NULL, 0};
-    lay_out_kept(p, passes[in], &b, &r, n, 1);
+    lay_out_kept(p, in, &b, &r, n, 1);
     return cuda_room_reals(&r);
 }
 

@@ -4,6 +4,7 @@
 #define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 
 #include "compute/cuda/image_back.cuh"
+#include "compute/cuda/image_held.cuh"
 
 template <class M> struct network_pass {
     typedef typename M::number number;
@@ -29,9 +30,12 @@ template <class M> struct network_pass {
         for (int net = 0; net < 2; net++)
             s.at[net] = (float2 *)b->sums[net] + (size_t)q * (size_t)b->capacity * MAX_BANDS +
                         (size_t)b->first * MAX_BANDS;
-        s.bands = choose(part_kind(p, q), FORWARD).bands; /* of the part that sums them */
+        s.bands = q > 0 && held() ? p->held.ranks
+                                  : choose(part_kind(p, q), FORWARD).bands; /* of the part that sums them */
         return s;
     }
+    /* Whether samples stay on the chip through all residual blocks. */
+    bool held() const { return M::bytes == 2 && p->held.ranks > 0; }
     norm_view<M> norm(int q) const {
         norm_view<M> v = {};
         v.channels = norm_channels(p, q), v.per_element = p->per_element;
@@ -325,13 +329,72 @@ template <class M> struct network_pass {
 
     /* ---- a pass ---- */
 
+    /* All of them, in one kernel. */
+    void residual_blocks() const {
+        if constexpr (M::bytes == 2) {
+            held_call c = {};
+            c.shape = p->held;
+            c.first_net = p->first_net, c.depth = p->depth, c.wide = p->concat;
+            c.slope = p->slope, c.epsilon = p->epsilon;
+            c.share[0] = norm(0).share, c.share[1] = norm(2).share;
+            size_t block = 2 * (size_t)p->K + (size_t)p->concat;
+            c.act_stride = b->all ? pixels() * block * (size_t)b->capacity : 0;
+            c.sum_stride = (size_t)b->capacity * MAX_BANDS;
+            c.given_bands = sums(0).bands;
+            for (int net = p->first_net; net < p->first_net + nets(); net++) {
+                const part_place *place = p->place[net];
+                c.branches[net] = view(net, OP_BRANCHES, FORWARD);
+                c.weights[net] = (const uint2 *)weights(net, 1, FORWARD);
+                c.weight_stride = (size_t)(place[4].tile[FORWARD] - place[1].tile[FORWARD]) * 32;
+                c.thin_bias[net] = b->biases[net] + place[1].bias,
+                c.wide_bias[net] = b->biases[net] + place[2].bias;
+                c.bias_stride = place[4].bias - place[1].bias;
+                c.tables[net] = (const uint4 *)b->tables[net];
+                c.stream[net] = acts(net, 0), c.thin[net] = acts(net, 1), c.wide_acts[net] = acts(net, 2);
+                c.sums[net] = sums(0).at[net];
+            }
+            switch (p->K / 16) {
+            case 4:
+                return residual_blocks_by<4>(c);
+            case 3:
+                return residual_blocks_by<3>(c);
+            case 2:
+                return residual_blocks_by<2>(c);
+            default:
+                return residual_blocks_by<1>(c);
+            }
+        }
+    }
+    template <int PAIRS> void residual_blocks_by(const held_call &c) const {
+        auto kernel = held_kernel<PAIRS>;
+        allow(kernel, c.shape.bytes);
+        launch_clusters(own, kernel, dim3((unsigned)(b->rows * c.shape.ranks), (unsigned)nets()),
+                        c.shape.ranks, 32 * c.shape.warps, c.shape.bytes, c);
+        launched(own, "image: residual blocks");
+    }
+    /* What norms are to samples on the chip. */
+    void pack_tables(const float *params) const {
+        tables_call c = {};
+        c.shape = p->held, c.params = params, c.norms = p->norm_table, c.second = p->second_table;
+        c.first_net = p->first_net, c.norm_count = p->norms, c.depth = p->depth, c.K = p->K,
+        c.wide = p->concat;
+        c.h = p->h, c.w = p->w, c.per_element = p->per_element;
+        for (int net = 0; net < 2; net++) c.tables[net] = (uint4 *)b->tables[net];
+        held_tables_kernel<<<dim3((unsigned)c.shape.table_tiles, (unsigned)p->depth, (unsigned)nets()), 192,
+                             2 * TILE_ROWS *(size_t)p->concat * sizeof(float), own->stream>>>(c);
+        launched(own, "image: packing");
+    }
+
     void forward() const {
         product(0, FORWARD, source(), activations<false>(0), "image: convolution in");
-        for (int q = 1; q < p->parts - 1; q += 3) {
-            product(q, FORWARD, normalised(q - 1), activations<false>(q), "image: 1x1");
-            product(q + 1, FORWARD, normalised(q), activations<false>(q + 1), "image: branches");
-            product(q + 2, FORWARD, normalised(q + 1), activations<true>(q + 2), "image: 1x1");
-        }
+        if (held())
+            residual_blocks();
+        else
+            for (int q = 1; q < p->parts - 1; q += 3) {
+                product(q, FORWARD, normalised(q - 1), activations<false>(q), "image: 1x1");
+                product(q + 1, FORWARD, normalised(q), activations<false>(q + 1), "image: branches");
+                product(q + 2, FORWARD, normalised(q + 1), activations<true>(q + 2), "image: 1x1");
+            }
         float_store out = {};
         for (int net = 0; net < 2; net++) {
             out.y[net] = b->out[net];
@@ -474,6 +537,7 @@ template <class M> void network_pass<M>::pack(const float *params, int direction
     }
     pack_kernel<M><<<dim3(32, 2 + (unsigned)p->norms, (unsigned)nets()), THREADS, 0, own->stream>>>(c);
     launched(own, "image: packing");
+    if (held() && direction == FORWARD) pack_tables(params);
 }
 
 template <class M> static void pass_forward(cuda_device *own, const image_plan *p, const image_batch *b) {
@@ -489,7 +553,7 @@ static void pass_pack(cuda_device *own, const image_plan *p, const image_batch *
 }
 #define IMAGE_PASSES(name, M)                                                                                \
     extern "C" const image_passes name;                                                                      \
-    const image_passes name = {M::bytes, (int)sizeof(M::weights), pass_pack<M>, pass_forward<M>,             \
-                               pass_backward<M>}
+    const image_passes name = {M::bytes,     (int)sizeof(M::weights), M::bytes == 2,                         \
+                               pass_pack<M>, pass_forward<M>,         pass_backward<M>}
 
 #endif

@@ -14,17 +14,19 @@ typedef struct band_sums {
     float2 *at[2];
     int bands;
 } band_sums;
-static __device__ inline double2 sum_of_bands(const band_sums &s, int net, int sample) {
-    const float2 *at = s.at[net] + (size_t)sample * MAX_BANDS;
+static __device__ inline double2 sum_of_bands(const float2 *at, int bands) {
     double2 sum = make_double2(0, 0);
-    for (int first = 0; first < s.bands; first += 4) { /* four at once are on their way */
+    for (int first = 0; first < bands; first += 4) { /* four at once are on their way */
         float2 of[4];
 #pragma unroll
-        for (int i = 0; i < 4; i++) of[i] = first + i < s.bands ? at[first + i] : make_float2(0, 0);
+        for (int i = 0; i < 4; i++) of[i] = first + i < bands ? at[first + i] : make_float2(0, 0);
 #pragma unroll
         for (int i = 0; i < 4; i++) sum.x += (double)of[i].x, sum.y += (double)of[i].y;
     }
     return sum;
+}
+static __device__ inline double2 sum_of_bands(const band_sums &s, int net, int sample) {
+    return sum_of_bands(s.at[net] + (size_t)sample * MAX_BANDS, s.bands);
 }
 
 /* A norm of both networks: packed scale and bias, and where mean and deviation come from. */
@@ -317,16 +319,15 @@ static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 
     typename M::number *dx_at = c.dx[net] + start,
                        *y_at = c.normalised[net] ? c.normalised[net] + start : NULL;
     typename M::vector qs[AHEAD], xs[AHEAD], dxs[AHEAD];
-    auto fetch = [&](int begin) {
-#pragma unroll
-        for (int i = 0; i < AHEAD; i++) { /* what is beyond the last one is loaded in vain */
-            const size_t at = (size_t)(begin + i < samples ? begin + i : samples - 1) * (size_t)c.elements;
-            qs[i] = M::vector_at(q_at + at);
-            xs[i] = M::vector_at(x_at + at);
-            if (c.add) dxs[i] = M::vector_at(dx_at + at);
-        }
+    auto fetch = [&](int i, int row) { /* what is beyond the last one is loaded in vain */
+                                       const size_t at =
+                                           (size_t)(row < samples ? row : samples - 1) * (size_t)c.elements;
+                                       qs[i] = M::vector_at(q_at + at);
+                                       xs[i] = M::vector_at(x_at + at);
+                                       if (c.add) dxs[i] = M::vector_at(dx_at + at);
     };
-    fetch(0);
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) fetch(i, i);
     if ((int)threadIdx.x < samples) {
         float2 m = c.norm.moments(net, first + (int)threadIdx.x);
         double2 s = sum_of_bands(c.sums, net, first + (int)threadIdx.x);

@@ -12,6 +12,7 @@ typedef struct image_batch {
     void *acts[2];  /* numbers: activations, as the plan numbers them, each (capacity, pixels, channels) */
     float *sums[2]; /* (norms, capacity, MAX_BANDS, 2): for the moments of norms */
     void *weights[2], *norms[2]; /* packed */
+    void *tables[2];             /* of norms, for samples on the chip (image_held.cuh) */
     float *biases[2];
     const float *state; /* (rows, dim) */
     float *out[2];      /* (rows, pixels, channels) */
@@ -31,10 +32,12 @@ typedef struct image_batch {
 /* Limits of the way back in one kernel: tiles of the gradient of weights, and outputs. */
 #define IMAGE_BACK_TILES   64
 #define IMAGE_BACK_OUTPUTS 64
+#define IMAGE_MAX_CONCAT   256
 #define IMAGE_MAX_BANDS    32 /* of a sample, each with its own sums */
 
 typedef struct image_passes {
     int number_bytes, lane_bytes; /* of a number; of a tile of weights, for each lane */
+    int holds;                    /* whether it can hold samples on the chip */
     void (*pack)(cuda_device *own, const image_plan *p, const image_batch *b, const float *params,
                  int direction);
     void (*forward)(cuda_device *own, const image_plan *p, const image_batch *b);

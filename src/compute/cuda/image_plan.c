@@ -10,7 +10,8 @@ static int can_plan(const coupling_layer *l, const image_net nets[2]) {
         const image_net *t = &nets[k];
         if (t->K == 0) continue;
         present++;
-        if (t->K % 8 != 0 || t->concat % 8 != 0 || t->concat > 256 || t->w > 4096 || t->h > 4096) return 0;
+        if (t->K % 8 != 0 || t->concat % 8 != 0 || t->concat > IMAGE_MAX_CONCAT || t->w > 4096 || t->h > 4096)
+            return 0;
     }
     return present > 0 && law_outputs_per_element(&l->law) >= 0;
 }
@@ -77,6 +78,58 @@ static int back_in_one(const cuda_device *own, const image_plan *p) {
                 return 0;
         }
     return 1;
+}
+
+/* Whether the tiles of branches come in twos of 16 channels, of which the upper reads what the lower reads so many channels
+ * further; a last one may be alone. */
+static int in_pairs(const image_op *op) {
+    const op_set *lower[IMAGE_MAX_CONCAT / 16] = {0};
+    if (op->together != 1) return 0;
+    for (int i = 0; i < op->sets; i++)
+        if (op->set[i].channel % 16 == 0) lower[op->set[i].channel / 16] = &op->set[i];
+    for (int i = 0; i < op->sets; i++) {
+        const op_set *upper = &op->set[i], *other = lower[upper->channel / 16];
+        const op_slot *of_upper = op->slot + 2 * upper->step, *of_other = op->slot + 2 * other->step;
+        if (upper->steps != other->steps) return 0;
+        for (int k = 0; k < 2 * upper->steps; k++)
+            if (of_upper[k].conv >= 0 &&
+                (of_upper[k].shift != of_other[k].shift ||
+                 of_upper[k].channel - of_other[k].channel != of_upper[0].channel - of_other[0].channel))
+                return 0;
+    }
+    return 1;
+}
+
+static held_plan held_in(const image_plan *p, int ranks) {
+    const image_op *op = &p->ops[p->first_net][OP_BRANCHES][FORWARD];
+    int pairs = p->K / 16, wide_pairs = (p->concat + 15) / 16;
+    held_plan r = {.ranks = ranks, .rows = (p->h + ranks - 1) / ranks};
+    r.warps = (r.rows * p->w + HELD_PIXELS - 1) / HELD_PIXELS;
+    r.width = p->w + (op->halo + 7) / 8 * 8; /* pixels behind a row and the next one meet different banks, */
+    r.pixel_bytes = 2 * p->K + 16;           /* as do neighbours */
+    r.tile_bytes = (op->halo + (r.rows + 2 * op->halo) * r.width) * r.pixel_bytes;
+    r.table_tiles = p->per_element ? ranks * r.warps * HELD_PIXELS / 16 : 1;
+    r.block_tables = r.table_tiles * 32 * (8 * pairs + wide_pairs);
+    r.thin_biases = (p->K + 31) / 32 * 32, r.wide_biases = (p->concat + 31) / 32 * 32;
+    int tiles = 2 * pairs * pairs + op->steps + 2 * pairs * wide_pairs, threads = 32 * r.warps;
+    r.bytes = (size_t)r.tile_bytes + (size_t)tiles * 256 + (size_t)(HELD_PIXELS / 16 * pairs * threads) * 16 +
+              (size_t)(r.thin_biases + r.wide_biases + 2 * (op->steps + 2) + 4 * wide_pairs) * 4;
+    return r;
+}
+
+/* As few blocks for a sample as have room for it, on GPUs whose blocks reach each other's memory. */
+static held_plan plan_held(const cuda_device *own, const image_plan *p) {
+    const held_plan none = {0};
+    if (own->major < 9 || p->K % 16 != 0 || p->K > 64 || p->depth < 1) return none;
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++)
+        if (!in_pairs(&p->ops[net][OP_BRANCHES][FORWARD])) return none;
+    for (int ranks = 1; ranks <= MAX_RANKS; ranks *= 2) {
+        held_plan r = held_in(p, ranks);
+        int halo = p->ops[p->first_net][OP_BRANCHES][FORWARD].halo, last = p->h - (ranks - 1) * r.rows;
+        if (ranks > 1 && last < halo) return none;
+        if (r.warps <= HELD_WARPS && r.bytes + 2048 <= own->shared_block) return r;
+    }
+    return none;
 }
 
 static jf_status create_ops(device *d, image_plan *p, int net) {
@@ -171,6 +224,20 @@ static jf_status place_norms(device *d, image_plan *p) {
     return status;
 }
 
+static jf_status place_second(device *d, image_plan *p) {
+    int32_t *table;
+    JF_TRY(MEM_NEW(d->ctx, &table, 4 * (size_t)p->depth + 1));
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++)
+        for (int i = 0; i < p->depth; i++) {
+            const image_conv *second = &p->nets[net].blocks[i].c1;
+            table[2 * (net * p->depth + i)] = (int32_t)second->w;
+            table[2 * (net * p->depth + i) + 1] = (int32_t)second->b;
+        }
+    jf_status status = d->kind->alloc_map(d, &p->second_table, table, 4 * (size_t)p->depth + 1);
+    free(table);
+    return status;
+}
+
 static jf_status create_parts(device *d, image_plan *p) {
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
         JF_TRY(create_ops(d, p, net));
@@ -178,6 +245,7 @@ static jf_status create_parts(device *d, image_plan *p) {
         JF_TRY(send_maps(d, p, net));
     }
     JF_TRY(place_norms(d, p));
+    JF_TRY(place_second(d, p));
     JF_TRY(d->kind->alloc_map(d, &p->source, p->layer.source, (size_t)p->layer.k));
     return d->kind->alloc_map(d, &p->target, p->layer.target, (size_t)p->layer.m);
 }
@@ -203,6 +271,7 @@ jf_status image_plan_create(device *d, image_plan **out, const coupling_layer *l
     p->norms = 3 * p->depth + 1;
     jf_status status = create_parts(d, p);
     p->back_in_one = status == JF_OK && back_in_one(d->own, p);
+    if (status == JF_OK) p->held = plan_held(d->own, p);
     if (status == JF_OK && all_have_room(d->own, p))
         *out = p;
     else
@@ -220,7 +289,7 @@ void image_plan_free(device *d, image_plan *p) {
             if (maps[i]) d->kind->release_map(d, maps[i]);
         free(p->place[net]);
     }
-    int32_t *maps[] = {p->norm_table, p->source, p->target};
+    int32_t *maps[] = {p->norm_table, p->second_table, p->source, p->target};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         if (maps[i]) d->kind->release_map(d, maps[i]);
     free(p->norm_at);

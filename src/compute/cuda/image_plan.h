@@ -22,6 +22,20 @@ typedef struct part_place {
     int bias;
 } part_place;
 
+/* How a cluster of thread blocks holds a sample while it passes all residual blocks (image_held.cuh). */
+#define HELD_WARPS  13 /* of a block, at most: 416 pixels, and room for 152 registers a thread */
+#define HELD_PIXELS 32 /* of a warp */
+#define MAX_RANKS   8  /* blocks of a cluster */
+typedef struct held_plan {
+    int ranks;                          /* blocks of a cluster; 0: samples are not held */
+    int rows, warps;                    /* of a block */
+    int width, pixel_bytes, tile_bytes; /* of what the branches read: pixels from row to row; in bytes */
+    int table_tiles;                    /* of 16 pixels that have norm parameters of their own */
+    int block_tables;                   /* vectors of norm parameters of a residual block */
+    int thin_biases, wide_biases;       /* numbers, in 32s */
+    size_t bytes;                       /* of shared memory */
+} held_plan;
+
 typedef struct image_plan {
     layer_plan plan;
     coupling_layer layer;
@@ -32,6 +46,7 @@ typedef struct image_plan {
     float slope, epsilon;
     int parts, norms; /* 3 depth + 2, 3 depth + 1 */
     int back_in_one;  /* the way back through 1x1 convolutions is one kernel each (image_back.cuh) */
+    held_plan held;
     image_op ops[2][OP_KINDS][2];  /* [network][kind][direction] */
     part_place *place[2];          /* (parts) */
     size_t *norm_at;               /* (norms): where its packed scale begins; its bias lies behind it */
@@ -42,6 +57,7 @@ typedef struct image_plan {
     int biases[2];                 /* numbers of packed biases of a network */
     int32_t *weight_map[2][2];     /* on the device: [network][direction] */
     int32_t *bias_map[2], *gradient_map[2], *norm_table;
+    int32_t *second_table; /* of each network and residual block the second 1x1 convolution: weights, bias */
     int32_t *source, *target;
 } image_plan;
 

@@ -36,21 +36,29 @@ static inline void launched(cuda_device *own, const char *kernel) {
 }
 
 /* A kernel that begins while the one before it ends, on GPUs that can: it calls after_the_last() before it touches memory that
- * others write. */
+ * others write. Its blocks form clusters of `ranks` along x, which is 1 on GPUs without them. */
 template <class... PARAMETERS, class... ARGUMENTS>
-static void launch_early(const cuda_device *own, void (*kernel)(PARAMETERS...), dim3 grid, int threads,
-                         size_t shared, const ARGUMENTS &...arguments) {
-    cudaLaunchAttribute early;
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+static void launch_clusters(const cuda_device *own, void (*kernel)(PARAMETERS...), dim3 grid, int ranks,
+                            int threads, size_t shared, const ARGUMENTS &...arguments) {
+    cudaLaunchAttribute attributes[2];
+    attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    attributes[0].val.programmaticStreamSerializationAllowed = 1;
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim.x = (unsigned)ranks;
+    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
     cudaLaunchConfig_t c = {};
     c.gridDim = grid;
     c.blockDim = dim3((unsigned)threads);
     c.dynamicSmemBytes = shared;
     c.stream = own->stream;
-    c.attrs = &early;
-    c.numAttrs = own->major >= 9 ? 1 : 0;
+    c.attrs = attributes;
+    c.numAttrs = own->major < 9 ? 0 : ranks > 1 ? 2 : 1;
     (void)cudaLaunchKernelEx(&c, kernel, arguments...); /* launched() tells of failures */
+}
+template <class... PARAMETERS, class... ARGUMENTS>
+static void launch_early(const cuda_device *own, void (*kernel)(PARAMETERS...), dim3 grid, int threads,
+                         size_t shared, const ARGUMENTS &...arguments) {
+    launch_clusters(own, kernel, grid, 1, threads, shared, arguments...);
 }
 static __device__ inline void after_the_last() {
 #if __CUDA_ARCH__ >= 900

@@ -1,0 +1,731 @@
+/* All residual blocks of an image network in one kernel, forward, with the sample on the chip.
+ *
+ * A cluster of thread blocks takes a sample of a network, each of them a band of its rows, each warp 32 pixels of a band with all
+ * their channels. Products leave results where the next product wants its operands (the layouts of C and A agree), so that
+ * what belongs to a pixel alone stays with its warp: 1x1 convolutions, norms, the residual stream. Only the branches look at
+ * neighbours; they read a tile in shared memory, whose rows beyond the band come from the blocks that have them.
+ *
+ * Of the norm between the branches and the second 1x1 convolution the moments are known only when the branches are done with.
+ * The convolution does not wait for them: with t = act(x), mean m, deviation 1/r, scale g and bias b of the norm, and weights W,
+ *
+ *     W ((t - m) r g + b) = r W(t g) - m r W(g) + W(b),
+ *
+ * whose last two products are the same for all samples (held_tables_kernel). So wide activations never leave registers, unless
+ * they are kept for the way back.
+ *
+ * Blocks exchange sums and rows by stores into each other's shared memory, which count down a barrier there. In bf16 alone. */
+#ifndef JF_COMPUTE_CUDA_IMAGE_HELD_CUH
+#define JF_COMPUTE_CUDA_IMAGE_HELD_CUH
+
+#include "compute/cuda/image_norm.cuh"
+
+enum { HELD_THREADS = 32 * HELD_WARPS, UNIT_TILES = HELD_PIXELS / TILE_ROWS, THIN_TABLES = 4 };
+
+typedef struct held_call {
+    op_view branches[2];
+    held_plan shape;
+    int first_net, depth, wide; /* wide: channels of the branches */
+    float slope, epsilon;
+    double share[2]; /* one over the elements of a sample: thin, wide */
+    /* Of the first residual block; a block more is so many numbers further. */
+    const uint2 *weights[2]; /* the first 1x1 convolution, branches, the second one */
+    size_t weight_stride;
+    const float *thin_bias[2], *wide_bias[2];
+    int bias_stride;
+    const uint4 *tables[2]; /* held_tables_kernel */
+    __nv_bfloat16 *stream[2], *thin[2], *wide_acts[2];
+    size_t act_stride; /* 0: activations are not kept */
+    float2 *sums[2];   /* those of norm 0, which are given */
+    size_t sum_stride;
+    int given_bands;
+} held_call;
+
+/* ---- exchange between the blocks of a cluster ---- */
+
+static __device__ inline unsigned in_block(unsigned address, int rank) {
+    unsigned there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+static __device__ inline void send_8(unsigned to, float a, float b, unsigned barrier) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
+        "f"(a), "f"(b), "r"(barrier)
+        : "memory");
+}
+static __device__ inline void send_16(unsigned to, uint4 v, unsigned barrier) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+            to),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(barrier)
+        : "memory");
+}
+static __device__ inline void barrier_open(unsigned barrier) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier) : "memory");
+}
+static __device__ inline void barrier_expect(unsigned barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+static __device__ inline void barrier_wait(unsigned barrier, int parity) {
+    asm volatile("{ .reg .pred done;\n"
+                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again; }" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+static __device__ inline void meet_cluster() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/* What a thread knows of the others of its cluster. Exchanges are numbered; two barriers take turns, since no block can be
+ * further ahead than the exchange that it waits for. */
+struct cluster_view {
+    int ranks, rank, warps;
+    unsigned barriers;                      /* two, of 8 bytes */
+    float2 (*slots)[MAX_RANKS][HELD_WARPS]; /* of exchange k % 2 */
+    int exchanges, sums;
+
+    __device__ unsigned barrier() const { return barriers + (unsigned)(exchanges % 2) * 8; }
+    __device__ void expect(int bytes) const {
+        if (ranks > 1 && threadIdx.x == 0) barrier_expect(barrier(), bytes);
+    }
+    __device__ void arrived() {
+        if (ranks == 1) return;
+        barrier_wait(barrier(), exchanges / 2 % 2);
+        exchanges++;
+    }
+    /* The sums of all samples' elements, of which each warp has its own; those of each block go to `to`. All threads wait here. */
+    __device__ double2 add_up(float sum, float square, float2 *to) {
+        const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+        float2(*slot)[HELD_WARPS] = slots[sums++ % 2];
+        const float2 of_warp = warp_sum(sum, square);
+        if (lane == 0) {
+            slot[rank][warp] = of_warp;
+            for (int other = 0; other < ranks; other++)
+                if (other != rank)
+                    send_8(in_block(shared_address(&slot[rank][warp]), other), of_warp.x, of_warp.y,
+                           in_block(barrier(), other));
+        }
+        expect((ranks - 1) * warps * (int)sizeof(float2));
+        __syncthreads();
+        arrived();
+        double2 total = make_double2(0, 0);
+        for (int r = 0; r < ranks; r++) {
+            float2 v = lane < warps ? slot[r][lane] : make_float2(0, 0);
+#pragma unroll
+            for (int step = 8; step > 0; step /= 2) {
+                v.x += __shfl_xor_sync(0xffffffff, v.x, step);
+                v.y += __shfl_xor_sync(0xffffffff, v.y, step);
+            }
+            v.x = __shfl_sync(0xffffffff, v.x, 0), v.y = __shfl_sync(0xffffffff, v.y, 0);
+            if (r == rank && threadIdx.x == 0) *to = v;
+            total.x += (double)v.x, total.y += (double)v.y;
+        }
+        return total;
+    }
+};
+
+/* ---- fragments ---- */
+
+static __device__ inline void multiply_bf16(float c[4], const unsigned a[4], uint2 b) {
+    const unsigned words[2] = {b.x, b.y};
+    multiply_bf16(c, a, words);
+}
+
+/* A fragment of 16 pixels and 16 channels: of rows g and g + 8 channels 2t, 2t + 1 and 2t + 8, 2t + 9, in the order g, g + 8 of the
+ * lower ones, g, g + 8 of the upper ones. Two tiles of results have the same places. */
+static __device__ inline void words_of(unsigned w[4], uint4 v) {
+    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
+}
+
+/* To memory: lanes of even and odd t trade words, so that each has four channels side by side of both rows. */
+static __device__ inline void store_fragment(__nv_bfloat16 *upper, __nv_bfloat16 *lower, const unsigned w[4],
+                                             bool has_upper, bool has_lower, int t) {
+    const bool odd = t % 2;
+    const unsigned a = __shfl_xor_sync(0xffffffff, odd ? w[0] : w[2], 1),
+                   b = __shfl_xor_sync(0xffffffff, odd ? w[1] : w[3], 1);
+    const int channel = odd ? 6 + 2 * t : 2 * t;
+    if (has_upper) *(uint2 *)(upper + channel) = odd ? make_uint2(a, w[2]) : make_uint2(w[0], a);
+    if (has_lower) *(uint2 *)(lower + channel) = odd ? make_uint2(b, w[3]) : make_uint2(w[1], b);
+}
+
+/* ---- the kernel ---- */
+
+static __device__ inline uint2 load_words(unsigned address) {
+    uint2 v;
+    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address));
+    return v;
+}
+static __device__ inline void store_word(unsigned address, unsigned v) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
+}
+static __device__ inline void commit_copies() {
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+/* All copies but those that were committed last have arrived. */
+static __device__ inline void wait_for_earlier_copies() {
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+}
+
+/* Two tiles of 8 channels for all pixels of a warp, summed over their steps. Operands of one of them are on their way while those
+ * of the other are multiplied. */
+static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, const unsigned row[UNIT_TILES],
+                                        unsigned apart, unsigned slot, unsigned weights0, unsigned weights1) {
+    unsigned a[2][UNIT_TILES][4], at = load_word(slot), next = load_word(slot + 8);
+    uint2 b[2] = {load_words(weights0), load_words(weights1)};
+    auto load = [&](int k) {
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++) load_matrices(a[k][i], row[i] + at + (k ? apart : 0));
+    };
+    auto multiply = [&](int k) {
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++) multiply_bf16(v[k][i], a[k][i], b[k]);
+    };
+    load(0);
+    load(1);
+#pragma unroll 1
+    for (int step = 1; step < steps; step++) {
+        slot += 8, weights0 += 256, weights1 += 256;
+        at = next, next = load_word(slot + 8); /* of the last step that behind it, in vain */
+        multiply(0);
+        load(0);
+        b[0] = load_words(weights0);
+        multiply(1);
+        load(1);
+        b[1] = load_words(weights1);
+    }
+    multiply(0);
+    multiply(1);
+}
+
+/* What one thread knows of its sample. Sums: `acc` has of each of the warp's tiles of pixels all tiles of 8 channels. */
+template <int PAIRS> struct held_thread {
+    enum { K = 16 * PAIRS, TILES = 2 * PAIRS, SET = PAIRS % 2 ? 2 : 4 };
+    typedef float sums_of_pixels[UNIT_TILES][TILES][4];
+    const held_call &c;
+    const held_plan &s;
+    const op_view &op;
+    const int net, sample, rank, thread, threads, lane, wide_pairs;
+
+    /* Shared memory: what the branches read; weights and biases of a residual block; the residual stream, as fragments of each thread;
+     * where branches find their operands. */
+    char *tile;
+    uint2 *first_weights, *wide_weights, *second_weights;
+    uint4 *stream;
+    float *thin_bias, *wide_bias;
+    int4 *
+        pair_at; /* of 16 channels: step and steps of the lower ones; step of the upper ones, and whether there are any */
+    int *slot_at;
+
+    bool has[UNIT_TILES][2]; /* whether rows g and g + 8 of a tile are pixels of the image */
+    unsigned own_place[UNIT_TILES][2],
+        row_place[UNIT_TILES]; /* of those in `tile`; of the row that is loaded */
+    size_t pixel0;             /* of row g of the first tile, in all activations */
+    const uint4 *tables;       /* of this residual block, for this lane */
+    int tile0, next_tile;      /* in the tables */
+    float2 *sums;              /* of the last norm that has been summed */
+    cluster_view others;
+    float sum, square; /* of the norm that comes next */
+    float2 scale;      /* of the one that has come: 1 / deviation, - mean / deviation */
+
+    __device__ int t() const { return lane % 4; }
+    __device__ uint4 &stream_at(int i, int pair) const {
+        return stream[(i * PAIRS + pair) * threads + thread];
+    }
+
+    __device__ void lay_out(char *memory) {
+        tile = memory;
+        first_weights = (uint2 *)(tile + s.tile_bytes);
+        wide_weights = first_weights + PAIRS * TILES * 32;
+        second_weights = wide_weights + op.steps * 32; /* branches: as many tiles as steps */
+        stream = (uint4 *)(second_weights + wide_pairs * TILES * 32);
+        thin_bias = (float *)(stream + UNIT_TILES * PAIRS * threads);
+        wide_bias = thin_bias + s.thin_biases;
+        pair_at = (int4 *)(wide_bias + s.wide_biases);
+        slot_at = (int *)(pair_at + wide_pairs);
+    }
+    /* Zeros around the image, and the operator's tables. */
+    __device__ void prepare() const {
+        for (int i = thread; i < s.tile_bytes / 16; i += threads) ((uint4 *)tile)[i] = make_uint4(0, 0, 0, 0);
+        for (int i = thread; i < 2 * (op.steps + 2); i += threads) {
+            const int2 slot = i < 2 * op.steps ? op.slot[i] : make_int2(0, 0);
+            const int row = op.w + op.halo, down = (slot.x + op.halo * (row + 1)) / row - op.halo;
+            slot_at[i] = (slot.x + down * (s.width - row)) * s.pixel_bytes + slot.y * 2;
+        }
+        for (int i = thread; i < op.sets; i += threads) {
+            const int4 set = op.set[i];
+            int4 &pair = pair_at[set.x / 16];
+            if (set.x % 16 != 0)
+                pair.z = set.y, pair.w = 1;
+            else {
+                pair.x = set.y, pair.y = set.z;
+                if (set.x + 8 >= c.wide) pair.z = set.y, pair.w = 0;
+            }
+        }
+    }
+    __device__ unsigned place_of(int pixel, int present) const {
+        pixel = pixel < present ? pixel : present - 1;
+        int row = pixel / op.w;
+        return shared_address(tile) +
+               (unsigned)((op.halo + (row + op.halo) * s.width + pixel - row * op.w) * s.pixel_bytes);
+    }
+    __device__ void find_pixels() {
+        const int left = op.h - rank * s.rows, present = (left < s.rows ? left : s.rows) * op.w,
+                  warp = thread / 32, begin = warp * HELD_PIXELS;
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++) {
+#pragma unroll
+            for (int half = 0; half < 2; half++) {
+                const int pixel = begin + i * TILE_ROWS + half * 8 + lane / 4;
+                has[i][half] = pixel < present;
+                own_place[i][half] = place_of(pixel, present) + (unsigned)(4 * t());
+            }
+            row_place[i] = place_of(begin + i * TILE_ROWS + lane % 16, present);
+        }
+        pixel0 = ((size_t)sample * (size_t)op.h + (size_t)(rank * s.rows)) * (size_t)op.w +
+                 (size_t)(begin + lane / 4);
+        tile0 = s.table_tiles > 1 ? (rank * (threads / 32) + warp) * UNIT_TILES : 0;
+        next_tile = s.table_tiles > 1 ? 1 : 0;
+        tables = c.tables[net] + lane;
+        sums = c.sums[net] + (size_t)sample * MAX_BANDS + rank;
+    }
+
+    /* ---- weights ---- */
+
+    __device__ void copy(void *to, const void *from, int vectors) const {
+        for (int i = thread; i < vectors; i += threads)
+            copy_16(shared_address((uint4 *)to + i), (const uint4 *)from + i, 1);
+    }
+    __device__ void fetch_first(int block) const {
+        if (block < c.depth) {
+            copy(first_weights, c.weights[net] + (size_t)block * c.weight_stride, PAIRS * TILES * 16);
+            copy(thin_bias, c.thin_bias[net] + block * c.bias_stride, s.thin_biases / 4);
+        }
+        commit_copies();
+    }
+    __device__ void fetch_wide(int block) const {
+        if (block < c.depth) {
+            copy(wide_weights, c.weights[net] + (size_t)block * c.weight_stride + PAIRS * TILES * 32,
+                 (op.steps + wide_pairs * TILES) * 16);
+            copy(wide_bias, c.wide_bias[net] + block * c.bias_stride, s.wide_biases / 4);
+        }
+        commit_copies();
+    }
+
+    /* ---- activations and parameters of norms in memory ---- */
+
+    __device__ void keep(__nv_bfloat16 *acts, int channels, int i, int channel, const unsigned w[4]) const {
+        __nv_bfloat16 *at = acts + (pixel0 + (size_t)(i * TILE_ROWS)) * (size_t)channels + (size_t)channel;
+        store_fragment(at, at + 8 * channels, w, has[i][0], has[i][1], t());
+    }
+    __device__ uint4 of_thin(int kind, int i, int pair) const {
+        return tables[kind * s.table_tiles * PAIRS * 32 + ((tile0 + i * next_tile) * PAIRS + pair) * 32];
+    }
+    __device__ uint4 of_wide(int i, int pair) const {
+        return tables[THIN_TABLES * s.table_tiles * PAIRS * 32 +
+                      ((tile0 + i * next_tile) * wide_pairs + pair) * 32];
+    }
+    __device__ float4 of_sums(int kind, int i, int j) const {
+        return *(const float4 *)&tables[s.table_tiles * ((THIN_TABLES + 2 * kind) * PAIRS + wide_pairs) * 32 +
+                                        ((tile0 + i * next_tile) * TILES + j) * 32];
+    }
+    /* Scale and bias of 16 channels: they are asked for before they are needed. */
+    struct ahead {
+        uint4 of[UNIT_TILES][2];
+        __device__ void ask(const held_thread &h, int kind, int pair) {
+#pragma unroll
+            for (int i = 0; i < UNIT_TILES; i++)
+                of[i][0] = h.of_thin(kind, i, pair), of[i][1] = h.of_thin(kind + 1, i, pair);
+        }
+    };
+
+    /* ---- moments ---- */
+
+    __device__ void take_moments(double2 all, double share) {
+        const double mean = all.x * share, var = all.y * share - mean * mean;
+        const float r = 1 / sqrtf(fmaxf((float)var, 0) + c.epsilon);
+        scale = make_float2(r, -(float)mean * r);
+        sum = square = 0;
+    }
+    __device__ void add(int i, int half, float v) {
+        if (has[i][half]) sum += v, square = fmaf(v, v, square);
+    }
+    /* All warps meet here. */
+    __device__ void end_norm(double share) {
+        sums += c.sum_stride;
+        take_moments(others.add_up(sum, square, sums), share);
+    }
+
+    /* ---- the parts of a residual block ---- */
+
+    __device__ void load_stream() {
+        const __nv_bfloat16 *from = c.stream[net] + pixel0 * K + 2 * t();
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++)
+#pragma unroll
+            for (int pair = 0; pair < PAIRS; pair++) {
+                unsigned w[4];
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    const __nv_bfloat16 *at = from + (i * TILE_ROWS + k % 2 * 8) * K + pair * 16 + k / 2 * 8;
+                    w[k] = has[i][k % 2] ? *(const unsigned *)at : 0;
+                }
+                stream_at(i, pair) = make_uint4(w[0], w[1], w[2], w[3]);
+            }
+        take_moments(sum_of_bands(sums - rank, c.given_bands), c.share[0]);
+    }
+
+    __device__ void first_convolution(sums_of_pixels &acc, ahead &next, int block) {
+#pragma unroll
+        for (int j = 0; j < TILES; j++) {
+            const float2 bias = *(const float2 *)(thin_bias + 8 * j + 2 * t());
+#pragma unroll
+            for (int i = 0; i < UNIT_TILES; i++)
+                acc[i][j][0] = acc[i][j][2] = bias.x, acc[i][j][1] = acc[i][j][3] = bias.y;
+        }
+#pragma unroll
+        for (int pair = 0; pair < PAIRS; pair++) {
+            const ahead now = next;
+            unsigned a[UNIT_TILES][4];
+            if (pair + 1 < PAIRS)
+                next.ask(*this, 0, pair + 1);
+            else
+                next.ask(*this, 2, 0); /* of the second norm */
+#pragma unroll
+            for (int i = 0; i < UNIT_TILES; i++) {
+                unsigned x[4], g[4], b[4];
+                words_of(x, stream_at(i, pair));
+                words_of(g, now.of[i][0]);
+                words_of(b, now.of[i][1]);
+#pragma unroll
+                for (int k = 0; k < 4; k++)
+                    a[i][k] = normalised(leaky(low_bf16(x[k]), c.slope), leaky(high_bf16(x[k]), c.slope),
+                                         g[k], b[k]);
+            }
+#pragma unroll
+            for (int j = 0; j < TILES; j++) {
+                const uint2 w = first_weights[((j / SET * PAIRS + pair) * SET + j % SET) * 32 + lane];
+#pragma unroll
+                for (int i = 0; i < UNIT_TILES; i++) multiply_bf16(acc[i][j], a[i], w);
+            }
+        }
+        if (c.act_stride) keep_thin(acc, c.thin[net] + (size_t)block * c.act_stride);
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++)
+#pragma unroll
+            for (int j = 0; j < TILES; j++)
+#pragma unroll
+                for (int k = 0; k < 4; k++) add(i, k / 2, acc[i][j][k] = leaky(acc[i][j][k], c.slope));
+    }
+    __device__ unsigned normalised(float a, float b, unsigned of_g, unsigned of_b) const {
+        return pair_bf16(fmaf(fmaf(a, scale.x, scale.y), low_bf16(of_g), low_bf16(of_b)),
+                         fmaf(fmaf(b, scale.x, scale.y), high_bf16(of_g), high_bf16(of_b)));
+    }
+    __device__ void keep_thin(const sums_of_pixels &acc, __nv_bfloat16 *to) const {
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++)
+#pragma unroll
+            for (int pair = 0; pair < PAIRS; pair++) {
+                const float *lower = acc[i][2 * pair], *upper = acc[i][2 * pair + 1];
+                const unsigned w[4] = {pair_bf16(lower[0], lower[1]), pair_bf16(lower[2], lower[3]),
+                                       pair_bf16(upper[0], upper[1]), pair_bf16(upper[2], upper[3])};
+                keep(to, K, i, 16 * pair, w);
+            }
+    }
+
+    /* Normalised, for the branches of this block and of those above and below. */
+    __device__ void fill_tile(const sums_of_pixels &acc, ahead &next) {
+#pragma unroll
+        for (int pair = 0; pair < PAIRS; pair++) {
+            const ahead now = next;
+            if (pair + 1 < PAIRS) next.ask(*this, 2, pair + 1);
+#pragma unroll
+            for (int i = 0; i < UNIT_TILES; i++) {
+                unsigned g[4], b[4];
+                words_of(g, now.of[i][0]);
+                words_of(b, now.of[i][1]);
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    const float *v = acc[i][2 * pair + k / 2] + k % 2 * 2;
+                    const unsigned w = normalised(v[0], v[1], g[k], b[k]);
+                    if (has[i][k % 2])
+                        store_word(own_place[i][k % 2] + (unsigned)(32 * pair + k / 2 * 16), w);
+                }
+            }
+        }
+        wait_for_earlier_copies(); /* of fetch_wide() */
+        if (s.ranks > 1)
+            exchange_rows();
+        else
+            __syncthreads();
+    }
+    /* The rows at the edges of the band go to its neighbours, theirs arrive. */
+    __device__ void exchange_rows() {
+        const int slots = K / 8, count = op.halo * op.w * slots, above = rank > 0, below = rank + 1 < s.ranks,
+                  row_bytes = s.width * s.pixel_bytes;
+        others.expect((above + below) * count * 16);
+        __syncthreads();
+        for (int side = above ? -1 : 1; side <= below; side += 2) {
+            const int row_from = side < 0 ? 0 : s.rows - op.halo, row_to = side < 0 ? s.rows : -op.halo;
+            const unsigned barrier = in_block(others.barrier(), rank + side);
+            for (int i = thread; i < count; i += threads) {
+                const int pixel = i / slots, row = pixel / op.w;
+                const char *at = tile + (op.halo + op.halo * s.width + pixel - row * op.w) * s.pixel_bytes +
+                                 (i - pixel * slots) * 16;
+                send_16(in_block(shared_address(at + (row_to + row) * row_bytes), rank + side),
+                        *(const uint4 *)(at + (row_from + row) * row_bytes), barrier);
+            }
+        }
+        others.arrived();
+    }
+
+    /* 16 channels of the branches, as operands of the second convolution. */
+    __device__ void branches(unsigned a[UNIT_TILES][4], int pair, int block) {
+        float v[2][UNIT_TILES][4];
+        const int4 of_pair = pair_at[pair];
+        uint4 of_g[UNIT_TILES];
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++) of_g[i] = of_wide(i, pair);
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            const float2 bias = *(const float2 *)(wide_bias + 16 * pair + 8 * k + 2 * t());
+#pragma unroll
+            for (int i = 0; i < UNIT_TILES; i++)
+                v[k][i][0] = v[k][i][2] = bias.x, v[k][i][1] = v[k][i][3] = bias.y;
+        }
+        const unsigned weights = shared_address(wide_weights) + (unsigned)(lane * 8),
+                       apart = (unsigned)(slot_at[2 * of_pair.z] - slot_at[2 * of_pair.x]);
+        sum_steps(v, of_pair.y, row_place, apart, shared_address(slot_at + 2 * of_pair.x + lane / 16),
+                  weights + (unsigned)(of_pair.x * 256), weights + (unsigned)(of_pair.z * 256));
+        if (!of_pair.w) { /* there are no upper channels */
+#pragma unroll
+            for (int i = 0; i < UNIT_TILES; i++) v[1][i][0] = v[1][i][1] = v[1][i][2] = v[1][i][3] = 0;
+        }
+        if (c.act_stride) keep_wide(v, pair, of_pair.w, c.wide_acts[net] + (size_t)block * c.act_stride);
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++) {
+            unsigned g[4];
+            words_of(g, of_g[i]);
+#pragma unroll
+            for (int k = 0; k < 4; k++) {
+                const float x = leaky(v[k / 2][i][k % 2 * 2], c.slope),
+                            y = leaky(v[k / 2][i][k % 2 * 2 + 1], c.slope);
+                add(i, k % 2, x);
+                add(i, k % 2, y);
+                a[i][k] = pair_bf16(x * low_bf16(g[k]), y * high_bf16(g[k]));
+            }
+        }
+    }
+    __device__ void keep_wide(const float v[2][UNIT_TILES][4], int pair, int both,
+                              __nv_bfloat16 *acts) const {
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++) {
+            const unsigned w[4] = {pair_bf16(v[0][i][0], v[0][i][1]), pair_bf16(v[0][i][2], v[0][i][3]),
+                                   pair_bf16(v[1][i][0], v[1][i][1]), pair_bf16(v[1][i][2], v[1][i][3])};
+            if (both) {
+                keep(acts, c.wide, i, 16 * pair, w);
+                continue;
+            }
+            __nv_bfloat16 *at =
+                acts + (pixel0 + (size_t)(i * TILE_ROWS)) * (size_t)c.wide + 16 * pair + 2 * t();
+            if (has[i][0]) *(unsigned *)at = w[0];
+            if (has[i][1]) *(unsigned *)(at + 8 * c.wide) = w[1];
+        }
+    }
+    __device__ void branches_and_second_convolution(sums_of_pixels &acc, int block) {
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++)
+#pragma unroll
+            for (int j = 0; j < TILES; j++) acc[i][j][0] = acc[i][j][1] = acc[i][j][2] = acc[i][j][3] = 0;
+#pragma unroll 1
+        for (int pair = 0; pair < wide_pairs; pair++) {
+            unsigned a[UNIT_TILES][4];
+            branches(a, pair, block);
+            const uint2 *w = second_weights + pair * SET * 32 + lane;
+#pragma unroll
+            for (int j = 0; j < TILES; j++) {
+                const uint2 of_tile = w[(j / SET * wide_pairs * SET + j % SET) * 32];
+#pragma unroll
+                for (int i = 0; i < UNIT_TILES; i++) multiply_bf16(acc[i][j], a[i], of_tile);
+            }
+        }
+    }
+
+    /* The results, normalised at last, onto the residual stream. */
+    struct sums_ahead {
+        float4 of_mean[UNIT_TILES], of_bias[UNIT_TILES];
+        __device__ void ask(const held_thread &h, int j) {
+#pragma unroll
+            for (int i = 0; i < UNIT_TILES; i++)
+                of_mean[i] = h.of_sums(0, i, j), of_bias[i] = h.of_sums(1, i, j);
+        }
+    };
+    __device__ void add_to_stream(const sums_of_pixels &acc, sums_ahead &next) {
+#pragma unroll
+        for (int j = 0; j < TILES; j++) {
+            const sums_ahead now = next;
+            if (j + 1 < TILES) next.ask(*this, j + 1);
+#pragma unroll
+            for (int i = 0; i < UNIT_TILES; i++) {
+                uint2 *at = (uint2 *)&stream_at(i, j / 2) + j % 2;
+                const uint2 h = *at;
+                const float *v = acc[i][j],
+                            old[4] = {low_bf16(h.x), high_bf16(h.x), low_bf16(h.y), high_bf16(h.y)};
+                const float4 m = now.of_mean[i], b = now.of_bias[i];
+                const float means[4] = {m.x, m.y, m.z, m.w}, biases[4] = {b.x, b.y, b.z, b.w};
+                float made[4];
+#pragma unroll
+                for (int k = 0; k < 4; k++) {
+                    made[k] = old[k] + fmaf(v[k], scale.x, fmaf(scale.y, means[k], biases[k]));
+                    add(i, k / 2, leaky(made[k], c.slope));
+                }
+                *at = make_uint2(pair_bf16(made[0], made[1]), pair_bf16(made[2], made[3]));
+            }
+        }
+    }
+    __device__ void keep_stream(__nv_bfloat16 *to) const {
+#pragma unroll
+        for (int i = 0; i < UNIT_TILES; i++)
+#pragma unroll
+            for (int pair = 0; pair < PAIRS; pair++) {
+                unsigned w[4];
+                words_of(w, stream_at(i, pair));
+                keep(to, K, i, 16 * pair, w);
+            }
+    }
+
+    /* Weights that all warps are done with make room for the next ones as soon as these have met. */
+    __device__ void residual_block(ahead &next, int block) {
+        sums_of_pixels acc;
+        first_convolution(acc, next, block);
+        end_norm(c.share[0]);
+        fetch_first(block + 1);
+        fill_tile(acc, next);
+        branches_and_second_convolution(acc, block);
+        sums_ahead next_sums;
+        next_sums.ask(*this, 0);
+        end_norm(c.share[1]);
+        fetch_wide(block + 1);
+        add_to_stream(acc, next_sums);
+        tables += s.block_tables;
+        if (block + 1 < c.depth) next.ask(*this, 0, 0);
+        if (c.act_stride || block + 1 == c.depth)
+            keep_stream(c.stream[net] + (size_t)(block + 1) * c.act_stride);
+        wait_for_earlier_copies(); /* of fetch_first() */
+        end_norm(c.share[0]);
+    }
+};
+
+template <int PAIRS>
+static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __grid_constant__ held_call c) {
+#if __CUDA_ARCH__ >= 900
+    extern __shared__ __align__(16) char memory[];
+    __shared__ float2 slots[2][MAX_RANKS][HELD_WARPS];
+    __shared__ __align__(8) unsigned long long barriers[2];
+    const int net = c.first_net + (int)blockIdx.y, rank = (int)blockIdx.x % c.shape.ranks,
+              threads = (int)blockDim.x;
+    held_thread<PAIRS> h = {c,
+                            c.shape,
+                            c.branches[net],
+                            net,
+                            (int)blockIdx.x / c.shape.ranks,
+                            rank,
+                            (int)threadIdx.x,
+                            threads,
+                            (int)threadIdx.x % 32,
+                            (c.wide + 15) / 16};
+    h.others = {c.shape.ranks, rank, threads / 32, shared_address(barriers), slots, 0, 0};
+    h.lay_out(memory);
+    h.prepare();
+    if (threadIdx.x == 0) barrier_open(h.others.barriers), barrier_open(h.others.barriers + 8);
+    after_the_last();
+    h.fetch_first(0);
+    h.fetch_wide(0);
+    if (c.shape.ranks > 1) meet_cluster();
+    h.find_pixels();
+    h.load_stream();
+    typename held_thread<PAIRS>::ahead next;
+    next.ask(h, 0, 0);
+    wait_for_earlier_copies();
+    __syncthreads();
+    for (int block = 0; block < c.depth; block++) h.residual_block(next, block);
+#endif
+}
+
+/* ---- what is the same for all samples ---- */
+
+typedef struct tables_call {
+    held_plan shape;
+    const float *params;
+    const int32_t *norms,
+        *second; /* norms as for packing; of each residual block the second 1x1 convolution: weights, bias */
+    uint4 *tables[2];
+    int first_net, norm_count, depth, K, wide, h, w, per_element;
+} tables_call;
+
+/* Of a residual block (blockIdx.y) of a network (blockIdx.z) and 16 pixels of a warp (blockIdx.x), as fragments: scale and bias of the
+ * first norm and of the second; scale of the third; and in floats W(g) and W(b) + the bias, W being the weights of the second 1x1
+ * convolution. */
+static __global__ void held_tables_kernel(const __grid_constant__ tables_call c) {
+    extern __shared__ float of_pixels[]; /* g and b of the third norm: (2, 16, wide) */
+    const int net = c.first_net + (int)blockIdx.z, block = (int)blockIdx.y, tile = (int)blockIdx.x;
+    const int band = tile / (c.shape.warps * UNIT_TILES),
+              first = tile % (c.shape.warps * UNIT_TILES) * TILE_ROWS, rows_left = c.h - band * c.shape.rows,
+              present = (rows_left < c.shape.rows ? rows_left : c.shape.rows) * c.w;
+    const int32_t *norms = c.norms + (net * c.norm_count + 3 * block) * NORM_NUMBERS,
+                  *second = c.second + (net * c.depth + block) * 2;
+    auto parameter =
+        [&](int norm, int which, int row,
+            int channel) { /* which: scale, bias */
+                           const int channels = norm == 2 ? c.wide : c.K, pixel = first + row;
+                           if (channel >= channels || pixel >= present) return 0.f;
+                           size_t at = (size_t)norms[norm * NORM_NUMBERS + which] + (size_t)channel;
+                           if (c.per_element)
+                               at += (size_t)(band * c.shape.rows * c.w + pixel) * (size_t)channels;
+                           return c.params[at];
+        };
+    for (int i = (int)threadIdx.x; i < 2 * TILE_ROWS * c.wide; i += (int)blockDim.x) {
+        const int which = i / (TILE_ROWS * c.wide), at = i - which * TILE_ROWS * c.wide;
+        const float v = parameter(2, which, at / c.wide, at % c.wide);
+        of_pixels[i] = which ? v : low_bf16(pair_bf16(v, v)); /* the scale as the products have it */
+    }
+    __syncthreads();
+    const int pairs = c.K / 16, wide_pairs = (c.wide + 15) / 16,
+              thin_table = c.shape.table_tiles * pairs * 32,
+              wide_table = c.shape.table_tiles * wide_pairs * 32;
+    uint4 *to = c.tables[net] + (size_t)block * (size_t)c.shape.block_tables;
+    auto fragment = [&](int norm, int which, int pair, int lane) {
+        unsigned w[4];
+        for (int k = 0; k < 4; k++) {
+            const int row = lane / 4 + k % 2 * 8, channel = 16 * pair + k / 2 * 8 + lane % 4 * 2;
+            w[k] = pair_bf16(parameter(norm, which, row, channel), parameter(norm, which, row, channel + 1));
+        }
+        return make_uint4(w[0], w[1], w[2], w[3]);
+    };
+    for (int i = (int)threadIdx.x; i < THIN_TABLES * pairs * 32; i += (int)blockDim.x) {
+        const int kind = i / (pairs * 32), pair = i / 32 % pairs, lane = i % 32;
+        to[kind * thin_table + (tile * pairs + pair) * 32 + lane] = fragment(kind / 2, kind % 2, pair, lane);
+    }
+    for (int i = (int)threadIdx.x; i < wide_pairs * 32; i += (int)blockDim.x)
+        to[THIN_TABLES * thin_table + tile * wide_pairs * 32 + i] = fragment(2, 0, i / 32, i % 32);
+    for (int i = (int)threadIdx.x; i < 4 * pairs * 32;
+         i += (int)blockDim.x) { /* tiles of 8 channels, twice */
+        const int kind = i / (2 * pairs * 32), j = i / 32 % (2 * pairs), lane = i % 32,
+                  channel = 8 * j + lane % 4 * 2;
+        const float *of = of_pixels + (kind * TILE_ROWS + lane / 4) * c.wide,
+                    *w = c.params + second[0] + channel, *bias = c.params + second[1] + channel;
+        float4 sum = kind ? make_float4(bias[0], bias[1], bias[0], bias[1]) : make_float4(0, 0, 0, 0);
+        for (int k = 0; k < c.wide; k++, w += c.K) {
+            const unsigned both = pair_bf16(w[0], w[1]);
+            const float upper = of[k], lower = of[k + 8 * c.wide];
+            sum.x = fmaf(low_bf16(both), upper, sum.x), sum.y = fmaf(high_bf16(both), upper, sum.y);
+            sum.z = fmaf(low_bf16(both), lower, sum.z), sum.w = fmaf(high_bf16(both), lower, sum.w);
+        }
+        *(float4 *)&to[(THIN_TABLES + 2 * kind) * thin_table + wide_table + (tile * 2 * pairs + j) * 32 +
+                       lane] = sum;
+    }
+}
+
+#endif
