@@ -319,15 +319,16 @@ static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 
     typename M::number *dx_at = c.dx[net] + start,
                        *y_at = c.normalised[net] ? c.normalised[net] + start : NULL;
     typename M::vector qs[AHEAD], xs[AHEAD], dxs[AHEAD];
-    auto fetch = [&](int i, int row) { /* what is beyond the last one is loaded in vain */
-                                       const size_t at =
-                                           (size_t)(row < samples ? row : samples - 1) * (size_t)c.elements;
-                                       qs[i] = M::vector_at(q_at + at);
-                                       xs[i] = M::vector_at(x_at + at);
-                                       if (c.add) dxs[i] = M::vector_at(dx_at + at);
-    };
+    auto fetch = [&](int begin) {
 #pragma unroll
-    for (int i = 0; i < AHEAD; i++) fetch(i, i);
+        for (int i = 0; i < AHEAD; i++) { /* what is beyond the last one is loaded in vain */
+            const size_t at = (size_t)(begin + i < samples ? begin + i : samples - 1) * (size_t)c.elements;
+            qs[i] = M::vector_at(q_at + at);
+            xs[i] = M::vector_at(x_at + at);
+            if (c.add) dxs[i] = M::vector_at(dx_at + at);
+        }
+    };
+    fetch(0);
     if ((int)threadIdx.x < samples) {
         float2 m = c.norm.moments(net, first + (int)threadIdx.x);
         double2 s = sum_of_bands(c.sums, net, first + (int)threadIdx.x);
