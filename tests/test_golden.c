@@ -26,7 +26,7 @@ typedef struct golden {
     jf_context *ctx;
     json_t *root;
     const char *name;
-    int n, dim_x, dim_y, dim, depth, layers, by_rule, is_image;
+    int n, dim_x, dim_y, dim, depth, residual, layers, by_rule, is_image;
     uint8_t masks[MAX_MASKS]; /* (layers, dim) */
     table_list tables;        /* of its transforms */
 } golden;
@@ -91,6 +91,7 @@ static golden golden_open(const char *path) {
     read_tables(&g);
     if (g.is_image) return g; /* masks follow from the sizes */
     g.depth = (int)number(&g, "depth");
+    if (json_object_get(g.root, "dense_residual")) g.residual = (int)number(&g, "dense_residual");
     const json_t *masks = need(&g, "masks");
     CHECK(json_array_size(masks) == (size_t)g.layers && g.layers * g.dim <= MAX_MASKS);
     for (int i = 0; i < g.layers * g.dim; i++) {
@@ -143,11 +144,18 @@ static void write_image_recipe(const golden *g, char *to, size_t size) {
 
 static void write_recipe(const golden *g, char *to, size_t size) {
     int fixed = strcmp(words(g, "condition"), "fixed") == 0;
-    int used = snprintf(to, size,
-                        "[model]\nlaw = %s\ncondition = %s\ndepth = %d\nwidth = %d\nslope = %.17g\n"
-                        "transforms = %s\n[loss]\nobjective = %s\n",
-                        words(g, "law"), fixed ? "fixed" : "joint", g->depth, (int)number(g, "width"),
-                        number(g, "leaky_slope"), transforms_of(g), words(g, "objective"));
+    int used =
+        snprintf(to, size, "[model]\nlaw = %s\ncondition = %s\nwidth = %d\nslope = %.17g\ntransforms = %s\n",
+                 words(g, "law"), fixed ? "fixed" : "joint", (int)number(g, "width"),
+                 number(g, "leaky_slope"), transforms_of(g));
+    if (g->residual)
+        used += snprintf(to + used, size - (size_t)used, "net = residual\nresidual = %d\n", g->residual);
+    else
+        used += snprintf(to + used, size - (size_t)used, "depth = %d\n", g->depth);
+    if (json_object_get(g->root, "bins"))
+        used += snprintf(to + used, size - (size_t)used, "bins = %d\nbound = %.17g\n", (int)number(g, "bins"),
+                         number(g, "bound"));
+    used += snprintf(to + used, size - (size_t)used, "[loss]\nobjective = %s\n", words(g, "objective"));
     if (json_object_get(g->root, "loss_keys")) { /* of objectives that have others than the first three */
         snprintf(to + used, size - (size_t)used, "%s\n", words(g, "loss_keys"));
         return;
@@ -174,10 +182,13 @@ static int other_formula(const param *p, double *offset, double *gain) {
 /* The same of a dense flow's coupling. */
 static void dense_formula(const golden *g, const param *p, double *offset, double *gain) {
     const char *kind = strrchr(p->name, '.');
-    *offset = strcmp(kind, ".s") == 0;
-    *gain = *offset ? 0.2 : 0.05;
+    int is_shift = strcmp(kind, ".s") == 0 && strlen(p->name) > strlen("layer.000.s"); /* of a norm */
+    int is_output = g->residual ? strncmp(kind - 3, "out", 3) == 0 : atoi(kind - 2) == g->depth;
+    int is_spline = strcmp(words(g, "law"), "spline") == 0; /* whose pieces are to differ */
+    *offset = (strcmp(kind, ".s") == 0 || strcmp(kind, ".g") == 0) && !is_shift;
+    *gain = *offset ? 0.2 : is_shift ? 0.1 : 0.05;
     if (strcmp(kind, ".w") == 0)
-        *gain = (atoi(kind - 2) == g->depth ? 0.1 : 1) * sqrt(3.0 / (double)p->shape[0]);
+        *gain = (!is_output ? 1 : is_spline ? 0.4 : 0.1) * sqrt(3.0 / (double)p->shape[0]);
 }
 
 /* The same of an image flow: convolutions "NAME.w" and ".b", norms "n0.g" and ".b". */

@@ -47,6 +47,13 @@ TEST(support__slopes_are_those_of_finite_differences) {
     }
 }
 
+TEST(support__whole_numbers_near_zero_are_0_not_minus_0) {
+    column_support s = {.kind = SUPPORT_WHOLE, .lo = 0, .hi = 5},
+                   line = {.kind = SUPPORT_WHOLE, .lo = -INFINITY, .hi = INFINITY};
+    CHECK(!signbit(support_from_line(&s, support_to_line(&s, -0.2))));
+    CHECK(!signbit(support_from_line(&line, -0.2)));
+}
+
 /* Of whole numbers the slope is that of the room around them. */
 TEST(support__the_room_around_whole_numbers_has_the_slope_of_its_interval) {
     const column_support room = {.kind = SUPPORT_INTERVAL, .lo = -0.5, .hi = 10.5};

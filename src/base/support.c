@@ -101,7 +101,7 @@ double support_from_line(const column_support *s, double t) {
         return wrap(t, s->lo, s->hi - s->lo);
     case SUPPORT_WHOLE:
         room = support_around_whole(s);
-        return clamp(nearbyint(support_from_line(&room, t)), s->lo, s->hi);
+        return clamp(nearbyint(support_from_line(&room, t)), s->lo, s->hi) + 0.0; /* -0 becomes 0 */
     default:
         return t;
     }

@@ -80,6 +80,17 @@ CASES = [
     case("joint_mixing", "joint", tf.Flow(4, 3, "affine", 2, 10, HALVES, ("mixing", "coupling"), MIXED), 9701,
          condition="joint", weight=100.0, distance="l1"),
     case("gaussian_d7_affine", "gaussian", tf.Flow(4, 3, "affine", 2, 10, HALVES), 9001, condition="joint", sigma=0.25),
+    # Points reach from -2 to 2: some lie beyond the spline's bound, where they stay as they are.
+    case("fixed_spline", "joint", tf.Flow(2, 1, "spline", 2, 10, FIXED, bins=5, bound=1.7), 9801,
+         condition="fixed", weight=100.0, distance="l1"),
+    case("joint_spline", "joint", tf.Flow(4, 3, "spline", 2, 10, HALVES, bins=8, bound=3.0), 9851,
+         condition="joint", weight=100.0, distance="l1"),
+    case("rule_spline", "rule", tf.Flow(2, 0, "spline", 2, 12, ALTERNATING, bins=6, bound=2.5), 9871,
+         weight=20.0, rule="circle", size=1.0),
+    case("joint_residual", "joint", tf.Flow(4, 3, "affine", 0, 10, HALVES, residual=2), 9901,
+         condition="joint", weight=100.0, distance="l1"),
+    case("fixed_spline_residual", "joint", tf.Flow(2, 1, "spline", 0, 12, FIXED, bins=8, bound=3.0, residual=1), 9951,
+         condition="fixed", weight=100.0, distance="l1"),
     case("joint_paper", "joint", tf.Flow(2, 1, "affine", 12, 64, sum(BLOCKS, ())), 8001, n=16,
          condition="joint", weight=100.0, distance="l1", store_gradient=False),
 ]
@@ -113,6 +124,12 @@ def chain_record(flow):
     return {"transforms": " ".join(flow.transforms), **(tables if mixings else {})}
 
 
+def shape_record(flow):
+    """What splines and residual networks have beside the rest."""
+    return {**({"bins": flow.bins, "bound": flow.bound} if flow.law == "spline" else {}),
+            **({"dense_residual": flow.residual} if flow.residual else {})}
+
+
 def evaluate(golden_case):
     """The record for the JSON file and the flat gradient (parameters,)."""
     is_image = isinstance(golden_case["flow"], tif.ImageFlow)
@@ -142,7 +159,7 @@ def evaluate_vector(golden_case):
     if golden_case["others"]:
         record["loss_keys"] = "\n".join(f"{key} = {value!r}" for key, value in golden_case["others"].items())
     record.update(
-        dim_x=flow.dim_x, dim_y=flow.dim_y, law=flow.law, depth=flow.depth, width=flow.width,
+        dim_x=flow.dim_x, dim_y=flow.dim_y, law=flow.law, **shape_record(flow), depth=flow.depth, width=flow.width,
         leaky_slope=tf.LEAKY_SLOPE, layers=len(flow.masks), masks=[list(m) for m in flow.masks], **chain_record(flow),
         parameters=int(flat.size), parameters_first=values[:8].tolist(), parameters_sum=float(values.sum()),
         points=rows(points), state=rows(state), logdet=logdet.tolist())

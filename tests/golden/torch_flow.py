@@ -13,6 +13,13 @@ A coupling, with mask m in {0,1}^D; u1 = u[m == 0] is kept, u2 = u[m == 1] is tr
     additive: v2  = u2 + b, a = 0; there is neither s nor A
     shear:   v2_i = exp(a_i) * u2_i + sum_{j<i} L_ij u2_j + b_i,   L = A(u1)[:, m2:] in row order (1,0) (2,0) (2,1) ...
     log|det| = sum_i a_i
+    spline:  v2_i = a monotone rational-quadratic spline of u2_i on [-bound, bound], u2_i itself beyond it; there is neither s
+             nor B. A(u1) has, element after element, bins numbers of widths, bins of heights and bins - 1 of derivatives:
+                 widths, heights = 2 bound (1e-3 + (1 - 1e-3 bins) softmax(.)),  derivatives = 1e-3 + softplus(. + c),
+             c such that 0 gives 1; both ends have the derivative 1. Piece by piece as Gregory and Delbourgo have it.
+
+Networks: dense, or residual: with norm(h) = layer norm of LeakyReLU(h) (biased variance, epsilon 1e-3 inside the root),
+    h = u1 W + b;   `residual` times: h += norm(norm(h) W1 + b1) W2 + b2;   output = norm(h) W + b
 
 Actnorm:  v = exp(a) * u + b,   a and b (D) are parameters       log|det| = sum_i a_i
 Mixing:   v = P L U u,          lu (D, D) holds L below and U above its diagonal; L has ones on its own, U the
@@ -34,12 +41,15 @@ LEAKY_SLOPE = 0.3
 class Flow:
     dim_x: int
     dim_y: int  # 0: plain or rule
-    law: str  # "affine", "shear" or "additive"
-    depth: int  # hidden layers of each network
+    law: str  # "affine", "shear", "additive" or "spline"
+    depth: int  # hidden layers of each network; 0 where it is residual
     width: int  # units of each hidden layer
     masks: Tuple[Tuple[int, ...], ...]  # (steps, D); 1 = transformed
     transforms: Tuple[str, ...] = ("coupling",)  # of each step
     permutations: Tuple[Tuple[int, ...], ...] = ()  # p (D) of each mixing, in the order of the chain
+    bins: int = 0  # of a spline
+    bound: float = 0.0
+    residual: int = 0  # blocks of residual networks; 0: dense ones
 
     @property
     def dim(self) -> int:
@@ -64,11 +74,29 @@ def split(mask) -> Tuple[List[int], List[int]]:
     return [i for i, m in enumerate(mask) if not m], [i for i, m in enumerate(mask) if m]
 
 
-def a_outputs(law: str, transformed: int) -> int:
-    if law == "additive":
+def a_outputs(flow: Flow, transformed: int) -> int:
+    if flow.law == "additive":
         return 0
+    if flow.law == "spline":
+        return transformed * (3 * flow.bins - 1)
     below_diagonal = transformed * (transformed - 1) // 2
-    return transformed + (below_diagonal if law == "shear" else 0)
+    return transformed + (below_diagonal if flow.law == "shear" else 0)
+
+
+def net_layout(flow: Flow, prefix: str, inputs: int, outputs: int) -> List[Tuple[str, Tuple[int, ...]]]:
+    """(name, shape) of one network's parameters."""
+    if flow.residual:
+        names = ["in"] + [f"{i:02d}" for i in range(2 * flow.residual)] + ["out"]
+        sizes = [inputs] + [flow.width] * (2 * flow.residual + 1) + [outputs]
+    else:
+        names = [f"{i:02d}" for i in range(flow.depth + 1)]
+        sizes = [inputs] + [flow.width] * flow.depth + [outputs]
+    layout = []
+    for name, fan_in, fan_out in zip(names, sizes, sizes[1:]):
+        if flow.residual and name != "in":
+            layout += [(f"{prefix}.{name}.g", (fan_in,)), (f"{prefix}.{name}.s", (fan_in,))]
+        layout += [(f"{prefix}.{name}.w", (fan_in, fan_out)), (f"{prefix}.{name}.b", (fan_out,))]
+    return layout
 
 
 def parameter_layout(flow: Flow) -> List[Tuple[str, Tuple[int, ...]]]:
@@ -79,15 +107,11 @@ def parameter_layout(flow: Flow) -> List[Tuple[str, Tuple[int, ...]]]:
             layout += linear_layout(flow.kind(layer), f"layer.{layer:03d}", flow.dim)
             continue
         kept, moved = split(flow.mask(layer))
-        if flow.law != "additive":
+        if flow.law not in ("additive", "spline"):
             layout.append((f"layer.{layer:03d}.s", (1,)))
-        for net, outputs in (("A", a_outputs(flow.law, len(moved))), ("B", len(moved))):
-            if outputs == 0:
-                continue
-            sizes = [len(kept)] + [flow.width] * flow.depth + [outputs]
-            for i, (fan_in, fan_out) in enumerate(zip(sizes, sizes[1:])):
-                layout.append((f"layer.{layer:03d}.{net}.{i:02d}.w", (fan_in, fan_out)))
-                layout.append((f"layer.{layer:03d}.{net}.{i:02d}.b", (fan_out,)))
+        for net, outputs in (("A", a_outputs(flow, len(moved))), ("B", 0 if flow.law == "spline" else len(moved))):
+            if outputs:
+                layout += net_layout(flow, f"layer.{layer:03d}.{net}", len(kept), outputs)
     return layout
 
 
@@ -118,20 +142,24 @@ def splitmix_symmetric(seed: int, count: int, first: int = 0) -> np.ndarray:
 
 def formula_parameters(flow: Flow, seed: int) -> Parameters:
     """With c = 2u - 1 by flat index: s = 1 + 0.2c, bias = 0.05c, weight = gain sqrt(3 / fan_in) c;
-    the gain is 1 for hidden layers and 0.1 for the output layer; a of an actnorm and lu of a mixing = 0.3c. Float64 leaves that require gradients."""
+    the gain is 1 for hidden layers and 0.1 for the output layer, 0.4 where that is a spline's; of norms scale g = 1 + 0.2c and
+    shift s = 0.1c; a of an actnorm and lu of a mixing = 0.3c. Float64 leaves that require gradients."""
     parameters, first = {}, 0
     for name, shape in parameter_layout(flow):
         count = math.prod(shape)
         c = splitmix_symmetric(seed, count, first)
-        if name.endswith(".s"):
+        in_network = name.count(".") > 2
+        if name.endswith(".s") and in_network:
+            values = 0.1 * c
+        elif name.endswith((".s", ".g")):
             values = 1.0 + 0.2 * c
         elif name.endswith(".b"):
             values = 0.05 * c
         elif name.endswith((".a", ".lu")):
             values = 0.3 * c
         else:
-            is_output = int(name.split(".")[3]) == flow.depth
-            values = (0.1 if is_output else 1.0) * math.sqrt(3.0 / shape[0]) * c
+            is_output = name.split(".")[3] == ("out" if flow.residual else f"{flow.depth:02d}")
+            values = (1.0 if not is_output else 0.4 if flow.law == "spline" else 0.1) * math.sqrt(3.0 / shape[0]) * c
         parameters[name] = torch.from_numpy(values.reshape(shape)).requires_grad_(True)
         first += count
     return parameters
@@ -143,6 +171,31 @@ def formula_points(n: int, dim: int, seed: int) -> torch.Tensor:
 
 
 # ---- the flow --------------------------------------------------------------------------------------------
+
+NORM_EPSILON = 1e-3
+
+
+def normed(parameters: Parameters, prefix: str, h: torch.Tensor) -> torch.Tensor:
+    """Layer norm of Leaky ReLU(h)."""
+    return torch.nn.functional.layer_norm(torch.nn.functional.leaky_relu(h, LEAKY_SLOPE), h.shape[-1:],
+                                          parameters[f"{prefix}.g"], parameters[f"{prefix}.s"], NORM_EPSILON)
+
+
+def residual(flow: Flow, parameters: Parameters, prefix: str, u1: torch.Tensor) -> torch.Tensor:
+    def linear(name, x):
+        return x @ parameters[f"{prefix}.{name}.w"] + parameters[f"{prefix}.{name}.b"]
+
+    h = linear("in", u1)
+    for i in range(flow.residual):
+        first, second = f"{2 * i:02d}", f"{2 * i + 1:02d}"
+        t = linear(first, normed(parameters, f"{prefix}.{first}", h))
+        h = h + linear(second, normed(parameters, f"{prefix}.{second}", t))
+    return linear("out", normed(parameters, f"{prefix}.out", h))
+
+
+def network(flow: Flow, parameters: Parameters, prefix: str, u1: torch.Tensor) -> torch.Tensor:
+    return (residual if flow.residual else dense)(flow, parameters, prefix, u1)
+
 
 def dense(flow: Flow, parameters: Parameters, prefix: str, h: torch.Tensor) -> torch.Tensor:
     """depth times (h W + b, Leaky ReLU), then a linear output."""
@@ -157,17 +210,82 @@ def coupling_terms(flow: Flow, parameters: Parameters, layer: int, u1: torch.Ten
     """a (n, m2), b (n, m2) and, for shear, the entries below the diagonal (n, m2 (m2 - 1) / 2)."""
     prefix = f"layer.{layer:03d}"
     if flow.law == "additive":
-        b = dense(flow, parameters, f"{prefix}.B", u1)
+        b = network(flow, parameters, f"{prefix}.B", u1)
         return torch.zeros_like(b), b, b[:, :0]
-    raw = dense(flow, parameters, f"{prefix}.A", u1)
+    raw = network(flow, parameters, f"{prefix}.A", u1)
     a = parameters[f"{prefix}.s"] * torch.tanh(raw[:, :transformed])
-    return a, dense(flow, parameters, f"{prefix}.B", u1), raw[:, transformed:]
+    return a, network(flow, parameters, f"{prefix}.B", u1), raw[:, transformed:]
 
 
 def row(below: torch.Tensor, i: int) -> torch.Tensor:
     """Entries L_i0 .. L_i,i-1 of the strictly lower triangle, (n, i)."""
     start = i * (i - 1) // 2
     return below[:, start:start + i]
+
+
+LEAST = 1e-3  # of a width or height as a share, and of a derivative
+
+
+def spline_knots(flow: Flow, raw: torch.Tensor):
+    """Knots (n, bins + 1) on both axes and the derivatives there, from one element's numbers (n, 3 bins - 1)."""
+    def edges(numbers):
+        parts = 2 * flow.bound * (LEAST + (1 - LEAST * flow.bins) * torch.softmax(numbers, dim=1))
+        return torch.cat([torch.zeros_like(parts[:, :1]), torch.cumsum(parts, dim=1)], dim=1) - flow.bound
+
+    level = math.log(math.expm1(1 - LEAST))
+    inner = LEAST + torch.nn.functional.softplus(raw[:, 2 * flow.bins:] + level)
+    ends = torch.ones_like(raw[:, :1])
+    return (edges(raw[:, :flow.bins]), edges(raw[:, flow.bins:2 * flow.bins]), torch.cat([ends, inner, ends], dim=1))
+
+
+def spline_piece(flow: Flow, raw: torch.Tensor, at: torch.Tensor, axis: int):
+    """left, width, bottom, height, and the derivatives at both ends, of the piece that holds `at` on the axis."""
+    knots = spline_knots(flow, raw)
+    k = (at[:, None] >= knots[axis][:, 1:-1]).sum(1, keepdim=True)
+    left, right = knots[0].gather(1, k)[:, 0], knots[0].gather(1, k + 1)[:, 0]
+    bottom, top = knots[1].gather(1, k)[:, 0], knots[1].gather(1, k + 1)[:, 0]
+    return left, right - left, bottom, top - bottom, knots[2].gather(1, k)[:, 0], knots[2].gather(1, k + 1)[:, 0]
+
+
+def spline_at(piece, xi: torch.Tensor):
+    """v and log dv/du at the share xi of the piece's width."""
+    _, width, bottom, height, d0, d1 = piece
+    slope = height / width
+    below = slope + (d1 + d0 - 2 * slope) * xi * (1 - xi)
+    v = bottom + height * (slope * xi**2 + d0 * xi * (1 - xi)) / below
+    rise = slope**2 * (d1 * xi**2 + 2 * slope * xi * (1 - xi) + d0 * (1 - xi)**2) / below**2
+    return v, torch.log(rise)
+
+
+def spline_forward(flow: Flow, raw: torch.Tensor, u: torch.Tensor):
+    """One element u (n) by its numbers (n, 3 bins - 1)."""
+    inside = (u > -flow.bound) & (u < flow.bound)
+    safe = torch.where(inside, u, torch.zeros_like(u))
+    piece = spline_piece(flow, raw, safe, 0)
+    v, log_rise = spline_at(piece, (safe - piece[0]) / piece[1])
+    return torch.where(inside, v, u), torch.where(inside, log_rise, torch.zeros_like(u))
+
+
+def spline_inverse(flow: Flow, raw: torch.Tensor, v: torch.Tensor):
+    inside = (v > -flow.bound) & (v < flow.bound)
+    safe = torch.where(inside, v, torch.zeros_like(v))
+    piece = spline_piece(flow, raw, safe, 1)
+    left, width, bottom, height, d0, d1 = piece
+    slope, y = height / width, safe - bottom
+    curve = d1 + d0 - 2 * slope
+    a, b, c = height * (slope - d0) + y * curve, height * d0 - y * curve, -slope * y
+    xi = 2 * c / (-b - torch.sqrt(b**2 - 4 * a * c))
+    _, log_rise = spline_at(piece, xi)
+    return torch.where(inside, left + width * xi, v), torch.where(inside, log_rise, torch.zeros_like(v))
+
+
+def spline_layer(flow: Flow, parameters: Parameters, layer: int, state: torch.Tensor, one_element):
+    """A coupling by splines, in either direction."""
+    mask = flow.mask(layer)
+    kept, moved = split(mask)
+    raw = network(flow, parameters, f"layer.{layer:03d}.A", state[:, kept]).reshape(len(state), len(moved), -1)
+    results = [one_element(flow, raw[:, i], state[:, j]) for i, j in enumerate(moved)]
+    return merge(mask, state[:, kept], [r[0] for r in results]), sum(r[1] for r in results)
 
 
 def merge(mask, part1: torch.Tensor, part2: List[torch.Tensor]) -> torch.Tensor:
@@ -211,6 +329,8 @@ def permutation_of(flow, layer: int):
 def layer_forward(flow: Flow, parameters: Parameters, layer: int, u: torch.Tensor):
     if flow.kind(layer) != "coupling":
         return linear_forward(flow.kind(layer), parameters, f"layer.{layer:03d}", permutation_of(flow, layer), u)
+    if flow.law == "spline":
+        return spline_layer(flow, parameters, layer, u, spline_forward)
     mask = flow.mask(layer)
     kept, moved = split(mask)
     u1, u2 = u[:, kept], u[:, moved]
@@ -227,6 +347,8 @@ def layer_forward(flow: Flow, parameters: Parameters, layer: int, u: torch.Tenso
 def layer_inverse(flow: Flow, parameters: Parameters, layer: int, v: torch.Tensor):
     if flow.kind(layer) != "coupling":
         return linear_inverse(flow.kind(layer), parameters, f"layer.{layer:03d}", permutation_of(flow, layer), v)
+    if flow.law == "spline":
+        return spline_layer(flow, parameters, layer, v, spline_inverse)
     mask = flow.mask(layer)
     kept, moved = split(mask)
     v1, v2 = v[:, kept], v[:, moved]
