@@ -2,6 +2,8 @@
 PREFIX ?= /usr/local
 WERROR ?= OFF
 PYTHON ?= /usr/bin/python3
+# Where make python installs the package.
+VENV ?= out/python
 # Seconds a unit test may take under the sanitizers.
 DEBUG_TIME_LIMIT ?= 600
 # Unit tests, by parts of their names, that the thread sanitizer watches.
@@ -18,7 +20,7 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: help build demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
+.PHONY: help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
         develop-packages export-packages fuzz-packages browser-packages \
         measure-packages python-packages
@@ -41,6 +43,10 @@ demo-images: build ## build, train two image models on drawn glyphs (some five m
 	build/jointflow train recipes/glyphs-sr-14-28.ini -o out/glyphs-sr-14-28 --force
 	build/jointflow superres out/glyphs-sr-7-14 out/glyphs-sr-14-28 --row 4 -o out/glyphs-superres.png
 	@echo; echo "Finished. Open out/glyphs-superres.png, and the report.html of both runs."
+
+python: build python-packages ## build, then install the Python package into a virtual environment, VENV
+	$(PYTHON) -m venv --system-site-packages $(VENV)
+	JOINTFLOW_LIBRARY=$(CURDIR)/build/libjointflow.so $(VENV)/bin/pip install --no-build-isolation --no-index .
 
 test: build browser-packages export-packages python-packages ## build, then run all tests
 	tests/run
