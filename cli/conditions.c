@@ -65,13 +65,15 @@ static int add(reader *in, const double *row) {
     return CLI_OK;
 }
 
-/* The same number in all elements. */
+/* y of a label; otherwise the same number in all elements. */
 static int add_number(reader *in, double value) {
     size_t dim = (size_t)in->out->dim;
     double *row = malloc(dim * sizeof *row);
     if (!row) return cli_fail_memory();
     for (size_t i = 0; i < dim; i++) row[i] = value;
-    int code = add(in, row);
+    int of_label = jf_model_classes(in->m) > 0 && !in->request->standardised, code = CLI_OK;
+    if (of_label && jf_model_y_of_label(in->m, value, row) != JF_OK) code = cli_fail_library(in->c);
+    if (code == CLI_OK) code = add(in, row);
     free(row);
     return code;
 }

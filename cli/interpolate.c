@@ -52,13 +52,13 @@ static int steps_through(int classes) {
     return 2 * classes * parts + 1;
 }
 
-/* One end of a line in y (dim_y): what the option says, or `fallback` in all elements. */
+/* One end of a line in y (dim_y): what the option says, or y of the label `fallback`. */
 static int read_end(const call *c, const jf_model *m, const char *name, const char *shown, double fallback,
                     double *out) {
     conditions y;
     int dim = jf_model_dim_y(m);
-    for (int i = 0; i < dim; i++) out[i] = fallback;
-    if (!option_given(c->arguments, name)) return CLI_OK;
+    if (!option_given(c->arguments, name))
+        return jf_model_y_of_label(m, fallback, out) == JF_OK ? CLI_OK : cli_fail_library(c);
     int code = conditions_read(c, m, &(conditions_request){.option = name, .shown = shown}, &y);
     if (code != CLI_OK) return code;
     if (y.count != 1)

@@ -31,7 +31,7 @@ static int class_of(const void *source, long row) {
 
 typedef struct set_form {
     resident_task task;
-    int by_bytes, classes, model_y, ordered;
+    int by_bytes, classes, model_y, ordered, planes;
 } set_form;
 
 static held_set *set_create(const set_form *f) {
@@ -65,6 +65,7 @@ static held_set *set_create(const set_form *f) {
     s->offer.h = H, s->offer.w = W, s->offer.channels = CHANNELS, s->offer.hole_h = 2, s->offer.hole_w = 1;
     s->offer.classes = f->classes ? CLASSES : 0;
     s->offer.label = s->label;
+    s->offer.planes = f->planes;
     s->offer.row_class = class_of;
     s->offer.class_rows = s->class_rows;
     s->offer.class_start = s->class_start;
@@ -89,6 +90,7 @@ static held_set *set_create(const set_form *f) {
                               2,
                               1,
                               s->offer.classes,
+                              f->planes,
                               s->label,
                               s->row_class,
                               s->class_rows,
@@ -121,10 +123,12 @@ static void compare_batch(const bench *b, const device_data *data, const held_se
 }
 
 void check_resident(const bench *b) {
-    static const set_form forms[] = {{RESIDENT_WHOLE, 0, 0, PIXELS, 0}, {RESIDENT_WHOLE, 1, 1, PIXELS, 1},
-                                     {RESIDENT_WHOLE, 0, 1, 0, 0},      {RESIDENT_NOISE, 1, 0, PIXELS, 1},
-                                     {RESIDENT_NOISE, 0, 0, PIXELS, 0}, {RESIDENT_HOLE, 1, 0, PIXELS, 1},
-                                     {RESIDENT_HOLE, 0, 0, PIXELS, 0},  {RESIDENT_LEVELS, 1, 1, PIXELS, 1}};
+    static const set_form forms[] = {
+        {RESIDENT_WHOLE, 0, 0, PIXELS, 0, 0},      {RESIDENT_WHOLE, 1, 1, PIXELS, 1, 0},
+        {RESIDENT_WHOLE, 0, 1, 0, 0, 0},           {RESIDENT_NOISE, 1, 0, PIXELS, 1, 0},
+        {RESIDENT_NOISE, 0, 0, PIXELS, 0, 0},      {RESIDENT_HOLE, 1, 0, PIXELS, 1, 0},
+        {RESIDENT_HOLE, 0, 0, PIXELS, 0, 0},       {RESIDENT_LEVELS, 1, 1, PIXELS, 1, 0},
+        {RESIDENT_WHOLE, 1, 1, PIXELS, 1, CLASSES}};
     static const double mixes[][3] = {{1, 0, 0}, {1, 0.25, 0}, {0.5, 0, 0}, {0.25, 0.125, 0.5}, {1, 0, 2}};
     device *d = b->tested->d;
     if (!d->kind->data_open) return;

@@ -40,6 +40,7 @@ static int case_at(int i, char *content, size_t size) {
         {"y = 0\n", "objective = plain\n", "", 0},
         {"task = class\n", "", "noise = 0.05\n", 1},
         {"task = class\n", "", "classes = mixed\n", 1},
+        {"task = class\none_hot = yes\n", "", "noise = 0.05\n", 1},
         {"task = class\nlogit = yes\n", "", "y_noise = 0.2\n", 1},
         {"task = class\ndequantise = uniform\n", "", "", 1},
         {"task = class\ndequantise = uniform\nlogit = yes\n", "", "y_noise = 0.2\n", 1},

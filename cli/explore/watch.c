@@ -142,7 +142,9 @@ static void add_samples(const watch *w, const looked *k, buffer *out) {
     buffer_add(out, ",\"samples\":[");
     for (int c = 0, shown = 0; x && y && c < conditions; c++) {
         for (size_t i = 0; i < (size_t)n * k->dim_y; i++)
-            y[i] = of_data ? of_data[(size_t)c * k->dim_y + i % k->dim_y] : jf_model_label(k->m, c);
+            y[i] = of_data ? of_data[(size_t)c * k->dim_y + i % k->dim_y] : 0;
+        for (int i = 0; !of_data && k->dim_y > 0 && i < n; i++)
+            jf_model_y_of_label(k->m, jf_model_label(k->m, c), y + (size_t)i * k->dim_y);
         if (jf_sample(k->m, n, y, x, NULL, NULL, NULL) != JF_OK)
             continue; /* early weights may lead anywhere */
         buffer_add(out, "%s{\"class\":", shown++ ? "," : "");

@@ -123,6 +123,9 @@ int jf_model_dim_x(const jf_model *m);
 int jf_model_dim_y(const jf_model *m);
 int jf_model_classes(const jf_model *m); /* > 0: y is one of so many labels */
 double jf_model_label(const jf_model *m, int class_index);
+/* y (dim_y) for a label, or for a number between two of them or beyond, of a model of classes: the number in all elements, or,
+ * where y has a plane for each class, straight on from plane to plane. */
+jf_status jf_model_y_of_label(const jf_model *m, double label, double *y);
 const char *jf_model_class_name(const jf_model *m, int class_index); /* "" where it has none */
 /* Of the table that it was trained on: element 0 .. dim_x - 1 of x, then those of y; "" where columns had no names. */
 const char *jf_model_column_name(const jf_model *m, int element);

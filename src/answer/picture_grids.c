@@ -5,12 +5,12 @@
 #include "draw/draw.h"
 #include <stdlib.h>
 
-void class_words(const model *m, double y, char *out, size_t size) {
+void class_words(const model *m, const double *y, char *out, size_t size) {
     int c = units_class_of(&m->units, y);
     if (c >= 0 && m->units.class_name[c][0])
         number_print(out, size, "%s", m->units.class_name[c]);
     else
-        number_print(out, size, "y = %.4g", y);
+        number_print(out, size, "y = %.4g", units_label_of(&m->units, y));
 }
 
 static image_cell cell_of(const image_array *images, int index) {
@@ -41,7 +41,7 @@ static jf_status line_words_create(const model *m, const answer_lines *l, line_w
         char *word = w->words[i], name[MAX_CLASS_NAME + 16] = "";
         w->rows[i] = word;
         if (!l->along_y && m->units.classes)
-            class_words(m, l->y[(size_t)i * (size_t)l->steps * dim_y], name, sizeof name);
+            class_words(m, l->y + (size_t)i * (size_t)l->steps * dim_y, name, sizeof name);
         if (l->rows == l->conditions && name[0])
             number_print(word, sizeof *w->words, "%s", name);
         else
@@ -52,7 +52,7 @@ static jf_status line_words_create(const model *m, const answer_lines *l, line_w
         char *word = w->words[l->rows + i];
         w->columns[i] = word;
         if (l->along_y && m->units.classes)
-            class_words(m, l->y[(size_t)i * dim_y], word, sizeof *w->words);
+            class_words(m, l->y + (size_t)i * dim_y, word, sizeof *w->words);
         else
             number_print(word, sizeof *w->words, "%.2f", (double)i / (l->steps - 1));
     }
@@ -81,7 +81,7 @@ jf_status picture_lines(const model *m, const answer_lines *l, const char *title
     for (int i = 0; i < count; i++) {
         cells[i] = cell_of(&images, i);
         cells[i].boxed = l->along_y && m->units.classes &&
-                         units_class_of(&m->units, l->y[(size_t)i * (size_t)m->units.dim_y]) >= 0;
+                         units_class_of(&m->units, l->y + (size_t)i * (size_t)m->units.dim_y) >= 0;
     }
     JF_TRY_DONE(draw_cells(m->ctx, path,
                            &(cell_grid){.rows = l->rows,

@@ -129,7 +129,7 @@ static void panel_size(const image_array *images, int across, int down, int *wid
 static void title_answer(panel *p, const model *m, const double *y, int k) {
     char title[96];
     if (m->units.classes)
-        class_words(m, y[0], title, sizeof title);
+        class_words(m, y, title, sizeof title);
     else
         number_print(title, sizeof title, "condition %d", k + 1);
     panel_title(p, title);

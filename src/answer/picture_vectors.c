@@ -29,7 +29,7 @@ void picture_y_title(const model *m, const double *y, char *out, size_t size) {
     size_t used = (size_t)number_print(out, size, "y =");
     for (int i = 0; i < m->units.dim_y && used < size; i++)
         used += (size_t)number_print(out + used, size - used, " %.4g", y[i]);
-    int c = m->units.dim_y ? units_class_of(&m->units, y[0]) : -1;
+    int c = m->units.dim_y ? units_class_of(&m->units, y) : -1;
     if (c >= 0 && m->units.class_name[c][0] && used < size)
         number_print(out + used, size - used, " (%s)", m->units.class_name[c]);
 }

@@ -44,6 +44,6 @@ jf_status picture_superres(jf_context *ctx, const superres_result *r, const char
                            const char *path);
 
 /* y as people call it: the name of a class, or "y = 0.5". */
-void class_words(const model *m, double y, char *out, size_t size);
+void class_words(const model *m, const double *y, char *out, size_t size);
 
 #endif

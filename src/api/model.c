@@ -111,6 +111,14 @@ int jf_model_dim_y(const jf_model *m) {
 int jf_model_classes(const jf_model *m) {
     return m->units.classes;
 }
+jf_status jf_model_y_of_label(const jf_model *m, double label, double *y) {
+    if (m->units.classes == 0)
+        return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED,
+                       "the condition of the model is no class, which a label would name");
+    units_fill_y(&m->units, label, y);
+    return JF_OK;
+}
+
 double jf_model_label(const jf_model *m, int class_index) {
     return class_index >= 0 && class_index < m->units.classes ? m->units.label[class_index] : NAN;
 }

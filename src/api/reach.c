@@ -21,6 +21,11 @@ static jf_status check_element(const model *m, int element) {
 }
 
 static void range_of_labels(const model_units *u, double *lo, double *hi) {
+    if (units_planes(u)) {
+        *lo = 0;
+        *hi = 1;
+        return;
+    }
     *lo = *hi = u->label[0];
     for (int k = 1; k < u->classes; k++) {
         *lo = fmin(*lo, u->label[k]);
@@ -60,9 +65,10 @@ jf_status jf_model_measure_reach(jf_model *m) {
 /* ---- a y among them ---- */
 
 static void tell_classes(const model_units *u, const double *y, text *words) {
-    for (int i = 0; i < u->dim_y; i++)
-        if (units_class_of(u, y[i]) < 0) {
-            text_add(words, "y is %.6g, which is none of the labels of the data: ", y[i]);
+    int each = units_planes(u) ? u->classes : 1;
+    for (int i = 0; i < u->dim_y; i += each)
+        if (units_class_of(u, y + i) < 0) {
+            text_add(words, "y is %.6g, which is none of the labels of the data: ", units_label_of(u, y + i));
             for (int k = 0; k < u->classes; k++) text_add(words, "%s%.6g", k ? ", " : "", u->label[k]);
             return;
         }

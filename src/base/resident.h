@@ -33,6 +33,7 @@ typedef struct resident_data {
 
     int classes;         /* 0: none */
     const double *label; /* (classes) */
+    int planes;          /* of y, one for each class (base/label_formulas.h); 0: y is the label */
     int (*row_class)(const void *source, long row);
     const long *class_rows, *class_start; /* rows to train on by class, and where each begins (classes + 1) */
 

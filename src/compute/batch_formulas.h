@@ -3,6 +3,7 @@
 #ifndef JF_COMPUTE_BATCH_FORMULAS_H
 #define JF_COMPUTE_BATCH_FORMULAS_H
 
+#include "base/label_formulas.h"
 #include "base/permutation.h"
 #include "compute/batch.h"
 
@@ -16,7 +17,7 @@ typedef struct resident_view {
     resident_task task;
     double noise;
     int h, w, channels, hole_h, hole_w;
-    int classes;
+    int classes, planes;
     const double *label;                  /* (classes) */
     const uint8_t *row_class;             /* (rows + held) */
     const long *class_rows, *class_start; /* (rows), (classes + 1) */
@@ -40,6 +41,7 @@ FORMULA resident_view resident_view_of(const resident_data *from) {
                            .hole_h = from->hole_h,
                            .hole_w = from->hole_w,
                            .classes = from->classes,
+                           .planes = from->planes,
                            .spread = from->spread};
 }
 
@@ -94,7 +96,7 @@ FORMULA double batch_degraded(const resident_view *v, const batch_request *q, co
 FORMULA double batch_row_value(const resident_view *v, const batch_request *q, const batch_sample *s,
                                int at) {
     int of_y = at >= v->dim_x;
-    if (of_y && v->classes > 0) return s->label;
+    if (of_y && v->classes > 0) return label_element(s->label, v->planes, at - v->dim_x);
     if (v->task == RESIDENT_WHOLE) return batch_held_value(v, s->row, at);
     if (v->task == RESIDENT_LEVELS) {
         double u = stream_uniform_at(q->row, s->stream, (uint32_t)at);

@@ -2,6 +2,7 @@
  *
  * Invariant: a drawn sample is a pure function of (key, its number, class); see dataset.h. */
 #include "data/dataset.h"
+#include "base/label_formulas.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/permutation.h"
@@ -91,7 +92,7 @@ static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, 
     rng stream = rng_stream(key, sample);
     d->kind->fetch(d, row, &stream, scratch, xy, xy + d->dim_x);
     for (int i = 0; d->classes > 0 && i < d->dim_y; i++)
-        xy[d->dim_x + i] = d->label[d->kind->row_class(d, row)];
+        xy[d->dim_x + i] = label_element(d->label[d->kind->row_class(d, row)], d->planes, i);
     for (int i = 0; d->support && i < d->dim_x; i++) /* whole numbers are dequantised */
         if (d->support[i].kind == SUPPORT_WHOLE) xy[i] += rng_uniform(&stream) - 0.5;
 }
@@ -345,6 +346,7 @@ int dataset_resident(const dataset *d, resident_data *out) {
         .scratch = d->scratch,
         .classes = d->classes,
         .label = d->label,
+        .planes = d->planes,
         .row_class = class_of_row,
         .class_rows = d->class_rows,
         .class_start = d->class_start,

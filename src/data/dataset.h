@@ -74,8 +74,9 @@ struct dataset {
     const struct task *task; /* then: how (x, y) are made of images, see tasks/task.h; owned by the kind */
     size_t bytes;            /* that the kind holds, about */
     size_t scratch;          /* numbers that `fetch` needs beside x and y */
-    int classes; /* > 0: y is one of so many labels (all elements of y alike); 0: y is continuous or absent */
-    double label[MAX_CLASSES];           /* y of each class */
+    int classes;             /* > 0: y is one of so many labels; 0: y is continuous or absent */
+    int planes; /* of y, one for each class (base/label_formulas.h); 0: all elements of y are the label */
+    double label[MAX_CLASSES];           /* of each class */
     const char *class_name[MAX_CLASSES]; /* may be NULL */
     long rows;                           /* file sets: number of rows; 0: generated */
     long held;                           /* file sets: further rows, held out from training */

@@ -12,7 +12,7 @@ static double y_at(const model *m, double share) {
 }
 
 static void fill(const model *m, double share, double *y) {
-    for (int i = 0; i < m->units.dim_y; i++) y[i] = y_at(m, share);
+    units_fill_y(&m->units, y_at(m, share), y);
 }
 
 static jf_status paint_samples(const figure_job *job, const model *m, const char *path) {

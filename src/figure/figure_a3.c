@@ -43,7 +43,7 @@ static jf_status make(const figure_job *job) {
     size_t n = (size_t)(SAMPLES * m->units.classes), dim_y = (size_t)m->units.dim_y;
     JF_TRY_DONE(MEM_NEW(job->ctx, &x, n * (size_t)m->units.dim_x));
     JF_TRY_DONE(MEM_NEW(job->ctx, &y, n * dim_y));
-    for (size_t i = 0; i < n * dim_y; i++) y[i] = m->units.label[i / dim_y / SAMPLES];
+    for (size_t i = 0; i < n; i++) units_fill_y(&m->units, m->units.label[i / SAMPLES], y + i * dim_y);
     JF_TRY_DONE(jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.seed = 1}));
     JF_TRY_DONE(figure_path(job, &path, "figure-A3.png"));
     JF_TRY_DONE(jf_draw_image_samples(m, (int)n, x, y, OWN_RANGE, path));

@@ -44,7 +44,7 @@ typedef struct cut {
 static void cut_by_class(const model_units *u, cut *c, long n, const double *data) {
     c->column = -1;
     c->regions = u->classes;
-    for (long i = 0; i < n; i++) c->of[i] = units_class_of(u, data[i * (u->dim_x + u->dim_y) + u->dim_x]);
+    for (long i = 0; i < n; i++) c->of[i] = units_class_of(u, data + i * (u->dim_x + u->dim_y) + u->dim_x);
 }
 
 /* Rows of one value stay together, so that a column of few values has regions of other sizes, or empty ones. */

@@ -40,8 +40,7 @@ static void show_condition(const sheet *s, const double *y, double *image) {
 static void set_class(sheet *s, int row) {
     const model_units *u = &s->m->units;
     s->labels[row] = u->class_name[row];
-    for (int k = 0; k < COLUMNS; k++)
-        for (size_t i = s->dim_x; i < s->dim; i++) sample_at(s, row, k)[i] = u->label[row];
+    for (int k = 0; k < COLUMNS; k++) units_fill_y(u, u->label[row], sample_at(s, row, k) + s->dim_x);
 }
 
 static void set_input(sheet *s, int row, const double *clean) {

@@ -126,7 +126,7 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
     for (size_t s = 0; s < n; s++) {
         dataset_rows(data, &sequence, s, 1, row + data_dim, row);
         memcpy(j->clean + s * dim, row, sizeof(double) * dim);
-        if (u->classes) j->class_of[s] = units_class_of(u, row[data->dim_x]);
+        if (u->classes) j->class_of[s] = units_class_of(u, row + data->dim_x);
         if (!u->classes || j->class_of[s] >= 0) continue;
         jf_status status =
             jf_fail(m->ctx, JF_ERROR_DATA,

@@ -32,8 +32,9 @@ static void read_images(const void *source, long first, int count, double *image
         double *row = from->row;
         dataset_rows(data, &sequence, (uint64_t)(first + i), 1, row + dataset_dim(data), row);
         t->kind->restore(t, row, row + data->dim_x, images);
-        for (int c = 0; from->class_of && c < data->classes; c++)
-            if (row[data->dim_x] == data->label[c]) from->class_of[first + i] = c;
+        if (from->class_of)
+            from->class_of[first + i] =
+                data->kind->row_class(data, dataset_row_at(data, &sequence, (uint64_t)(first + i)));
     }
 }
 

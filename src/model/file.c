@@ -355,9 +355,10 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     JF_TRY(read_reach(ctx, file, path, u));
     const tensor *labels = tensors_find(file, "units.labels");
     if (!labels) return JF_OK;
-    if (u->image.h > 0 ? u->image.y_channels != 1 : u->dim_y != 1)
+    size_t each = u->image.h > 0 ? (size_t)u->image.y_channels : (size_t)u->dim_y;
+    if (each != 1 && (u->image.h == 0 || each != tensor_elements(labels)))
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.labels of a y with %d elements, expected 1%s", path,
-                       u->dim_y, u->image.h > 0 ? " a pixel" : "");
+                       u->dim_y, u->image.h > 0 ? " a pixel, or one for each class" : "");
     if (tensor_elements(labels) > MAX_CLASSES)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
                        tensor_elements(labels), MAX_CLASSES);

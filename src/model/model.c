@@ -1,4 +1,5 @@
 #include "model/model.h"
+#include "base/label_formulas.h"
 #include "base/memory.h"
 #include <math.h>
 #include <stdlib.h>
@@ -181,8 +182,28 @@ int units_find_class(const model_units *u, const char *name) {
     return -1;
 }
 
-int units_class_of(const model_units *u, double y) {
-    for (int i = 0; i < u->classes; i++)
-        if (fabs(u->label[i] - y) < 1e-9) return i;
+int units_planes(const model_units *u) {
+    return u->image.h > 0 && u->classes > 1 && u->image.y_channels == u->classes ? u->classes : 0;
+}
+
+void units_fill_y(const model_units *u, double label, double *y) {
+    for (int i = 0; i < u->dim_y; i++) y[i] = label_element(label, units_planes(u), i);
+}
+
+double units_label_of(const model_units *u, const double *y) {
+    double sum = 0;
+    if (units_planes(u) == 0) return y[0];
+    for (int k = 0; k < u->classes; k++) sum += k * y[k];
+    return sum;
+}
+
+int units_class_of(const model_units *u, const double *y) {
+    int planes = units_planes(u), elements = planes ? planes : 1;
+    for (int c = 0; c < u->classes; c++) {
+        double apart = 0;
+        for (int i = 0; i < elements; i++)
+            apart = fmax(apart, fabs(y[i] - label_element(u->label[c], planes, i)));
+        if (apart < 1e-9) return c;
+    }
     return -1;
 }

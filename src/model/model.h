@@ -104,6 +104,12 @@ double units_log_volume_at(const model_units *u, const double *row);
 double units_to_model(const model_units *u, int element, double value); /* one element */
 double units_to_data(const model_units *u, int element, double value);
 int units_find_class(const model_units *u, const char *name); /* -1: none */
-int units_class_of(const model_units *u, double y); /* whose label is y, the data's units; -1: none */
+/* Whose y (dim_y) it is, the data's units, by its first element or pixel; -1: none. */
+int units_class_of(const model_units *u, const double *y);
+int units_planes(
+    const model_units *u); /* of y, one for each class; 0: y is the label (base/label_formulas.h) */
+void units_fill_y(const model_units *u, double label,
+                  double *y); /* (dim_y) of a label, or of a number between two */
+double units_label_of(const model_units *u, const double *y); /* the number that y was made of */
 
 #endif

@@ -105,6 +105,16 @@ static jf_status set_classes(dataset *d, const recipe *r) {
     return JF_OK;
 }
 
+/* The task has been made before the classes were known. */
+static jf_status set_planes(dataset *d, const recipe *r) {
+    images *own = d->own;
+    if (own->set.classes < 2)
+        return recipe_fail(r, "data.one_hot", "a plane for each of %d class%s, expected at least two classes",
+                           own->set.classes, own->set.classes == 1 ? "" : "es");
+    d->planes = own->task->size.y_channels = own->set.classes;
+    return JF_OK;
+}
+
 /* ---- standardisation ---- */
 
 /* Number of values so far, their mean, and the sum of their squared distances from it. */
@@ -150,7 +160,8 @@ static jf_status measure_x(const dataset *d, const recipe *r, double *mean, doub
     return JF_OK;
 }
 
-/* Labels 0 .. n-1, equally likely, have mean (n-1)/2 and variance (n^2-1)/12. A single one stays as it is. */
+/* Labels 0 .. n-1, equally likely, have mean (n-1)/2 and variance (n^2-1)/12. A single one stays as it is. A plane is 1 for one
+ * class of n, with mean 1/n and variance (n-1)/n^2. */
 static jf_status standardise_by_class(dataset *d, const recipe *r) {
     int n = d->classes;
     double mean = 0, deviation = 1;
@@ -159,6 +170,9 @@ static jf_status standardise_by_class(dataset *d, const recipe *r) {
         int is_x = i < d->dim_x;
         d->mean[i] = is_x ? mean : (n - 1) / 2.0;
         d->deviation[i] = is_x ? deviation : n > 1 ? sqrt(((double)n * n - 1) / 12) : 1;
+        if (is_x || d->planes == 0) continue;
+        d->mean[i] = 1.0 / n;
+        d->deviation[i] = sqrt((n - 1.0) / n / n);
     }
     return JF_OK;
 }
@@ -206,6 +220,7 @@ static jf_status images_open(dataset *d, const recipe *r) {
             "uniform noise stands for what bytes leave out, but \"%s\" holds other numbers; expected "
             "none, or images of bytes",
             recipe_get(r, "data.images"));
+    if (own->task->planes) JF_TRY(set_planes(d, r));
     d->task = own->task;
     d->image = own->task->size;
     d->dim_x = d->image.h * d->image.w * d->image.x_channels;

@@ -1,4 +1,4 @@
-/* The image of a class: x is the image, y a plane of its label, which the data set fills in.
+/* The image of a class: x is the image, y a plane of its label, or a plane for each class, which the data set fills in.
  *
  * With data.logit x is spread out at both ends, so that what a model draws can never leave [0, 1] by much:
  *
@@ -20,6 +20,12 @@ static const recipe_key keys[] = {
      "told in bits "
      "per dimension, too. Expects images of bytes and train.noise = 0."},
     {0}};
+
+static const recipe_key later_keys[] = {{"data", "one_hot", KEY_BOOL, "no", 0, 0, NULL,
+                                         "y has a plane for each class, 1 in that of the image and 0 in the "
+                                         "others, instead of one with the number of the "
+                                         "class."},
+                                        {0}};
 
 static const double margin = 0.01;
 
@@ -45,7 +51,8 @@ static jf_status class_open(task *t, const recipe *r) {
     own->spread = (pixel_spread){margin, recipe_bool(r, "data.logit") ? logit(1 - margin) : 0};
     t->own = own;
     t->levels = recipe_is(r, "data.dequantise", "uniform");
-    t->size.y_channels = 1;
+    t->planes = recipe_bool(r, "data.one_hot");
+    t->size.y_channels = 1; /* with planes as many as classes, which the data know */
     return JF_OK;
 }
 
@@ -105,6 +112,7 @@ const task_kind task_class = {
     .name = "class",
     .summary = "images of a class",
     .keys = keys,
+    .later_keys = later_keys,
     .open = class_open,
     .close = class_close,
     .apply = class_apply,

@@ -89,6 +89,7 @@ jf_status task_of_size(jf_context *ctx, task **out, const recipe *r, image_size 
         return jf_fail(ctx, JF_ERROR_SHAPE, "images of %dx%d cannot have been %d times as large", size.h,
                        size.w, reduction);
     JF_TRY(task_create(ctx, out, r, size.h * reduction, size.w * reduction, size.x_channels));
+    if ((*out)->planes) (*out)->size.y_channels = size.y_channels;
     int y_channels = (*out)->size.y_channels;
     if (y_channels == size.y_channels) return JF_OK;
     task_free(*out);

@@ -52,6 +52,7 @@ struct task {
     int h, w, channels; /* of the data's images */
     image_size size;    /* of x and y; an image that `restore` gives has size.h, size.w, image_channels */
     int image_channels;
+    int planes; /* y has a plane for each class */
     int levels; /* x is made of bytes, to which a uniform number is added: it has a density, and so bits per dimension */
     int input_h, input_w, input_channels; /* of `condition` and `degrade` */
     int masked; /* the last channel of an input, and of y, tells where it is missing: 1 there, else 0 */
