@@ -119,6 +119,20 @@ TEST(export_c__refuses_what_is_outside_of_a_support_or_not_finite) {
     export_rig_close(r);
 }
 
+TEST(export_c__names_of_columns_cannot_leave_their_comment) {
+    static const char *const names[] = {"**//\nint x = *;/*",
+                                        "?"
+                                        "?/",
+                                        "/*/ \\"};
+    export_rig *r = export_rig_open(&export_cases[0]);
+    CHECK_STATUS(MEM_NEW(r->ctx, &r->m->units.names, 4), JF_OK);
+    for (int i = 0; i < 3; i++) CHECK_STATUS(mem_copy_text(r->ctx, &r->m->units.names[i], names[i]), JF_OK);
+    library l = library_open(r->m);
+    check_answers(r, &l);
+    dlclose(l.handle);
+    export_rig_close(r);
+}
+
 TEST(export_c__in_float_is_as_exact_as_float) {
     const export_case *c = export_cases;
     while (strcmp(c->name, "a_table") != 0) c++;

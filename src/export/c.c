@@ -70,17 +70,27 @@ static size_t scratch_of(const export_source *s, const c_net_kind *kind) {
 
 /* ---- the head ---- */
 
-/* Words about the model as lines of a comment, which they cannot end. */
+/* Whether a character may follow another in a comment: names of columns and classes are anybody's, and shall neither end it,
+ * nor begin one, nor be a trigraph or join two lines. */
+static int may_follow(char before, char c) {
+    return !(before == '*' && c == '/') && !(before == '/' && c == '*') && !(before == '?' && c == '?') &&
+           c != '\\' && c != '\r';
+}
+
+/* Words about the model as lines of a comment. */
 static void add_comment(c_file *f) {
     text words = {0};
+    char before = ' ';
     export_describe(f->s, &words);
     for (size_t i = 0; i < words.length; i++) {
-        char c = words.chars[i], next = i + 1 < words.length ? words.chars[i + 1] : 0;
-        if (c == '\n' && next)
-            text_add(&f->out, "\n * ");
-        else if (c != '\n' && !(c == '*' && next == '/') && !(c == '/' && next == '*') && c != '\\' &&
-                 !(c == '?' && next == '?'))
+        char c = words.chars[i];
+        if (c == '\n') {
+            text_add(&f->out, i + 1 < words.length ? "\n * " : "");
+            before = ' ';
+        } else if (may_follow(before, c)) {
             text_add_chars(&f->out, &c, 1);
+            before = c;
+        }
     }
     f->out.failed |= words.failed;
     text_free(&words);
