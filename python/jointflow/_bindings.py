@@ -388,6 +388,7 @@ FUNCTIONS = {
     'jf_model_dim_y': (c_int, (c_void_p,)),
     'jf_model_classes': (c_int, (c_void_p,)),
     'jf_model_label': (c_double, (c_void_p, c_int)),
+    'jf_model_y_of_label': (c_int, (c_void_p, c_double, c_void_p)),
     'jf_model_class_name': (c_char_p, (c_void_p, c_int)),
     'jf_model_column_name': (c_char_p, (c_void_p, c_int)),
     'jf_model_info': (c_int, (c_void_p, POINTER(c_void_p))),

@@ -74,6 +74,13 @@ class Model:
 
     # ---- rows: dense arrays of doubles, (n, dim_x) and (n, dim_y) ----
 
+    def y_of_labels(self, labels: np.ndarray) -> np.ndarray:
+        """(n, dim_y) for labels (n): of images all pixels have the label, or the plane of its class."""
+        y = np.empty((len(labels), self.dim_y))
+        for row, label in zip(y, labels):
+            check(lib.jf_model_y_of_label(self.handle, float(label), address(row)))
+        return y
+
     def sample(self, n: int, y: Optional[np.ndarray], options: c.jf_use_options,
                want_z: bool = False) -> "tuple[np.ndarray, np.ndarray | None]":
         x = np.empty((n, self.dim_x))

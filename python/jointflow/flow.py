@@ -196,9 +196,9 @@ class Flow:
             raise ArgumentError(f"this model needs a condition y of {m.dim_y} number{'s' if m.dim_y > 1 else ''}")
         if len(m.labels):
             y = self._labels(y)
-            if m.dim_y > 1 and (np.ndim(y) == 0 or np.shape(y)[-1] != m.dim_y):  # an image: the label is in all pixels
+            if m.dim_y > 1 and (np.ndim(y) == 0 or np.shape(y)[-1] != m.dim_y):  # an image: the label tells all pixels
                 rows, axes = rows_of(y, 1, "y")
-                return np.ascontiguousarray(np.repeat(rows, m.dim_y, axis=1)), axes
+                return m.y_of_labels(rows[:, 0]), axes
         return rows_of(y, m.dim_y, "y")
 
     def _labels(self, y: Any) -> Any:
