@@ -77,7 +77,6 @@ static holdings look(double start, long rounds) {
 typedef struct round_state {
     jf_context *ctx;
     char folder[512];
-    volatile int stop;
     double sums[MODELS]; /* of the samples of the first round */
     long rounds;
 } round_state;
@@ -96,17 +95,17 @@ static int remove_entry(const char *name, const struct stat *status, int kind, s
     return remove(name);
 }
 
-static void stop_soon(void *user, const jf_progress *progress) {
-    round_state *r = user;
-    if (progress->epoch_ended) r->stop = 1;
+static int stop_soon(void *user, const jf_progress *progress) {
+    (void)user;
+    return progress->training && progress->training->epoch_ended;
 }
 
 static void train(round_state *r, const jf_recipe *recipe, int resume) {
     jf_model *m = NULL;
-    r->stop = 0;
-    jf_train_options options = {.folder = r->folder, .resume = resume, .device.threads = 2};
-    if (!resume) options.progress = stop_soon, options.user = r, options.stop = &r->stop;
-    expect(r, resume ? "resuming" : "training", jf_train(r->ctx, &m, recipe, &options),
+    jf_train_options options = {
+        .size = sizeof(jf_train_options), .folder = r->folder, .resume = resume, .threads = 2};
+    jf_context_set_progress(r->ctx, resume ? NULL : stop_soon, NULL);
+    expect(r, resume ? "resuming" : "training", jf_train(&m, r->ctx, recipe, &options),
            resume ? JF_OK : JF_STOPPED);
     jf_model_free(m);
 }
@@ -114,21 +113,22 @@ static void train(round_state *r, const jf_recipe *recipe, int resume) {
 /* Samples, densities of them, and their sum. */
 static double use(const round_state *r, const jf_model *m) {
     size_t dim_x = (size_t)jf_model_dim_x(m), dim_y = (size_t)jf_model_dim_y(m);
-    int n = dim_x > 100 ? IMAGES : ROWS;
-    double *x = calloc((size_t)n * dim_x, sizeof *x), *y = calloc((size_t)n * dim_y, sizeof *y);
-    double *log_p = calloc((size_t)n, sizeof *log_p), sum = 0;
+    size_t n = dim_x > 100 ? IMAGES : ROWS;
+    double *x = calloc(n * dim_x, sizeof *x), *y = calloc(n * dim_y, sizeof *y);
+    double *log_p = calloc(n, sizeof *log_p), sum = 0;
     if (!x || !y || !log_p) fail(r, "not enough memory");
-    for (size_t i = 0; i < (size_t)n * dim_y; i++) y[i] = jf_model_label(m, (int)(i / dim_y) % 2);
+    for (size_t i = 0; i < n * dim_y; i++) y[i] = jf_model_label(m, (int)(i / dim_y) % 2);
     expect(r, "sampling", jf_sample(m, n, y, x, NULL, NULL, NULL), JF_OK);
     expect(r, "density", jf_density(m, n, x, y, log_p, NULL, NULL), JF_OK);
-    for (size_t i = 0; i < (size_t)n * dim_x; i++) sum += x[i];
+    for (size_t i = 0; i < n * dim_x; i++) sum += x[i];
     free(x), free(y), free(log_p);
     return sum;
 }
 
 static void judge(const round_state *r, const jf_model *m) {
     jf_judgement *j = NULL;
-    expect(r, "judging", jf_judge(m, &j, &(jf_judge_options){.points = POINTS}), JF_OK);
+    expect(r, "judging",
+           jf_judge(&j, m, &(jf_judge_options){.size = sizeof(jf_judge_options), .points = POINTS}), JF_OK);
     if (r->rounds % REPORT_EVERY == 0) expect(r, "reporting", jf_report(m, j, r->folder), JF_OK);
     jf_judgement_free(j);
 }
@@ -137,10 +137,10 @@ static void run_model(round_state *r, int index) {
     jf_recipe *recipe = NULL;
     jf_model *m = NULL;
     if (jf_context_create(&r->ctx) != JF_OK) fail(r, "not enough memory");
-    expect(r, "recipe", jf_recipe_parse(r->ctx, &recipe, models[index].recipe, models[index].name), JF_OK);
+    expect(r, "recipe", jf_recipe_parse(&recipe, r->ctx, models[index].recipe, models[index].name), JF_OK);
     train(r, recipe, 0);
     train(r, recipe, 1);
-    expect(r, "loading", jf_model_load(r->ctx, &m, r->folder, NULL), JF_OK);
+    expect(r, "loading", jf_model_load(&m, r->ctx, r->folder, NULL), JF_OK);
     double sum = use(r, m);
     if (r->rounds > 0 && sum != r->sums[index]) fail(r, "other samples than in the first round");
     r->sums[index] = sum;

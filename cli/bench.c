@@ -23,7 +23,7 @@ static void print_json_number(const char *key, double value) {
 }
 
 static void print_json_profile(const char *of, const jf_profile *p, const char *before) {
-    for (int i = 0; i < p->count; i++) {
+    for (size_t i = 0; i < p->count; i++) {
         const jf_profile_part *part = &p->parts[i];
         printf("%s{\"of\": \"%s\", \"part\": ", i ? ", " : before, of);
         print_json_text(part->name);
@@ -40,7 +40,8 @@ static void print_json(const jf_bench_result *r) {
     print_json_number("train_samples_per_s", r->train_samples_per_s);
     print_json_number("sample_samples_per_s", r->sample_samples_per_s);
     print_json_number("peak_memory_mib", r->peak_memory_mib);
-    printf("\"parameters\": %zu, \"batch\": %d, \"steps\": %d, ", r->parameters, r->batch, r->steps);
+    printf("\"parameters\": %zu, \"batch\": %lld, \"steps\": %lld, ", r->parameters, (long long)r->batch,
+           (long long)r->steps);
     printf("\"train_precision\": \"%s\", \"sample_precision\": \"%s\", \"device\": ", r->train_precision,
            r->sample_precision);
     print_json_text(r->device);
@@ -56,7 +57,7 @@ static void print_json(const jf_bench_result *r) {
 static void print_profile(const char *of, const jf_profile *p) {
     if (p->count == 0) return;
     printf("\n%-38s %10s %12s %7s %9s\n", of, "calls", "ms of thread", "share", "GFLOP/s");
-    for (int i = 0; i < p->count; i++) {
+    for (size_t i = 0; i < p->count; i++) {
         const jf_profile_part *part = &p->parts[i];
         printf("  %-36s ", part->name);
         if (part->calls > 0)
@@ -75,7 +76,7 @@ static void print_table(const jf_bench_result *r) {
     printf("sampling     %.0f samples/s\n", r->sample_samples_per_s);
     printf("peak memory  %.0f MiB\n", r->peak_memory_mib);
     printf("parameters   %zu\n", r->parameters);
-    printf("batch        %d\n", r->batch);
+    printf("batch        %lld\n", (long long)r->batch);
     printf("device       %s\n", r->device);
     printf("precision    %s in training, %s in sampling\n", r->train_precision, r->sample_precision);
     print_profile("a training step", &r->train_profile);
@@ -84,15 +85,17 @@ static void print_table(const jf_bench_result *r) {
 
 static int bench(const call *c) {
     const arguments *a = c->arguments;
-    jf_bench_options o = {.device = cli_device_options(c),
+    jf_bench_options o = {.size = sizeof(jf_bench_options),
+                          .device = cli_device(c),
+                          .threads = cli_threads(c),
                           .batch = option_int(a, "batch"),
                           .seconds = option_real(a, "seconds"),
                           .profile = option_given(a, "profile"),
                           .sample_as_trained = option_given(a, "precision")};
     jf_recipe *r = NULL;
-    jf_bench_result result = {0};
+    jf_bench_result result = {.size = sizeof(jf_bench_result)};
     int code = cli_load_recipe(c, &r, option_text(a, "recipe"));
-    if (code == CLI_OK && jf_bench(c->ctx, r, &o, &result) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK && jf_bench(&result, c->ctx, r, &o) != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) (option_given(a, "json") ? print_json : print_table)(&result);
     jf_bench_result_free(&result);
     jf_recipe_free(r);

@@ -50,14 +50,22 @@ int cli_misuse(const command *k, const char *format, ...) {
 
 /* ---- models and recipes ---- */
 
-jf_device_options cli_device_options(const call *c) {
-    return (jf_device_options){.device = option_text(c->arguments, "device"),
-                               .threads = option_int(c->arguments, "threads")};
+const char *cli_device(const call *c) {
+    return option_text(c->arguments, "device");
+}
+
+int cli_threads(const call *c) {
+    return option_int(c->arguments, "threads");
+}
+
+jf_load_options cli_device_options(const call *c) {
+    return (jf_load_options){
+        .size = sizeof(jf_load_options), .device = cli_device(c), .threads = cli_threads(c)};
 }
 
 int cli_load_model(const call *c, jf_model **out, const char *path) {
-    jf_device_options device = cli_device_options(c);
-    return jf_model_load(c->ctx, out, path, &device) == JF_OK ? CLI_OK : cli_fail_library(c);
+    jf_load_options device = cli_device_options(c);
+    return jf_model_load(out, c->ctx, path, &device) == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
 /* --set KEY=VALUE */
@@ -90,7 +98,7 @@ int cli_apply_settings(const call *c, jf_recipe *r) {
 
 int cli_load_recipe(const call *c, jf_recipe **out, const char *path) {
     jf_recipe *r;
-    if (jf_recipe_load(c->ctx, &r, path) != JF_OK) return cli_fail_library(c);
+    if (jf_recipe_load(&r, c->ctx, path) != JF_OK) return cli_fail_library(c);
     int code = cli_apply_settings(c, r);
     if (code == CLI_OK)
         *out = r;

@@ -46,7 +46,9 @@ int cli_misuse(const command *k, const char *format, ...) __attribute__((format(
 int cli_load_model(const call *c, jf_model **out, const char *path);   /* with --device and --threads */
 int cli_load_recipe(const call *c, jf_recipe **out, const char *path); /* with --set */
 int cli_apply_settings(const call *c, jf_recipe *r);                   /* --set and --precision */
-jf_device_options cli_device_options(const call *c);
+jf_load_options cli_device_options(const call *c);                     /* both, for loading a model */
+const char *cli_device(const call *c);                                 /* --device */
+int cli_threads(const call *c);                                        /* --threads */
 
 /* Lines of a name, a tab and what it is, in two columns. */
 void cli_print_list(const char *lines);

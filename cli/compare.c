@@ -5,15 +5,15 @@
 
 static void print_table(const jf_comparison *r) {
     printf("  %-20s %10s %10s %10s\n", "", "A and B", "same", "95% below");
-    for (int i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < r->count; i++) {
         const jf_two_sample *m = &r->measures[i];
         printf("  %-20s %10.4f %10.4f %10.4f   %s\n", m->label, m->value, m->same, m->limit, m->about);
     }
-    int beyond = 0;
-    for (int i = 0; i < r->count; i++) beyond += r->measures[i].value > r->measures[i].limit;
+    size_t beyond = 0;
+    for (size_t i = 0; i < r->count; i++) beyond += r->measures[i].value > r->measures[i].limit;
     printf("  %zu rows of each; ", r->rows);
     if (beyond)
-        printf("%d of %d measures are above what two samples of the same distribution show.\n", beyond,
+        printf("%zu of %zu measures are above what two samples of the same distribution show.\n", beyond,
                r->count);
     else
         printf("nothing here tells them apart.\n");
@@ -21,7 +21,7 @@ static void print_table(const jf_comparison *r) {
 
 static void print_json(const jf_comparison *r) {
     printf("{\"rows\": %zu", r->rows);
-    for (int i = 0; i < r->count; i++) {
+    for (size_t i = 0; i < r->count; i++) {
         const jf_two_sample *m = &r->measures[i];
         printf(", \"%s\": {\"value\": %.9g, \"same\": %.9g, \"limit\": %.9g}", m->name, m->value, m->same,
                m->limit);
@@ -31,16 +31,17 @@ static void print_json(const jf_comparison *r) {
 
 static int compare(const call *c) {
     const arguments *a = c->arguments;
-    jf_compare_options options = {.rows = option_whole(a, "rows"),
+    jf_compare_options options = {.size = sizeof(jf_compare_options),
+                                  .rows = option_whole(a, "rows"),
                                   .columns = option_int(a, "columns"),
                                   .seed = option_whole(a, "seed"),
                                   .threads = option_int(a, "threads")};
     jf_table tables[2] = {{0}, {0}};
-    jf_comparison result;
+    jf_comparison result = {.size = sizeof(jf_comparison)};
     int code = CLI_OK;
     for (int i = 0; i < 2 && code == CLI_OK; i++)
-        if (jf_table_read(c->ctx, &tables[i], argument(a, i)) != JF_OK) code = cli_fail_library(c);
-    if (code == CLI_OK && jf_compare(c->ctx, &result, &tables[0], &tables[1], &options) != JF_OK)
+        if (jf_table_read(&tables[i], c->ctx, argument(a, i)) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK && jf_compare(&result, c->ctx, &tables[0], &tables[1], &options) != JF_OK)
         code = cli_fail_library(c);
     if (code == CLI_OK) (option_given(a, "json") ? print_json : print_table)(&result);
     for (int i = 0; i < 2; i++) jf_table_free(&tables[i]);

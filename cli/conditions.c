@@ -200,7 +200,7 @@ static int add_vectors(reader *in, char *text) {
 static int add_table(reader *in, const char *path) {
     jf_table t;
     int dim = in->out->dim;
-    if (jf_table_read_for(in->m, &t, path, jf_model_dim_x(in->m), dim) != JF_OK)
+    if (jf_table_read_for(&t, in->m, path, jf_model_dim_x(in->m), dim) != JF_OK)
         return cli_fail_library(in->c);
     int code = CLI_OK, numbers = takes_numbers(in) && t.columns == 1;
     if (t.columns != (size_t)dim && !numbers)
@@ -256,9 +256,9 @@ static int add_source(reader *in, const char *name, jf_image_conditions made) {
 }
 
 static int add_images(reader *in, const char *name, const jf_images *images, int degrade) {
-    jf_image_conditions made;
+    jf_image_conditions made = {.size = sizeof(jf_image_conditions)};
     /* as many different streams as there are sources, for tasks whose degradation is random */
-    if (jf_image_conditions_create(in->m, &made, images, degrade, in->out->source_count) != JF_OK)
+    if (jf_image_conditions_create(&made, in->m, images, degrade, in->out->source_count) != JF_OK)
         return cli_fail("%s: %s", name, jf_context_error(in->c->ctx));
     return add_source(in, name, made);
 }
@@ -266,7 +266,7 @@ static int add_images(reader *in, const char *name, const jf_images *images, int
 static int add_image_file(reader *in, const char *path) {
     jf_images images;
     const char *slash = strrchr(path, '/');
-    if ((in->out->form.masked ? jf_images_read_masked : jf_images_read)(in->c->ctx, &images, path) != JF_OK)
+    if ((in->out->form.masked ? jf_images_read_masked : jf_images_read)(&images, in->c->ctx, path) != JF_OK)
         return cli_fail_library(in->c);
     int code = add_images(in, slash ? slash + 1 : path, &images, in->request->degrade);
     jf_images_free(&images);
@@ -283,7 +283,7 @@ static int add_data_rows(reader *in, char *text) {
         if (!number_read(word, &row) || row < 0 || row != floor(row) || row > 1e9)
             return cli_misuse(in->c->command, "--row: found \"%s\", expected whole numbers from 0 on: 3,8",
                               word);
-        if (jf_data_image(in->m, &image, (long)row, 0) != JF_OK) return cli_fail_library(in->c);
+        if (jf_data_image(&image, in->m, (long)row, 0) != JF_OK) return cli_fail_library(in->c);
         snprintf(name, sizeof name, "row %ld", (long)row);
         code = add_images(in, name, &image, 1);
         jf_images_free(&image);
@@ -373,7 +373,8 @@ static int read_all(reader *in, const char *first) {
 int conditions_read(const call *c, const jf_model *m, const conditions_request *request, conditions *out) {
     *out = (conditions){.dim = jf_model_dim_y(m)};
     reader in = {c, m, out, request};
-    if (jf_model_image_form(m, &out->form) != JF_OK) return cli_fail_library(c);
+    out->form.size = sizeof out->form;
+    if (jf_model_image_form(&out->form, m) != JF_OK) return cli_fail_library(c);
     int code = read_all(&in, option_item(c->arguments, request->option, 0));
     if (code != CLI_OK) conditions_free(out);
     return code;

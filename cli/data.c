@@ -16,7 +16,8 @@
 typedef struct fetch_line {
     int quiet, terminal, open; /* open: the cursor is in a line that will be rewritten */
     double shown_at;
-    char file[64]; /* that was shown last */
+    char file[64];            /* that was shown last */
+    const volatile int *stop; /* non-zero: a stop was asked for */
 } fetch_line;
 
 static double now_seconds(void) {
@@ -25,8 +26,7 @@ static double now_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-static void show_fetching(void *user, const char *file, uint64_t bytes, uint64_t total) {
-    fetch_line *line = user;
+static void show_fetching(fetch_line *line, const char *file, uint64_t bytes, uint64_t total) {
     int is_new = strcmp(file, line->file) != 0;
     double now = now_seconds();
     if (line->quiet || (!is_new && (!line->terminal || now - line->shown_at < 0.1))) return;
@@ -40,6 +40,12 @@ static void show_fetching(void *user, const char *file, uint64_t bytes, uint64_t
         printf("\rfetching %s: %.1f MB\033[K", file, (double)bytes / 1e6);
     line->open = line->terminal;
     fflush(stdout);
+}
+
+static int on_progress(void *user, const jf_progress *now) {
+    fetch_line *line = user;
+    show_fetching(line, now->phase, now->done, now->total);
+    return *line->stop;
 }
 
 static void close_line(fetch_line *line) {
@@ -57,42 +63,44 @@ static void note(void *user, const char *text) {
 
 static int list(const call *c) {
     char *lines;
-    if (jf_data_list(c->ctx, &lines) != JF_OK) return cli_fail_library(c);
+    if (jf_data_list(&lines, c->ctx) != JF_OK) return cli_fail_library(c);
     fputs(lines, stdout);
-    free(lines);
+    jf_text_free(lines);
     return CLI_OK;
 }
 
 static int check(const call *c) {
     char *lines;
-    int bad;
-    if (jf_data_check(c->ctx, &lines, argument(c->arguments, 1), &bad) != JF_OK) return cli_fail_library(c);
+    size_t bad;
+    if (jf_data_check(&lines, c->ctx, argument(c->arguments, 1), &bad) != JF_OK) return cli_fail_library(c);
     fputs(lines, stdout);
-    free(lines);
+    jf_text_free(lines);
     return bad ? CLI_FAILED : CLI_OK;
 }
 
 /* The mirrors of the command line, yours to free(); NULL: no memory. */
-static const char **mirrors_of(const call *c, int *count) {
+static const char **mirrors_of(const call *c, size_t *count) {
     *count = 0;
-    while (option_item(c->arguments, "mirror", *count)) ++*count;
-    const char **mirrors = calloc((size_t)*count + 1, sizeof *mirrors);
-    for (int i = 0; mirrors && i < *count; i++) mirrors[i] = option_item(c->arguments, "mirror", i);
+    while (option_item(c->arguments, "mirror", (int)*count)) ++*count;
+    const char **mirrors = calloc(*count + 1, sizeof *mirrors);
+    for (size_t i = 0; mirrors && i < *count; i++) mirrors[i] = option_item(c->arguments, "mirror", (int)i);
     return mirrors;
 }
 
 static int fetch(const call *c) {
     const arguments *a = c->arguments;
     fetch_line line = {.quiet = option_given(a, "quiet"), .terminal = isatty(STDOUT_FILENO)};
-    jf_data_options options = {.folder = option_text(a, "folder"), .progress = show_fetching, .user = &line};
+    jf_fetch_options options = {.size = sizeof(jf_fetch_options), .folder = option_text(a, "folder")};
     const char **mirrors = mirrors_of(c, &options.mirror_count);
     if (!mirrors) return cli_fail_memory();
     options.mirrors = mirrors;
-    options.stop = stop_on_signals();
+    line.stop = stop_on_signals();
+    jf_context_set_progress(c->ctx, on_progress, &line);
     jf_context_set_log(c->ctx, note, &line);
     char *lines;
-    jf_status status = jf_data_fetch(c->ctx, &lines, argument(a, 1), &options);
+    jf_status status = jf_data_fetch(&lines, c->ctx, argument(a, 1), &options);
     stop_end();
+    jf_context_set_progress(c->ctx, NULL, NULL);
     close_line(&line);
     free(mirrors);
     if (status == JF_STOPPED) {
@@ -101,7 +109,7 @@ static int fetch(const call *c) {
     }
     if (status != JF_OK) return cli_fail_library(c);
     if (!line.quiet) fputs(lines, stdout);
-    free(lines);
+    jf_text_free(lines);
     return CLI_OK;
 }
 
@@ -109,7 +117,8 @@ static int fetch(const call *c) {
 
 static jf_export_options export_options(const call *c) {
     const arguments *a = c->arguments;
-    return (jf_export_options){.rows = (long)option_whole(a, "count"),
+    return (jf_export_options){.size = sizeof(jf_export_options),
+                               .rows = (long)option_whole(a, "count"),
                                .seed = option_whole(a, "seed"),
                                .file = option_text(a, "output"),
                                .x_file = option_text(a, "x"),
@@ -137,7 +146,7 @@ static int posterior(const call *c) {
         return cli_misuse(c->command, "posterior: expected --y FILE with rows of y, and -o FILE");
     int code = tables_check_output(c, o.file, ".csv .npy");
     if (code != CLI_OK) return code;
-    if (jf_table_read(c->ctx, &y, o.y_file) != JF_OK) return cli_fail_library(c);
+    if (jf_table_read(&y, c->ctx, o.y_file) != JF_OK) return cli_fail_library(c);
     if (jf_data_posterior(c->ctx, argument(a, 1), y.rows, y.columns, y.values, &o) != JF_OK)
         code = cli_fail_library(c);
     jf_table_free(&y);

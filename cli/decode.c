@@ -7,7 +7,8 @@ static int decode_rows(const call *c, const jf_model *m, const pairs *data, cons
     int dim_x = jf_model_dim_x(m), dim_y = jf_model_dim_y(m), code;
     double *x = calloc(rows * (size_t)dim_x + 1, sizeof *x),
            *y_back = calloc(rows * (size_t)dim_y + 1, sizeof *y_back);
-    jf_use_options use = {.standardised = option_given(c->arguments, "standardised")};
+    jf_use_options use = {.size = sizeof(jf_use_options),
+                          .standardised = option_given(c->arguments, "standardised")};
     columns parts[] = {
         {.name = "x", .values = x, .count = dim_x, .named_by = m},
         {.name = "y_back", .values = y_back, .count = dim_y, .named_by = m, .first = dim_x, .prefixed = 1}};

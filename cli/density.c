@@ -19,8 +19,9 @@ static void print_summary(const jf_density_summary *s, int rows, const char *mar
 
 static int density_rows(const call *c, const jf_model *m, const pairs *data, const char *path) {
     double *log_p = calloc((size_t)data->rows, sizeof *log_p);
-    jf_use_options use = {.standardised = option_given(c->arguments, "standardised")};
-    jf_density_summary summary;
+    jf_use_options use = {.size = sizeof(jf_use_options),
+                          .standardised = option_given(c->arguments, "standardised")};
+    jf_density_summary summary = {.size = sizeof(jf_density_summary)};
     columns parts[] = {{.name = "log_p", .values = log_p, .count = 1, .unnumbered = 1}};
     int code = CLI_OK, to_file = path && strcmp(path, "-") != 0;
     if (!log_p)

@@ -22,7 +22,7 @@ static int check_listen(const call *c) {
 
 static int add_models(const call *c, explorer *e) {
     const char *name;
-    jf_device_options device = cli_device_options(c);
+    jf_load_options device = cli_device_options(c);
     for (int i = 0; (name = argument(c->arguments, i)) != NULL; i++) {
         jf_status status = explorer_add(e, name, &device);
         if (status == JF_ERROR_MEMORY) return cli_fail_memory();

@@ -23,10 +23,10 @@ static int export_run(const call *c) {
     if (!path) return cli_misuse(c->command, "-o is missing: a .c or .onnx file");
     int code = check_outputs(c, path);
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(a, 0));
-    if (code == CLI_OK && jf_model_export(m, path, option_text(a, "name"), &files) != JF_OK)
+    if (code == CLI_OK && jf_model_export(&files, m, path, option_text(a, "name")) != JF_OK)
         code = cli_fail_library(c);
     if (files) fputs(files, stdout);
-    free(files);
+    jf_text_free(files);
     jf_model_free(m);
     return code;
 }

@@ -40,18 +40,19 @@ static int draw(const call *c, const char *name, const char *folder, const char 
     progress line;
     progress_begin(&line, option_given(a, "quiet"), 0, stop);
     jf_context_set_log(c->ctx, progress_note, &line);
-    jf_figure_options options = {.folder = folder,
+    jf_figure_options options = {.size = sizeof(jf_figure_options),
+                                 .folder = folder,
                                  .models = models,
-                                 .model_count = model_count,
+                                 .model_count = (size_t)model_count,
                                  .model_folder = option_text(a, "models"),
                                  .fresh = option_given(a, "train"),
                                  .quarter_turn = option_given(a, "quarter-turn"),
-                                 .train = {.seed = option_whole(a, "seed"),
-                                           .device = cli_device_options(c),
-                                           .progress = progress_show,
-                                           .user = &line,
-                                           .stop = stop}};
+                                 .seed = option_whole(a, "seed"),
+                                 .device = cli_device(c),
+                                 .threads = cli_threads(c)};
+    jf_context_set_progress(c->ctx, progress_show, &line);
     jf_status status = jf_figure(c->ctx, name, &options);
+    jf_context_set_progress(c->ctx, NULL, NULL);
     progress_end(&line);
     stop_end();
     if (status == JF_STOPPED) {

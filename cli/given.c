@@ -23,7 +23,7 @@ int given_is_image(const call *c, const jf_image_form *form, const char *path) {
     jf_images images;
     if (form->h == 0) return 0;
     if (is_picture(path)) return 1;
-    if (!cli_ends_with(path, ".npy") || jf_images_read(c->ctx, &images, path) != JF_OK) return 0;
+    if (!cli_ends_with(path, ".npy") || jf_images_read(&images, c->ctx, path) != JF_OK) return 0;
     int fits = images.h == form->h && images.w == form->w;
     jf_images_free(&images);
     return fits;
@@ -32,7 +32,7 @@ int given_is_image(const call *c, const jf_image_form *form, const char *path) {
 /* Adds the images of a file to those of the files before it, which have its size. */
 static int add_file(const call *c, const char *path, jf_images *all) {
     jf_images next;
-    if (jf_images_read(c->ctx, &next, path) != JF_OK) return cli_fail_library(c);
+    if (jf_images_read(&next, c->ctx, path) != JF_OK) return cli_fail_library(c);
     if (all->count == 0) {
         *all = next;
         return CLI_OK;
@@ -74,8 +74,8 @@ static int told_conditions(const call *c, const jf_model *m, const char *name, c
 }
 
 static int own_conditions(const call *c, const jf_model *m, const jf_images *images, given_rows *out) {
-    jf_image_conditions made;
-    if (jf_image_conditions_create(m, &made, images, 1, 0) != JF_OK) return cli_fail_library(c);
+    jf_image_conditions made = {.size = sizeof(jf_image_conditions)};
+    if (jf_image_conditions_create(&made, m, images, 1, 0) != JF_OK) return cli_fail_library(c);
     memcpy(out->y, made.y, (size_t)out->count * (size_t)jf_model_dim_y(m) * sizeof(double));
     jf_image_conditions_free(&made);
     return CLI_OK;
@@ -83,13 +83,13 @@ static int own_conditions(const call *c, const jf_model *m, const jf_images *ima
 
 static int make_rows(const call *c, const jf_model *m, const char *name, const char *shown,
                      const jf_images *images, given_rows *out) {
-    jf_image_form form;
+    jf_image_form form = {.size = sizeof(jf_image_form)};
     size_t count = (size_t)images->count;
     out->count = images->count;
     out->x = calloc(count * (size_t)jf_model_dim_x(m) + 1, sizeof(double));
     out->y = calloc(count * (size_t)jf_model_dim_y(m) + 1, sizeof(double));
     if (!out->x || !out->y) return cli_fail_memory();
-    if (jf_model_image_form(m, &form) != JF_OK) return cli_fail_library(c);
+    if (jf_model_image_form(&form, m) != JF_OK) return cli_fail_library(c);
     int code = form.input_h > 0 && !option_given(c->arguments, name)
                    ? own_conditions(c, m, images, out)
                    : told_conditions(c, m, name, shown, out);

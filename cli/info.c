@@ -5,10 +5,10 @@
 
 static int list_models(const call *c) {
     char *list;
-    if (jf_model_list(c->ctx, &list) != JF_OK) return cli_fail_library(c);
+    if (jf_model_list(&list, c->ctx) != JF_OK) return cli_fail_library(c);
     cli_print_list(list);
     int none = !*list;
-    free(list);
+    jf_text_free(list);
     return none ? cli_fail("no models found; JOINTFLOW_MODELS may name the folder that has them") : CLI_OK;
 }
 
@@ -17,9 +17,9 @@ static int info(const call *c) {
     jf_model *m = NULL;
     char *text = NULL;
     int code = cli_load_model(c, &m, argument(c->arguments, 0));
-    if (code == CLI_OK && jf_model_info(m, &text) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK && jf_model_info(&text, m) != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) fputs(text, stdout);
-    free(text);
+    jf_text_free(text);
     jf_model_free(m);
     return code;
 }

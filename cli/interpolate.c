@@ -21,7 +21,7 @@ static int along_z(const call *c, const jf_model *m, const jf_use_options *use, 
     if (code != CLI_OK) return code;
     if (y.count > 10000)
         code = cli_misuse(c->command, "-y: %zu conditions, expected at most 10000", y.count);
-    else if (jf_lines_along_z(m, out, option_int(c->arguments, "lines"), steps_of(c, STEPS), (int)y.count,
+    else if (jf_lines_along_z(out, m, option_int(c->arguments, "lines"), steps_of(c, STEPS), (int)y.count,
                               y.values, use) != JF_OK)
         code = cli_fail_library(c);
     conditions_free(&y);
@@ -82,7 +82,7 @@ static int along_y(const call *c, const jf_model *m, const jf_use_options *use, 
     if (code == CLI_OK) code = read_end(c, m, "to", "--to", ends[1], to);
     int steps = steps_of(c, both ? STEPS : steps_through(classes));
     if (code == CLI_OK &&
-        jf_lines_along_y(m, out, option_int(c->arguments, "lines"), steps, from, to, use) != JF_OK)
+        jf_lines_along_y(out, m, option_int(c->arguments, "lines"), steps, from, to, use) != JF_OK)
         code = cli_fail_library(c);
     free(from);
     free(to);
@@ -132,8 +132,8 @@ static int between_create(between *b, const jf_model *m, size_t lines, int group
 }
 
 static int draw_between(const call *c, const jf_model *m, between *b, int code, int steps, jf_lines *out) {
-    jf_use_options use = {.straight = option_given(c->arguments, "straight")};
-    if (code == CLI_OK && jf_lines_between(m, out, b->lines, steps, b->group, b->z, b->y, &use) != JF_OK)
+    jf_use_options use = {.size = sizeof(jf_use_options), .straight = option_given(c->arguments, "straight")};
+    if (code == CLI_OK && jf_lines_between(out, m, b->lines, steps, b->group, b->z, b->y, &use) != JF_OK)
         code = cli_fail_library(c);
     free(b->z);
     free(b->y);
@@ -222,7 +222,7 @@ static int write_lines(const call *c, const jf_model *m, const jf_lines *l, int 
         return jf_lines_draw(m, l, NULL, full_range, path) == JF_OK ? CLI_OK : cli_fail_library(c);
     }
     if (!of_images || !path || !cli_ends_with(path, ".npy")) return write_table(c, m, l, path);
-    if (jf_restore(m, &images, l->rows * l->steps, l->x, l->y) != JF_OK) return cli_fail_library(c);
+    if (jf_restore(&images, m, l->rows * l->steps, l->x, l->y) != JF_OK) return cli_fail_library(c);
     int code = jf_images_write(c->ctx, &images, l->steps, path) == JF_OK ? CLI_OK : cli_fail_library(c);
     jf_images_free(&images);
     return code;
@@ -248,8 +248,8 @@ static int check_along(const call *c, int *in_y) {
 }
 
 static int check_picture(const call *c, const jf_model *m, const char *path, int *of_images) {
-    jf_image_form form;
-    if (jf_model_image_form(m, &form) != JF_OK) return cli_fail_library(c);
+    jf_image_form form = {.size = sizeof(jf_image_form)};
+    if (jf_model_image_form(&form, m) != JF_OK) return cli_fail_library(c);
     *of_images = form.h > 0;
     if (*of_images || !path || !cli_ends_with(path, ".png")) return CLI_OK;
     return cli_misuse(c->command, "-o: found \"%s\", but this model is of vectors, expected .csv or .npy",
@@ -258,7 +258,8 @@ static int check_picture(const call *c, const jf_model *m, const char *path, int
 
 static int interpolate(const call *c) {
     const char *path = option_text(c->arguments, "output");
-    jf_use_options use = {.seed = option_whole(c->arguments, "seed"),
+    jf_use_options use = {.size = sizeof(jf_use_options),
+                          .seed = option_whole(c->arguments, "seed"),
                           .straight = option_given(c->arguments, "straight")};
     jf_model *m = NULL;
     jf_lines lines = {0};

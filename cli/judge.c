@@ -10,7 +10,7 @@ static int judge(const call *c) {
     jf_model *m = NULL;
     jf_judgement *j = NULL;
     int code = cli_load_model(c, &m, argument(a, 0));
-    if (code == CLI_OK && jf_judge(m, &j, &options) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK && jf_judge(&j, m, &options) != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) {
         if (option_given(a, "json"))
             puts(jf_judgement_json(j));

@@ -23,18 +23,20 @@ static int pack(const call *c) {
         return cli_misuse(c->command, "--tolerance is for --half");
     int code = option_given(a, "force") ? CLI_OK : output_check_file(c, path);
     if (code == CLI_OK) code = cli_load_model(c, &m, from);
-    jf_pack_options options = {.half = option_given(a, "half"),
+    jf_pack_options options = {.size = sizeof(jf_pack_options),
+                               .half = option_given(a, "half"),
                                .tolerance =
                                    fmax(option_real(a, "tolerance"), 1e-12), /* 0 would be the default */
                                .name = option_text(a, "name"),
                                .run = cli_is_folder(from) ? from : NULL,
-                               .judge = {.points = option_int(a, "points"), .seed = option_whole(a, "seed")},
+                               .points = (size_t)option_int(a, "points"),
+                               .seed = option_whole(a, "seed"),
                                .threads = option_int(a, "threads")};
-    jf_status status = code == CLI_OK ? jf_pack(m, path, &options, &told) : JF_OK;
+    jf_status status = code == CLI_OK ? jf_pack(&told, m, path, &options) : JF_OK;
     if (told) fputs(told, stdout);
     if (status != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) tell_size(path);
-    free(told);
+    jf_text_free(told);
     jf_model_free(m);
     return code;
 }

@@ -29,11 +29,11 @@ static const char *clock_text(double seconds, char *out, size_t size) {
 }
 
 /* "  loss 1.2 = z 2.8 + y 0.1 + logdet -1.7, y error 0.001": the loss, its parts, what is watched beside them. */
-static void describe_terms(const jf_progress *now, char *out, size_t size) {
+static void describe_terms(const jf_training *now, char *out, size_t size) {
     size_t used = 0;
     int parts = 0;
     for (int pass = 0; pass < 3; pass++)
-        for (int i = 0; i < now->term_count && used < size; i++) {
+        for (size_t i = 0; i < now->term_count && used < size; i++) {
             const jf_term *t = &now->terms[i];
             if ((i == 0 ? 0 : t->part ? 1 : 2) != pass) continue;
             const char *before = pass == 0 ? "  " : pass == 2 ? ", " : parts++ ? " + " : " = ";
@@ -45,18 +45,18 @@ static void describe_terms(const jf_progress *now, char *out, size_t size) {
 }
 
 /* What matters most comes first: a narrow terminal cuts the end off. */
-static void describe(const progress *p, const jf_progress *now, char *out, size_t size) {
+static void describe(const progress *p, const jf_training *now, char *out, size_t size) {
     char spent[32], left[32], terms[160] = "", ks[32] = "", speed[32] = "", held[64] = "";
     if (isfinite(now->held_out))
-        snprintf(held, sizeof held, "  held out %.4f (best %.4f, epoch %d)", now->held_out, now->best,
-                 now->best_epoch);
+        snprintf(held, sizeof held, "  held out %.4f (best %.4f, epoch %lld)", now->held_out, now->best,
+                 (long long)now->best_epoch);
     if (!isnan(now->ks_max)) snprintf(ks, sizeof ks, ", latent KS %.4f", now->ks_max);
     if (p->batch && now->seconds > 0)
         snprintf(speed, sizeof speed, ", %.0f samples/s", (double)now->step * p->batch / now->seconds);
     describe_terms(now, terms, sizeof terms);
-    snprintf(out, size, "%s %d/%d  %s, %s left%s%s%s%s", now->phase, now->epoch, now->epochs,
-             clock_text(now->seconds, spent, sizeof spent), clock_text(now->seconds_left, left, sizeof left),
-             held, terms, ks, speed);
+    snprintf(out, size, "%s %lld/%lld  %s, %s left%s%s%s%s", now->phase, (long long)now->epoch,
+             (long long)now->epochs, clock_text(now->seconds, spent, sizeof spent),
+             clock_text(now->seconds_left, left, sizeof left), held, terms, ks, speed);
 }
 
 void progress_begin(progress *p, int quiet, int batch, const volatile int *stop) {
@@ -67,7 +67,7 @@ void progress_begin(progress *p, int quiet, int batch, const volatile int *stop)
                     .shown_at = now_seconds()};
 }
 
-static void rewrite_line(progress *p, const jf_progress *now) {
+static void rewrite_line(progress *p, const jf_training *now) {
     double t = now_seconds();
     int stopping = p->stop && *p->stop;
     if (p->line_open && t - p->shown_at < ON_TERMINAL && !stopping) return;
@@ -87,7 +87,7 @@ static void show_last(progress *p) {
     p->shown_at = now_seconds();
 }
 
-static void add_line(progress *p, const jf_progress *now) {
+static void add_line(progress *p, const jf_training *now) {
     if (strcmp(p->phase, now->phase) != 0) show_last(p); /* every phase shows its last epoch */
     if (!now->epoch_ended) return;
     snprintf(p->phase, sizeof p->phase, "%s", now->phase);
@@ -95,14 +95,19 @@ static void add_line(progress *p, const jf_progress *now) {
     if (now_seconds() - p->shown_at >= ELSEWHERE) show_last(p);
 }
 
-void progress_show(void *user, const jf_progress *now) {
-    progress *p = user;
-    if (p->quiet) return;
+static void show(progress *p, const jf_training *now) {
     if (p->terminal)
         rewrite_line(p, now);
     else
         add_line(p, now);
     if (p->terminal && now->epoch_ended) describe(p, now, p->last, sizeof p->last);
+}
+
+/* Of what is not training nobody waits long enough for a line. */
+int progress_show(void *user, const jf_progress *now) {
+    progress *p = user;
+    if (!p->quiet && now->training) show(p, now->training);
+    return p->stop && *p->stop;
 }
 
 /* Leaves the line that is being rewritten, with the last whole epoch in it. */

@@ -9,7 +9,7 @@ typedef struct progress {
     int quiet;
     int terminal;
     int batch;                /* samples, for the speed; 0: unknown */
-    const volatile int *stop; /* to tell that a stop was asked for; may be NULL */
+    const volatile int *stop; /* non-zero: a stop was asked for; may be NULL */
     int line_open;            /* the cursor is in a line that will be rewritten */
     double shown_at;          /* when something was shown last */
     char phase[32];           /* of the last epoch that ended */
@@ -17,8 +17,9 @@ typedef struct progress {
 } progress;
 
 void progress_begin(progress *p, int quiet, int batch, const volatile int *stop);
-void progress_show(void *user, const jf_progress *now); /* for jf_train_options; `user` is the progress */
-void progress_note(void *user, const char *line);       /* for jf_context_set_log */
-void progress_end(progress *p);                         /* shows what was held back */
+int progress_show(void *user,
+                  const jf_progress *now);        /* for jf_context_set_progress; `user` is the progress */
+void progress_note(void *user, const char *line); /* for jf_context_set_log */
+void progress_end(progress *p);                   /* shows what was held back */
 
 #endif

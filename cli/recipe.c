@@ -6,10 +6,10 @@
 
 static int list_recipes(const call *c) {
     char *list;
-    if (jf_recipe_list(c->ctx, &list) != JF_OK) return cli_fail_library(c);
+    if (jf_recipe_list(&list, c->ctx) != JF_OK) return cli_fail_library(c);
     cli_print_list(list);
     int none = !*list;
-    free(list);
+    jf_text_free(list);
     return none ? cli_fail("no recipes found; JOINTFLOW_RECIPES may name the folder that has them") : CLI_OK;
 }
 
@@ -18,10 +18,10 @@ static int print_recipe(const call *c) {
     jf_recipe *r = NULL;
     char *text = NULL;
     int code = cli_load_recipe(c, &r, name ? name : "crescents");
-    if (code == CLI_OK && jf_recipe_text(r, &text, option_given(c->arguments, "docs")) != JF_OK)
+    if (code == CLI_OK && jf_recipe_text(&text, r, option_given(c->arguments, "docs")) != JF_OK)
         code = cli_fail_library(c);
     if (code == CLI_OK) fputs(text, stdout);
-    free(text);
+    jf_text_free(text);
     jf_recipe_free(r);
     return code;
 }

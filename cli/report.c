@@ -23,7 +23,7 @@ static int report(const call *c) {
     int code =
         folder ? output_check_folder(folder) : cli_fail_memory(); /* before judging, which takes its time */
     if (code == CLI_OK) code = cli_load_model(c, &m, path);
-    if (code == CLI_OK && (jf_judge(m, &j, &options) != JF_OK || jf_report(m, j, folder) != JF_OK))
+    if (code == CLI_OK && (jf_judge(&j, m, &options) != JF_OK || jf_report(m, j, folder) != JF_OK))
         code = cli_fail_library(c);
     if (code == CLI_OK) printf("%s\nreport:  %s/report.html\n", jf_judgement_text(j), folder);
     jf_judgement_free(j);

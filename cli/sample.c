@@ -82,7 +82,8 @@ static int draw_beside_inputs(const call *c, const jf_images *images, const cond
     }
     for (size_t k = 0; code == CLI_OK && k < width; k++)
         labels[k] = k < known ? "truth" : k == known ? "input" : k == known + 1 ? "samples" : "";
-    jf_grid grid = {.rows = (int)y->count,
+    jf_grid grid = {.size = sizeof(jf_grid),
+                    .rows = (int)y->count,
                     .columns = (int)width,
                     .cells = cells,
                     .row_labels = names,
@@ -104,7 +105,7 @@ static int write_images(const call *c, const jf_model *m, const samples *s, cons
         jf_status status = jf_draw_image_samples(m, s->rows, s->x, s->y, full_range, path);
         return status == JF_OK ? CLI_OK : cli_fail_library(c);
     }
-    if (jf_restore(m, &images, s->rows, s->x, s->y) != JF_OK) return cli_fail_library(c);
+    if (jf_restore(&images, m, s->rows, s->x, s->y) != JF_OK) return cli_fail_library(c);
     if (is_picture)
         code = draw_beside_inputs(c, &images, y, path);
     else if (jf_images_write(c->ctx, &images, 0, path) != JF_OK)
@@ -144,7 +145,8 @@ static int write_samples(const call *c, const jf_model *m, const samples *s, con
 static int sample(const call *c) {
     const arguments *a = c->arguments;
     const char *path = option_text(a, "output");
-    jf_use_options use = {.seed = option_whole(a, "seed"),
+    jf_use_options use = {.size = sizeof(jf_use_options),
+                          .seed = option_whole(a, "seed"),
                           .standardised = option_given(a, "standardised"),
                           .temperature = option_real(a, "temperature")};
     conditions_request request = {.option = "y",

@@ -14,7 +14,7 @@ static int from_data(const call *c, const jf_model *fine, jf_images *out) {
     if (!of_training && strcmp(which, "held") != 0)
         return cli_misuse(c->command, "--data: found \"%s\", expected held or training", which);
     long row = (long)option_whole(c->arguments, "row");
-    return jf_data_image(fine, out, row, of_training) == JF_OK ? CLI_OK : cli_fail_library(c);
+    return jf_data_image(out, fine, row, of_training) == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
 /* ---- what the command line names ---- */
@@ -39,7 +39,7 @@ static void request_free(request *r) {
 static int add_models(const call *c, request *r, const char *name) {
     for (int i = 0;; i++) {
         char *file = NULL;
-        if (jf_model_find(c->ctx, &file, name, i) != JF_OK) return cli_fail_library(c);
+        if (jf_model_find(&file, c->ctx, name, i) != JF_OK) return cli_fail_library(c);
         if (!file) return CLI_OK;
         if (r->count == JF_CHAIN_MOST) {
             free(file);
@@ -114,7 +114,9 @@ static int check_options(const call *c, request *r) {
 /* --coarse of the first step, --fine of each further one; `fallback` where they are not given. */
 static jf_chain_options chain_options(const call *c, int fallback) {
     const arguments *a = c->arguments;
-    jf_chain_options o = {.seed = option_whole(a, "seed"), .denoise = option_given(a, "denoise")};
+    jf_chain_options o = {.size = sizeof(jf_chain_options),
+                          .seed = option_whole(a, "seed"),
+                          .denoise = option_given(a, "denoise")};
     for (int k = 0; k < JF_CHAIN_MOST; k++) {
         const char *name = k == 0 ? "coarse" : "fine";
         o.counts[k] = option_given(a, name) ? option_int(a, name) : fallback;
@@ -127,11 +129,11 @@ static jf_chain_options chain_options(const call *c, int fallback) {
 /* The model with the largest images knows the whole ones. */
 static int read_input(const call *c, const request *r, jf_images *out) {
     const jf_model *largest = NULL;
-    jf_image_form form;
+    jf_image_form form = {.size = sizeof(jf_image_form)};
     int most = -1;
-    if (r->image) return jf_images_read(c->ctx, out, r->image) == JF_OK ? CLI_OK : cli_fail_library(c);
+    if (r->image) return jf_images_read(out, c->ctx, r->image) == JF_OK ? CLI_OK : cli_fail_library(c);
     for (int i = 0; i < r->count; i++) {
-        if (jf_model_image_form(r->models[i], &form) != JF_OK) return cli_fail_library(c);
+        if (jf_model_image_form(&form, r->models[i]) != JF_OK) return cli_fail_library(c);
         if (form.h > most) largest = r->models[i];
         if (form.h > most) most = form.h;
     }
@@ -145,10 +147,10 @@ static void tell(const jf_chain_result *r, const char *path) {
         printf("input     %d x %d, degraded to %d x %d\n", r->truth.h, r->truth.w, input->h, input->w);
     else
         printf("input     %d x %d\n", input->h, input->w);
-    for (int k = 0; k < r->steps; k++) {
-        char name[24];
-        snprintf(name, sizeof name, "step %d", k + 1);
-        printf("%-9s %d of %d x %d; degraded again %.1f dB PSNR to the input\n",
+    for (size_t k = 0; k < r->steps; k++) {
+        char name[32];
+        snprintf(name, sizeof name, "step %zu", k + 1);
+        printf("%-9s %zu of %d x %d; degraded again %.1f dB PSNR to the input\n",
                r->steps == 2 ? pair[k] : name, r->made[k].count, r->made[k].h, r->made[k].w, r->psnr[k]);
     }
     printf("y error   %.2e, mean |y_back - y|, model's units\n", r->y_error);
@@ -158,10 +160,10 @@ static void tell(const jf_chain_result *r, const char *path) {
 static int enlarge_one(const call *c, const request *r) {
     jf_chain_options options = chain_options(c, 10);
     jf_images given = {0};
-    jf_chain_result result = {0};
+    jf_chain_result result = {.size = sizeof(jf_chain_result)};
     int code = read_input(c, r, &given);
     if (code == CLI_OK &&
-        jf_superres_chain((const jf_model *const *)r->models, r->count, &given, &options, &result) != JF_OK)
+        jf_superres_chain(&result, (const jf_model *const *)r->models, r->count, &given, &options) != JF_OK)
         code = cli_fail_library(c);
     int full_range = option_given(c->arguments, "full-range");
     if (code == CLI_OK && jf_superres_chain_write(c->ctx, &result, NULL, full_range, r->output) != JF_OK)
@@ -223,17 +225,18 @@ static void print_table(const request *r, const jf_chain_score *scores, int coun
 static int score_set(const call *c, const request *r) {
     const arguments *a = c->arguments;
     jf_chain_options options = chain_options(c, 1);
-    jf_chain_test test = {.test = option_text(a, "test"),
+    jf_chain_test test = {.size = sizeof(jf_chain_test),
+                          .test = option_text(a, "test"),
                           .test_labels = option_text(a, "test-labels"),
-                          .most = (long)option_whole(a, "most")};
+                          .most = (size_t)option_whole(a, "most")};
     jf_chain_score *scores = NULL;
-    int count = 0;
+    size_t count = 0;
     double y_error = 0;
-    if (jf_superres_test((const jf_model *const *)r->models, r->count, &test, &options, &scores, &count,
-                         &y_error) != JF_OK)
+    if (jf_superres_test(&scores, &count, (const jf_model *const *)r->models, (size_t)r->count, &test,
+                         &options, &y_error) != JF_OK)
         return cli_fail_library(c);
-    (option_given(a, "json") ? print_json : print_table)(r, scores, count, y_error);
-    free(scores);
+    (option_given(a, "json") ? print_json : print_table)(r, scores, (int)count, y_error);
+    jf_chain_scores_free(scores);
     return CLI_OK;
 }
 

@@ -33,8 +33,8 @@ static int pairs_split(pairs *out, const jf_table *t, size_t dim_x, size_t dim_y
 static int read_together(const call *c, pairs *out, const char *path, const jf_model *m, const char *first) {
     jf_table t;
     int dim_x = jf_model_dim_x(m), dim_y = jf_model_dim_y(m), code;
-    jf_status status = first[0] == 'x' ? jf_table_read_for(m, &t, path, 0, dim_x + dim_y)
-                                       : jf_table_read(c->ctx, &t, path); /* no column is known as z */
+    jf_status status = first[0] == 'x' ? jf_table_read_for(&t, m, path, 0, dim_x + dim_y)
+                                       : jf_table_read(&t, c->ctx, path); /* no column is known as z */
     if (status != JF_OK) return cli_fail_library(c);
     if (t.columns != (size_t)(dim_x + dim_y))
         code = cli_fail("%s: found %zu column%s, expected %d (%d of %s, then %d of y)", path, t.columns,
@@ -51,7 +51,7 @@ static int read_together(const call *c, pairs *out, const char *path, const jf_m
 static int read_part(const call *c, jf_table *t, const char *path, const jf_model *m, const char *what,
                      int from, int count) {
     jf_status status =
-        what[0] == 'z' ? jf_table_read(c->ctx, t, path) : jf_table_read_for(m, t, path, from, count);
+        what[0] == 'z' ? jf_table_read(t, c->ctx, path) : jf_table_read_for(t, m, path, from, count);
     if (status != JF_OK) return cli_fail_library(c);
     if (t->columns != (size_t)count)
         return cli_fail("%s: found %zu column%s, expected %d of %s", path, t->columns,
@@ -108,9 +108,9 @@ static int pairs_of_images(const call *c, pairs *out, const char *path, const jf
 }
 
 static int pairs_choose(const call *c, pairs *out, const char *path, const jf_model *m, const char *first) {
-    jf_image_form form;
+    jf_image_form form = {.size = sizeof(jf_image_form)};
     if (first[0] == 'z' || !option_is_known(c->arguments, "y")) return pairs_read(c, out, path, m, first);
-    if (jf_model_image_form(m, &form) != JF_OK) return cli_fail_library(c);
+    if (jf_model_image_form(&form, m) != JF_OK) return cli_fail_library(c);
     int with_y = option_given(c->arguments, "y"), array = form.h > 0 && cli_ends_with(path, ".npy");
     if (given_is_image(c, &form, path) || (with_y && array)) return pairs_of_images(c, out, path, m);
     if (with_y && form.h > 0)

@@ -72,14 +72,15 @@ static int recipe_for_table(const call *c, jf_recipe **out) {
     const arguments *a = c->arguments;
     char *bounds;
     int code = join_bounds(c, &bounds);
-    jf_table_request request = {.x = table_of(c),
+    jf_table_request request = {.size = sizeof(jf_table_request),
+                                .x = table_of(c),
                                 .y = option_text(a, "y"),
                                 .x_columns = option_text(a, "x-columns"),
                                 .y_columns = option_text(a, "y-columns"),
                                 .discrete = option_given(a, "discrete"),
                                 .bounds = bounds};
     jf_context_set_log(c->ctx, option_given(a, "quiet") ? NULL : say_found, NULL);
-    if (code == CLI_OK && jf_recipe_for_table(c->ctx, out, &request) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK && jf_recipe_for_table(out, c->ctx, &request) != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) code = cli_apply_settings(c, *out);
     if (code != CLI_OK) {
         jf_recipe_free(*out);
@@ -150,6 +151,11 @@ static int say_stopped(const call *c, const char *folder) {
     return CLI_STOPPED;
 }
 
+static int say_not_begun(void) {
+    fprintf(stderr, "jointflow: stopped before training began: nothing was written\n");
+    return CLI_STOPPED;
+}
+
 /* A command that works as it stands where the model has classes or no condition. */
 static void say_how_to_sample(const jf_model *m, const char *folder) {
     int dim = jf_model_dim_y(m), classes = jf_model_classes(m);
@@ -163,8 +169,8 @@ static void say_how_to_sample(const jf_model *m, const char *folder) {
         else
             printf("%g", jf_model_label(m, i));
     }
-    jf_image_form form;
-    if (!classes && jf_model_image_form(m, &form) == JF_OK && form.input_h > 0)
+    jf_image_form form = {.size = sizeof(jf_image_form)};
+    if (!classes && jf_model_image_form(&form, m) == JF_OK && form.input_h > 0)
         fputs(" -y @IMAGE.png", stdout);
     else if (!classes && dim > 4)
         fputs(" -y @CONDITIONS.csv", stdout);
@@ -175,12 +181,12 @@ static void say_how_to_sample(const jf_model *m, const char *folder) {
 
 static int judge_and_report(const call *c, const jf_model *m, const char *folder, int quiet) {
     jf_judgement *j = NULL;
-    jf_judge_options options = {.seed = option_whole(c->arguments, "seed")};
+    jf_judge_options options = {.size = sizeof(jf_judge_options), .seed = option_whole(c->arguments, "seed")};
     if (!quiet) {
         puts("judging ...");
         fflush(stdout);
     }
-    jf_status status = jf_judge(m, &j, &options);
+    jf_status status = jf_judge(&j, m, &options);
     if (status == JF_OK) status = jf_report(m, j, folder);
     if (status == JF_OK && !quiet) printf("\n%s\nreport:  %s/report.html\n", jf_judgement_text(j), folder);
     jf_judgement_free(j);
@@ -195,10 +201,10 @@ typedef struct watched {
     server *server;
 } watched;
 
-static void show_progress(void *user, const jf_progress *now) {
+static int show_progress(void *user, const jf_progress *now) {
     watched *w = user;
-    progress_show(w->line, now);
-    if (w->e) watch_take(w->e->watch, now);
+    if (w->e && now->training) watch_take(w->e->watch, now->training);
+    return progress_show(w->line, now);
 }
 
 static void watched_end(watched *w) {
@@ -233,14 +239,13 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
     watched watching = {.line = &line};
     progress_begin(&line, quiet, batch ? atoi(batch) : 0, stop);
     jf_context_set_log(c->ctx, progress_note, &line);
-    jf_train_options options = {.folder = folder,
+    jf_train_options options = {.size = sizeof(jf_train_options),
+                                .folder = folder,
                                 .resume = option_given(a, "resume"),
                                 .changed_data = option_given(a, "changed-data"),
                                 .seed = option_whole(a, "seed"),
-                                .device = cli_device_options(c),
-                                .progress = show_progress,
-                                .user = &watching,
-                                .stop = stop};
+                                .device = cli_device(c),
+                                .threads = cli_threads(c)};
     jf_model *m = NULL;
     const char *what = table_of(c) ? table_of(c) : argument(a, 0);
     int watchable = watched_begin(c, &watching, what);
@@ -249,11 +254,16 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
         return watchable;
     }
     if (!quiet) printf("%s %s into %s\n", options.resume ? "continuing" : "training", what, folder);
-    jf_status status = jf_train(c->ctx, &m, r, &options);
+    jf_context_set_progress(c->ctx, show_progress, &watching);
+    jf_status status = jf_train(&m, c->ctx, r, &options);
+    jf_context_set_progress(c->ctx, NULL, NULL);
     progress_end(&line);
     watched_end(&watching);
     stop_end(); /* the model is saved: nothing is lost from here on */
-    int code = status == JF_OK ? CLI_OK : status == JF_STOPPED ? say_stopped(c, folder) : cli_fail_library(c);
+    int code = status == JF_OK        ? CLI_OK
+               : status != JF_STOPPED ? cli_fail_library(c)
+               : m                    ? say_stopped(c, folder)
+                                      : say_not_begun();
     if (code == CLI_OK && !option_given(a, "no-report")) code = judge_and_report(c, m, folder, quiet);
     if (code == CLI_OK && !quiet) {
         printf("model:   %s/model.safetensors\n", folder);

@@ -38,8 +38,10 @@ static inline jf_model *trained(jf_context *ctx, const char *more, const char *r
              test_path("stack.npy"), test_path("labels.npy"), more);
     jf_recipe *r = NULL;
     jf_model *m = NULL;
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, recipe, "images.recipe"), JF_OK);
-    CHECK_STATUS(jf_train(ctx, &m, r, &(jf_train_options){.folder = run, .device.threads = 1}), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, recipe, "images.recipe"), JF_OK);
+    CHECK_STATUS(jf_train(&m, ctx, r,
+                          &(jf_train_options){.size = sizeof(jf_train_options), .folder = run, .threads = 1}),
+                 JF_OK);
     jf_recipe_free(r);
     return m;
 }

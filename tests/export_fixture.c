@@ -115,7 +115,7 @@ static void draw_conditions(export_rig *r) {
 static void ask_densities(export_rig *r) {
     for (size_t i = 0; i < EXPORT_ROWS; i++) {
         double paper;
-        jf_density_summary summary;
+        jf_density_summary summary = {.size = sizeof(jf_density_summary)};
         if (jf_density(r->m, 1, r->x + i * r->dim_x, r->y + i * r->dim_y, &paper, &summary, NULL) != JF_OK)
             test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
         r->log_p[i] = summary.whole_mean;
@@ -136,7 +136,7 @@ export_rig *export_rig_open(const export_case *c) {
     for (int i = 0; i < 3; i++) *of_y[i] = new_numbers(EXPORT_ROWS * r->dim_y);
     for (int i = 0; i < 2; i++) *of_row[i] = new_numbers(EXPORT_ROWS);
     draw_conditions(r);
-    jf_use_options use = {.seed = r->seed};
+    jf_use_options use = {.size = sizeof(jf_use_options), .seed = r->seed};
     CHECK_STATUS(jf_sample(r->m, EXPORT_ROWS, r->y, r->x, r->y_back, r->z, &use), JF_OK);
     CHECK_STATUS(jf_encode(r->m, EXPORT_ROWS, r->x, r->y, r->z_out, r->y_out, NULL), JF_OK);
     ask_densities(r);

@@ -16,8 +16,11 @@ static jf_context *new_context(void) {
 static jf_model *trained(jf_context *ctx, const char *content, const char *folder) {
     jf_recipe *r = NULL;
     jf_model *m = NULL;
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, content, "test.recipe"), JF_OK);
-    CHECK_STATUS(jf_train(ctx, &m, r, &(jf_train_options){.folder = folder, .device.threads = 1}), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, content, "test.recipe"), JF_OK);
+    CHECK_STATUS(
+        jf_train(&m, ctx, r,
+                 &(jf_train_options){.size = sizeof(jf_train_options), .folder = folder, .threads = 1}),
+        JF_OK);
     jf_recipe_free(r);
     return m;
 }
@@ -44,15 +47,15 @@ TEST(api__rows_that_are_missing_are_refused) {
     jf_context_free(ctx);
 }
 
-TEST(api__negative_numbers_of_rows_are_refused) {
+TEST(api__more_rows_than_can_be_are_refused) {
     jf_context *ctx = new_context();
     jf_model *m = trained(ctx, tiny, NULL);
     double x[2] = {0}, y[1] = {0}, out[2];
-    CHECK_STATUS(jf_sample(m, -1, y, out, NULL, NULL, NULL), JF_ERROR_ARGUMENT);
-    CHECK_HAS(jf_context_error(ctx), "found -1 rows, expected 0 or more");
-    CHECK_STATUS(jf_encode(m, -7, x, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
-    CHECK_STATUS(jf_decode(m, -1, x, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
-    CHECK_STATUS(jf_draw_samples(m, -1, x, y, test_path("a.png")), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_sample(m, (size_t)-1, y, out, NULL, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "rows, expected at most 2147483647");
+    CHECK_STATUS(jf_encode(m, (size_t)-7, x, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_decode(m, (size_t)-1, x, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_draw_samples(m, (size_t)-1, x, y, test_path("a.png")), JF_ERROR_ARGUMENT);
     CHECK_STATUS(jf_density(m, 0, x, y, out, NULL, NULL), JF_ERROR_ARGUMENT);
     jf_model_free(m);
     jf_context_free(ctx);
@@ -62,8 +65,9 @@ TEST(api__resuming_needs_a_folder) {
     jf_context *ctx = new_context();
     jf_recipe *r = NULL;
     jf_model *m = NULL;
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, tiny, "test.recipe"), JF_OK);
-    CHECK_STATUS(jf_train(ctx, &m, r, &(jf_train_options){.resume = 1}), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, tiny, "test.recipe"), JF_OK);
+    CHECK_STATUS(jf_train(&m, ctx, r, &(jf_train_options){.size = sizeof(jf_train_options), .resume = 1}),
+                 JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(ctx), "no folder was given");
     CHECK(m == NULL);
     jf_recipe_free(r);
@@ -83,7 +87,7 @@ TEST(api__table_of_another_rank_is_refused_and_holds_nothing) {
     CHECK(file && fwrite(bytes, 1, sizeof bytes, file) == sizeof bytes && fclose(file) == 0);
     jf_context *ctx = new_context();
     jf_table t;
-    CHECK_STATUS(jf_table_read(ctx, &t, path), JF_ERROR_SHAPE);
+    CHECK_STATUS(jf_table_read(&t, ctx, path), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "cube.npy: 3 dimensions, expected 2");
     CHECK(t.values == NULL && t.rows == 0 && t.columns == 0);
     jf_table_free(&t);
@@ -96,7 +100,10 @@ TEST(figure__refuses_models_of_something_else) {
     const char *models[4] = {test_path("run"), test_path("run"), test_path("run"), test_path("run")};
     static const char *const names[] = {"1", "C1", "4", "D1"};
     for (int i = 0; i < 4; i++) {
-        jf_figure_options options = {.folder = test_path("figure"), .models = models, .model_count = 4};
+        jf_figure_options options = {.size = sizeof(jf_figure_options),
+                                     .folder = test_path("figure"),
+                                     .models = models,
+                                     .model_count = 4};
         CHECK_STATUS(jf_figure(ctx, names[i], &options), JF_ERROR_ARGUMENT);
         CHECK_HAS(jf_context_error(ctx), "run: not a model for this figure");
     }

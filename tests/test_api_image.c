@@ -6,17 +6,17 @@
 TEST(image_form__tells_sizes_and_tasks) {
     jf_context *ctx = new_context();
     jf_model *by_class = class_model(ctx), *fine = fine_model(ctx), *coarse = coarse_model(ctx);
-    jf_image_form form;
-    CHECK_STATUS(jf_model_image_form(by_class, &form), JF_OK);
+    jf_image_form form = {.size = sizeof(jf_image_form)};
+    CHECK_STATUS(jf_model_image_form(&form, by_class), JF_OK);
     CHECK_TEXT(form.task, "class");
     CHECK(form.h == 8 && form.w == 8 && form.channels == 1 && form.input_h == 0);
-    CHECK_STATUS(jf_model_image_form(fine, &form), JF_OK);
+    CHECK_STATUS(jf_model_image_form(&form, fine), JF_OK);
     CHECK_TEXT(form.task, "superres");
     CHECK(form.h == 8 && form.input_h == 4 && form.input_w == 4 && form.input_channels == 1);
-    CHECK_STATUS(jf_model_image_form(coarse, &form), JF_OK);
+    CHECK_STATUS(jf_model_image_form(&form, coarse), JF_OK);
     CHECK(form.h == 4 && form.w == 4 && form.input_h == 2 && form.x_channels == 1 && form.y_channels == 1);
     char *text;
-    CHECK_STATUS(jf_model_info(coarse, &text), JF_OK);
+    CHECK_STATUS(jf_model_info(&text, coarse), JF_OK);
     CHECK_HAS(text, "images      4 x 4, 1 channel (superres, from 2 x 2)");
     free(text);
     jf_model_free(by_class);
@@ -32,20 +32,21 @@ TEST(image_api__refuses_models_of_vectors) {
     jf_recipe *r = NULL;
     jf_model *m = NULL;
     jf_images images;
-    jf_image_form form;
-    jf_image_conditions made;
+    jf_image_form form = {.size = sizeof(jf_image_form)};
+    jf_image_conditions made = {.size = sizeof(jf_image_conditions)};
     double x[2] = {0}, y[1] = {0}, values[16];
     jf_images given = one_image(4, 4, values);
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, tiny, "test.recipe"), JF_OK);
-    CHECK_STATUS(jf_train(ctx, &m, r, &(jf_train_options){.device.threads = 1}), JF_OK);
-    CHECK_STATUS(jf_model_image_form(m, &form), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, tiny, "test.recipe"), JF_OK);
+    CHECK_STATUS(jf_train(&m, ctx, r, &(jf_train_options){.size = sizeof(jf_train_options), .threads = 1}),
+                 JF_OK);
+    CHECK_STATUS(jf_model_image_form(&form, m), JF_OK);
     CHECK(form.h == 0 && form.input_h == 0);
-    CHECK_STATUS(jf_restore(m, &images, 1, x, y), JF_ERROR_UNSUPPORTED);
+    CHECK_STATUS(jf_restore(&images, m, 1, x, y), JF_ERROR_UNSUPPORTED);
     CHECK_HAS(jf_context_error(ctx), "a model of vectors (x of 2 numbers), expected one of images");
-    CHECK_STATUS(jf_data_image(m, &images, 0, 0), JF_ERROR_UNSUPPORTED);
-    CHECK_STATUS(jf_image_conditions_create(m, &made, &given, 0, 0), JF_ERROR_UNSUPPORTED);
-    jf_superres_result result;
-    CHECK_STATUS(jf_superres(m, m, &given, NULL, &result), JF_ERROR_UNSUPPORTED);
+    CHECK_STATUS(jf_data_image(&images, m, 0, 0), JF_ERROR_UNSUPPORTED);
+    CHECK_STATUS(jf_image_conditions_create(&made, m, &given, 0, 0), JF_ERROR_UNSUPPORTED);
+    jf_superres_result result = {.size = sizeof(jf_superres_result)};
+    CHECK_STATUS(jf_superres(&result, m, m, &given, NULL), JF_ERROR_UNSUPPORTED);
     CHECK_HAS(jf_context_error(ctx), "the first model (test.recipe) is of vectors");
     jf_recipe_free(r);
     jf_model_free(m);
@@ -68,22 +69,22 @@ TEST(images_read__axes_of_arrays_are_told_apart) {
     for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
         jf_images images;
         CHECK_STATUS(npy_write(ctx, test_path("a.npy"), values, cases[k].rank, cases[k].sizes, 0), JF_OK);
-        CHECK_STATUS(jf_images_read(ctx, &images, test_path("a.npy")), JF_OK);
-        CHECK(images.count == cases[k].count && images.h == cases[k].h && images.w == cases[k].w &&
+        CHECK_STATUS(jf_images_read(&images, ctx, test_path("a.npy")), JF_OK);
+        CHECK(images.count == (size_t)cases[k].count && images.h == cases[k].h && images.w == cases[k].w &&
               images.channels == cases[k].channels);
         CHECK_NEAR(images.values[7], 7 / 256.0, 1e-7);
         jf_images_free(&images);
     }
     jf_images images;
     CHECK_STATUS(npy_write(ctx, test_path("a.npy"), values, 1, (size_t[]){9}, 0), JF_OK);
-    CHECK_STATUS(jf_images_read(ctx, &images, test_path("a.npy")), JF_ERROR_SHAPE);
+    CHECK_STATUS(jf_images_read(&images, ctx, test_path("a.npy")), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "a.npy: 1 dimension, expected 2 or more");
     values[3] = NAN;
     CHECK_STATUS(npy_write(ctx, test_path("a.npy"), values, 2, (size_t[]){3, 3}, 0), JF_OK);
-    CHECK_STATUS(jf_images_read(ctx, &images, test_path("a.npy")), JF_ERROR_DATA);
+    CHECK_STATUS(jf_images_read(&images, ctx, test_path("a.npy")), JF_ERROR_DATA);
     CHECK_HAS(jf_context_error(ctx), "number 4 is nan");
     CHECK(images.values == NULL);
-    CHECK_STATUS(jf_images_read(ctx, &images, test_path("a.gif")), JF_ERROR_FORMAT);
+    CHECK_STATUS(jf_images_read(&images, ctx, test_path("a.gif")), JF_ERROR_FORMAT);
     CHECK_HAS(jf_context_error(ctx), "an image ends in .png, .jpg or .jpeg, or in .npy");
     jf_context_free(ctx);
 }
@@ -95,7 +96,7 @@ TEST(images_read__bytes_of_png_become_intensities) {
     CHECK_STATUS(
         pixels_write(ctx, test_path("a.png"), &(pixels){.h = 2, .w = 3, .channels = 1, .bytes = bytes}),
         JF_OK);
-    CHECK_STATUS(jf_images_read(ctx, &images, test_path("a.png")), JF_OK);
+    CHECK_STATUS(jf_images_read(&images, ctx, test_path("a.png")), JF_OK);
     CHECK(images.count == 1 && images.h == 2 && images.w == 3 && images.channels == 1);
     CHECK_NEAR(images.values[1], 0.2, 1e-12);
     CHECK_NEAR(images.values[5], 0.8, 1e-12);
@@ -109,7 +110,7 @@ TEST(images_write__read_back_as_they_were) {
     for (int i = 0; i < 6 * 16 * 3; i++) values[i] = i / 512.0;
     jf_images images = {values, 6, 4, 4, 3}, back;
     CHECK_STATUS(jf_images_write(ctx, &images, 3, test_path("a.npy")), JF_OK);
-    CHECK_STATUS(jf_images_read(ctx, &back, test_path("a.npy")), JF_OK);
+    CHECK_STATUS(jf_images_read(&back, ctx, test_path("a.npy")), JF_OK);
     CHECK(back.count == 6 && back.h == 4 && back.channels == 3);
     for (int i = 0; i < 6 * 16 * 3; i++) CHECK(back.values[i] == values[i]);
     jf_images_free(&back);
@@ -125,18 +126,19 @@ TEST(image_conditions__restore_gives_back_the_whole_image) {
     jf_model *fine = fine_model(ctx);
     double values[PIXELS], x[PIXELS];
     jf_images whole = one_image(SIDE, SIDE, values), inputs, back;
-    jf_image_conditions made;
-    CHECK_STATUS(jf_image_conditions_create(fine, &made, &whole, 0, 0), JF_OK);
+    jf_image_conditions made = {.size = sizeof(jf_image_conditions)};
+    CHECK_STATUS(jf_image_conditions_create(&made, fine, &whole, 0, 0), JF_OK);
     CHECK(made.whole.count == 1 && made.inputs.count == 1 && made.inputs.h == 4);
     CHECK_NEAR(made.inputs.values[0], (values[0] + values[1] + values[SIDE] + values[SIDE + 1]) / 4, 1e-12);
     for (int i = 0; i < PIXELS; i++) x[i] = values[i] - made.y[i];
-    CHECK_STATUS(jf_restore(fine, &back, 1, x, made.y), JF_OK);
+    CHECK_STATUS(jf_restore(&back, fine, 1, x, made.y), JF_OK);
     for (int i = 0; i < PIXELS; i++) CHECK_NEAR(back.values[i], values[i], 1e-12);
-    CHECK_STATUS(jf_degrade(fine, &inputs, &back, 0), JF_OK);
+    CHECK_STATUS(jf_degrade(&inputs, fine, &back, 0), JF_OK);
     for (int i = 0; i < 16; i++) CHECK_NEAR(inputs.values[i], made.inputs.values[i], 1e-12);
 
-    jf_image_conditions again; /* the input itself makes the same condition */
-    CHECK_STATUS(jf_image_conditions_create(fine, &again, &made.inputs, 0, 0), JF_OK);
+    jf_image_conditions again = {
+        .size = sizeof(jf_image_conditions)}; /* the input itself makes the same condition */
+    CHECK_STATUS(jf_image_conditions_create(&again, fine, &made.inputs, 0, 0), JF_OK);
     CHECK(again.whole.count == 0);
     CHECK(memcmp(again.y, made.y, sizeof(double) * PIXELS) == 0);
     jf_image_conditions_free(&again);
@@ -152,16 +154,16 @@ TEST(image_conditions__size_that_fits_nothing_is_refused) {
     jf_model *fine = fine_model(ctx), *by_class = class_model(ctx);
     double values[PIXELS];
     jf_images odd = one_image(5, 6, values);
-    jf_image_conditions made;
-    CHECK_STATUS(jf_image_conditions_create(fine, &made, &odd, 0, 0), JF_ERROR_SHAPE);
+    jf_image_conditions made = {.size = sizeof(jf_image_conditions)};
+    CHECK_STATUS(jf_image_conditions_create(&made, fine, &odd, 0, 0), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx),
               "an image of 5 x 6 and 1 channel(s), expected an input of 4 x 4 and 1, or a "
               "whole image of 8 x 8 and 1");
     jf_images small = one_image(4, 4, values), images;
-    CHECK_STATUS(jf_image_conditions_create(fine, &made, &small, 1, 0), JF_ERROR_SHAPE);
+    CHECK_STATUS(jf_image_conditions_create(&made, fine, &small, 1, 0), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "expected one to degrade of 8 x 8");
-    CHECK_STATUS(jf_degrade(fine, &images, &small, 0), JF_ERROR_SHAPE);
-    CHECK_STATUS(jf_image_conditions_create(by_class, &made, &small, 0, 0), JF_ERROR_UNSUPPORTED);
+    CHECK_STATUS(jf_degrade(&images, fine, &small, 0), JF_ERROR_SHAPE);
+    CHECK_STATUS(jf_image_conditions_create(&made, by_class, &small, 0, 0), JF_ERROR_UNSUPPORTED);
     CHECK_HAS(jf_context_error(ctx), "its task is \"class\"");
     jf_model_free(fine);
     jf_model_free(by_class);
@@ -173,15 +175,15 @@ TEST(image_conditions__grey_in_colours_counts_as_grey) {
     jf_model *fine = fine_model(ctx);
     double grey[16], colour[48];
     jf_images small = one_image(4, 4, grey), coloured = {colour, 1, 4, 4, 3};
-    jf_image_conditions a, b;
+    jf_image_conditions a = {.size = sizeof(jf_image_conditions)}, b = {.size = sizeof(jf_image_conditions)};
     for (int i = 0; i < 48; i++) colour[i] = grey[i / 3];
-    CHECK_STATUS(jf_image_conditions_create(fine, &a, &small, 0, 0), JF_OK);
-    CHECK_STATUS(jf_image_conditions_create(fine, &b, &coloured, 0, 0), JF_OK);
+    CHECK_STATUS(jf_image_conditions_create(&a, fine, &small, 0, 0), JF_OK);
+    CHECK_STATUS(jf_image_conditions_create(&b, fine, &coloured, 0, 0), JF_OK);
     CHECK(memcmp(a.y, b.y, sizeof(double) * PIXELS) == 0);
     jf_image_conditions_free(&a);
     jf_image_conditions_free(&b);
     colour[20] += 0.1;
-    CHECK_STATUS(jf_image_conditions_create(fine, &b, &coloured, 0, 0), JF_ERROR_SHAPE);
+    CHECK_STATUS(jf_image_conditions_create(&b, fine, &coloured, 0, 0), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "3 channel(s), expected an input of 4 x 4 and 1");
     jf_model_free(fine);
     jf_context_free(ctx);
@@ -191,7 +193,7 @@ TEST(data_image__is_a_row_of_the_stack) {
     jf_context *ctx = new_context();
     jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
     jf_images image, small;
-    CHECK_STATUS(jf_data_image(fine, &image, 2, 0), JF_OK);
+    CHECK_STATUS(jf_data_image(&image, fine, 2, 0), JF_OK);
     CHECK(image.count == 1 && image.h == SIDE && image.w == SIDE && image.channels == 1);
     int found = 0;
     for (int k = 0; k < COUNT; k++) {
@@ -200,17 +202,17 @@ TEST(data_image__is_a_row_of_the_stack) {
         found += worst < 1e-6;
     }
     CHECK(found == 1);
-    CHECK_STATUS(jf_data_image(coarse, &small, 2, 0), JF_OK);
+    CHECK_STATUS(jf_data_image(&small, coarse, 2, 0), JF_OK);
     CHECK(small.h == 4);
     CHECK_NEAR(small.values[0], (image.values[0] + image.values[1] + image.values[8] + image.values[9]) / 4,
                1e-6);
     jf_images_free(&image);
     jf_images_free(&small);
-    CHECK_STATUS(jf_data_image(fine, &image, 12, 0), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_data_image(&image, fine, 12, 0), JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(ctx), "row 12: the data have 12 rows held out, counted from 0");
-    CHECK_STATUS(jf_data_image(fine, &image, 47, 1), JF_OK);
+    CHECK_STATUS(jf_data_image(&image, fine, 47, 1), JF_OK);
     jf_images_free(&image);
-    CHECK_STATUS(jf_data_image(fine, &image, 48, 1), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_data_image(&image, fine, 48, 1), JF_ERROR_ARGUMENT);
     jf_model_free(fine);
     jf_model_free(coarse);
     jf_context_free(ctx);

@@ -9,10 +9,11 @@ TEST(superres__answers_in_two_steps_whatever_the_order_of_the_models) {
     jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
     double values[PIXELS];
     jf_images whole = one_image(SIDE, SIDE, values);
-    jf_superres_options options = {.coarse_count = 3, .fine_count = 2, .seed = 5};
-    jf_superres_result a, b;
-    CHECK_STATUS(jf_superres(coarse, fine, &whole, &options, &a), JF_OK);
-    CHECK_STATUS(jf_superres(fine, coarse, &whole, &options, &b), JF_OK);
+    jf_superres_options options = {
+        .size = sizeof(jf_superres_options), .coarse_count = 3, .fine_count = 2, .seed = 5};
+    jf_superres_result a = {.size = sizeof(jf_superres_result)}, b = {.size = sizeof(jf_superres_result)};
+    CHECK_STATUS(jf_superres(&a, coarse, fine, &whole, &options), JF_OK);
+    CHECK_STATUS(jf_superres(&b, fine, coarse, &whole, &options), JF_OK);
     CHECK(a.truth.count == 1 && a.input.h == 2 && a.coarse.count == 3 && a.coarse.h == 4 &&
           a.fine.count == 6 && a.fine.h == 8);
     CHECK(memcmp(a.fine.values, b.fine.values, sizeof(double) * 6 * PIXELS) == 0);
@@ -36,7 +37,7 @@ TEST(superres__answers_in_two_steps_whatever_the_order_of_the_models) {
     jf_superres_result_free(&b);
 
     /* from the small image itself nothing changes but that the truth is not known */
-    CHECK_STATUS(jf_superres(coarse, fine, &a.input, &options, &b), JF_OK);
+    CHECK_STATUS(jf_superres(&b, coarse, fine, &a.input, &options), JF_OK);
     CHECK(b.truth.count == 0);
     CHECK(memcmp(a.fine.values, b.fine.values, sizeof(double) * 6 * PIXELS) == 0);
     jf_superres_result_free(&a);
@@ -51,20 +52,24 @@ TEST(superres__steps_are_samples_of_the_models) {
     jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
     double values[4], y[2 * 16], x[2 * 16], z[2 * 16], latent[PIXELS];
     jf_images small = one_image(2, 2, values), first;
-    jf_image_conditions given;
-    jf_superres_result r;
-    CHECK_STATUS(jf_superres(coarse, fine, &small,
-                             &(jf_superres_options){.coarse_count = 2, .fine_count = 1, .seed = 9}, &r),
-                 JF_OK);
-    CHECK_STATUS(jf_image_conditions_create(coarse, &given, &small, 0, 0), JF_OK);
+    jf_image_conditions given = {.size = sizeof(jf_image_conditions)};
+    jf_superres_result r = {.size = sizeof(jf_superres_result)};
+    CHECK_STATUS(
+        jf_superres(&r, coarse, fine, &small,
+                    &(jf_superres_options){
+                        .size = sizeof(jf_superres_options), .coarse_count = 2, .fine_count = 1, .seed = 9}),
+        JF_OK);
+    CHECK_STATUS(jf_image_conditions_create(&given, coarse, &small, 0, 0), JF_OK);
     for (int i = 0; i < 32; i++) y[i] = given.y[i % 16];
-    CHECK_STATUS(jf_sample(coarse, 2, y, x, NULL, z, &(jf_use_options){.seed = 9}), JF_OK);
-    CHECK_STATUS(jf_restore(coarse, &first, 2, x, y), JF_OK);
+    CHECK_STATUS(
+        jf_sample(coarse, 2, y, x, NULL, z, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 9}),
+        JF_OK);
+    CHECK_STATUS(jf_restore(&first, coarse, 2, x, y), JF_OK);
     for (int i = 0; i < 32; i++) CHECK_NEAR(r.coarse.values[i], first.values[i], 1e-12);
     jf_image_conditions_free(&given);
 
     /* x of the first fine image, given the first coarse one, comes from a latent point of its own */
-    CHECK_STATUS(jf_image_conditions_create(fine, &given, &r.coarse, 0, 0), JF_OK);
+    CHECK_STATUS(jf_image_conditions_create(&given, fine, &r.coarse, 0, 0), JF_OK);
     double fine_x[PIXELS];
     for (int i = 0; i < PIXELS; i++) fine_x[i] = r.fine.values[i] - given.y[i];
     CHECK_STATUS(jf_encode(fine, 1, fine_x, given.y, latent, NULL, NULL), JF_OK);
@@ -84,15 +89,16 @@ TEST(superres__models_and_images_that_do_not_fit_are_refused) {
     jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx), *by_class = class_model(ctx);
     double values[PIXELS];
     jf_images small = one_image(2, 2, values), middle = one_image(4, 4, values);
-    jf_superres_result r;
-    CHECK_STATUS(jf_superres(fine, by_class, &small, NULL, &r), JF_ERROR_UNSUPPORTED);
+    jf_superres_result r = {.size = sizeof(jf_superres_result)};
+    CHECK_STATUS(jf_superres(&r, fine, by_class, &small, NULL), JF_ERROR_UNSUPPORTED);
     CHECK_HAS(jf_context_error(ctx), "the second model (images.recipe) is of the task \"class\", expected");
-    CHECK_STATUS(jf_superres(fine, fine, &small, NULL, &r), JF_ERROR_SHAPE);
+    CHECK_STATUS(jf_superres(&r, fine, fine, &small, NULL), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "one makes 8 x 8 of 4 x 4 (1 channel), the other 8 x 8 of 4 x 4");
-    CHECK_STATUS(jf_superres(coarse, fine, &middle, NULL, &r), JF_ERROR_SHAPE);
+    CHECK_STATUS(jf_superres(&r, coarse, fine, &middle, NULL), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx),
               "an image of 4 x 4, expected an input of 2 x 2, or a whole image of 8 x 8");
-    CHECK_STATUS(jf_superres(coarse, fine, &small, &(jf_superres_options){.fine_count = -1}, &r),
+    CHECK_STATUS(jf_superres(&r, coarse, fine, &small,
+                             &(jf_superres_options){.size = sizeof(jf_superres_options), .fine_count = -1}),
                  JF_ERROR_ARGUMENT);
     jf_model_free(fine);
     jf_model_free(coarse);
@@ -107,11 +113,11 @@ TEST(lines__along_z_turn_from_one_sample_to_the_next) {
     jf_model *m = class_model(ctx);
     enum { STEPS = 5 };
     double y[2 * PIXELS], z[2 * PIXELS], x[2 * PIXELS];
-    jf_use_options use = {.seed = 3};
+    jf_use_options use = {.size = sizeof(jf_use_options), .seed = 3};
     jf_lines l;
     for (int i = 0; i < 2 * PIXELS; i++) y[i] = i / PIXELS;
     CHECK_STATUS(jf_sample(m, 2, y, x, NULL, z, &use), JF_OK);
-    CHECK_STATUS(jf_lines_along_z(m, &l, 2, STEPS, 2, y, &use), JF_OK);
+    CHECK_STATUS(jf_lines_along_z(&l, m, 2, STEPS, 2, y, &use), JF_OK);
     CHECK(l.rows == 4 && l.steps == STEPS && l.conditions == 2 && !l.along_y);
     const double *second_row = l.z + STEPS * PIXELS;
     for (int i = 0; i < PIXELS; i++) {
@@ -124,8 +130,8 @@ TEST(lines__along_z_turn_from_one_sample_to_the_next) {
     for (int i = 0; i < PIXELS; i++) CHECK_NEAR(l.x[i], x[i], 1e-6);
     CHECK_STATUS(jf_lines_draw(m, &l, NULL, 0, test_path("z.png")), JF_OK);
     jf_lines_free(&l);
-    CHECK_STATUS(jf_lines_along_z(m, &l, 1, 1, 2, y, &use), JF_ERROR_ARGUMENT);
-    CHECK_STATUS(jf_lines_along_z(m, &l, 1, 5, 2, NULL, &use), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_lines_along_z(&l, m, 1, 1, 2, y, &use), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_lines_along_z(&l, m, 1, 5, 2, NULL, &use), JF_ERROR_ARGUMENT);
     jf_model_free(m);
     jf_context_free(ctx);
 }
@@ -137,7 +143,7 @@ TEST(lines__along_y_keep_the_latent_point) {
     double from[PIXELS], to[PIXELS], y[PIXELS], x[PIXELS];
     jf_lines l;
     for (int i = 0; i < PIXELS; i++) from[i] = -0.5, to[i] = 1.5, y[i] = 1;
-    CHECK_STATUS(jf_lines_along_y(m, &l, 2, STEPS, from, to, NULL), JF_OK);
+    CHECK_STATUS(jf_lines_along_y(&l, m, 2, STEPS, from, to, NULL), JF_OK);
     CHECK(l.rows == 2 && l.along_y && l.conditions == 1);
     for (int k = 0; k < STEPS; k++) {
         CHECK_NEAR(l.y[k * PIXELS + 3], -0.5 + 0.25 * k, 1e-12);
@@ -147,7 +153,7 @@ TEST(lines__along_y_keep_the_latent_point) {
     for (int i = 0; i < PIXELS; i++) CHECK_NEAR(l.x[6 * PIXELS + i], x[i], 1e-6); /* y = 1 */
     CHECK_STATUS(jf_lines_draw(m, &l, "title", 1, test_path("y.png")), JF_OK);
     jf_lines_free(&l);
-    CHECK_STATUS(jf_lines_along_y(m, &l, 2, STEPS, NULL, to, NULL), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_lines_along_y(&l, m, 2, STEPS, NULL, to, NULL), JF_ERROR_ARGUMENT);
     jf_model_free(m);
     jf_context_free(ctx);
 }
@@ -165,7 +171,9 @@ TEST(grid__enlarges_small_images_and_leaves_empty_cells_empty) {
     const jf_grid_cell cells[] = {
         {small, 2, 2, 1, 0}, {NULL, 0, 0, 0, 0}, {NULL, 0, 0, 0, 0}, {black, 4, 4, 1, 0}};
     pixels p;
-    CHECK_STATUS(jf_grid_draw(ctx, &(jf_grid){.rows = 2, .columns = 2, .cells = cells}, test_path("a.png")),
+    CHECK_STATUS(jf_grid_draw(ctx,
+                              &(jf_grid){.size = sizeof(jf_grid), .rows = 2, .columns = 2, .cells = cells},
+                              test_path("a.png")),
                  JF_OK);
     CHECK_STATUS(pixels_read(ctx, &p, test_path("a.png"), 1000), JF_OK);
     const double margin = 12, edge = 60, gap = 5;
@@ -186,7 +194,9 @@ TEST(grid__what_a_mask_covers_is_drawn_in_grey) {
     const double values[8] = {0, 0, 0, 1, 1, 0, 1, 0};
     jf_grid_cell cell = {values, 2, 2, 2, 0};
     pixels p;
-    CHECK_STATUS(jf_grid_draw(ctx, &(jf_grid){.rows = 1, .columns = 1, .cells = &cell}, test_path("a.png")),
+    CHECK_STATUS(jf_grid_draw(ctx,
+                              &(jf_grid){.size = sizeof(jf_grid), .rows = 1, .columns = 1, .cells = &cell},
+                              test_path("a.png")),
                  JF_OK);
     CHECK_STATUS(pixels_read(ctx, &p, test_path("a.png"), 1000), JF_OK);
     CHECK(grey_at(&p, 12 + 15, 12 + 15) == 0 && abs(grey_at(&p, 12 + 45, 12 + 15) - 128) < 2);
@@ -199,7 +209,7 @@ TEST(grid__full_range_stretches_and_five_channels_are_refused) {
     jf_context *ctx = new_context();
     const double values[4] = {-1, 3, 1, 3};
     jf_grid_cell cell = {values, 2, 2, 1, 0};
-    jf_grid grid = {.rows = 1, .columns = 1, .cells = &cell, .full_range = 1};
+    jf_grid grid = {.size = sizeof(jf_grid), .rows = 1, .columns = 1, .cells = &cell, .full_range = 1};
     pixels p;
     CHECK_STATUS(jf_grid_draw(ctx, &grid, test_path("a.png")), JF_OK);
     CHECK_STATUS(pixels_read(ctx, &p, test_path("a.png"), 1000), JF_OK);
@@ -239,8 +249,11 @@ TEST(draw_samples__draws_images_of_classes_and_of_conditions) {
 static void draw_figure(jf_context *ctx, const char *name, const char *const *models, int count,
                         const char *const *files) {
     const char *folder = test_path("figures");
-    jf_figure_options options = {
-        .folder = folder, .models = models, .model_count = count, .train.device.threads = 1};
+    jf_figure_options options = {.size = sizeof(jf_figure_options),
+                                 .folder = folder,
+                                 .models = models,
+                                 .model_count = (size_t)count,
+                                 .threads = 1};
     CHECK_STATUS(jf_figure(ctx, name, &options), JF_OK);
     for (; *files; files++) {
         char path[512];
@@ -266,7 +279,10 @@ TEST(figure__of_images_are_drawn_from_models_that_are_there) {
     draw_figure(ctx, "F", pair, 2, (const char *[]){"figure-F2.png", "figure-F2.csv", NULL});
     draw_figure(ctx, "7", pair, 2, (const char *[]){"figure-7.png", "figure-7.csv", NULL});
     draw_figure(ctx, "E1", by_class, 4, (const char *[]){"figure-E1.png", "figure-E1.csv", NULL});
-    jf_figure_options wrong = {.folder = test_path("figures"), .models = by_class, .model_count = 2};
+    jf_figure_options wrong = {.size = sizeof(jf_figure_options),
+                               .folder = test_path("figures"),
+                               .models = by_class,
+                               .model_count = 2};
     CHECK_STATUS(jf_figure(ctx, "6", &wrong), JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(ctx),
               "class: not a model for this figure, which shows images and the task \"superres\"");
@@ -280,17 +296,20 @@ TEST(superres__without_noise_hands_clean_images_from_step_to_step) {
     jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
     double values[4], y[2 * 16], x[2 * 16];
     jf_images small = one_image(2, 2, values), first;
-    jf_image_conditions given;
-    jf_superres_options options = {.coarse_count = 2, .fine_count = 1, .seed = 9, .denoise = 1};
-    jf_superres_result r, noisy;
-    CHECK_STATUS(jf_superres(coarse, fine, &small, &options, &r), JF_OK);
+    jf_image_conditions given = {.size = sizeof(jf_image_conditions)};
+    jf_superres_options options = {
+        .size = sizeof(jf_superres_options), .coarse_count = 2, .fine_count = 1, .seed = 9, .denoise = 1};
+    jf_superres_result r = {.size = sizeof(jf_superres_result)}, noisy = {.size = sizeof(jf_superres_result)};
+    CHECK_STATUS(jf_superres(&r, coarse, fine, &small, &options), JF_OK);
     options.denoise = 0;
-    CHECK_STATUS(jf_superres(coarse, fine, &small, &options, &noisy), JF_OK);
-    CHECK_STATUS(jf_image_conditions_create(coarse, &given, &small, 0, 0), JF_OK);
+    CHECK_STATUS(jf_superres(&noisy, coarse, fine, &small, &options), JF_OK);
+    CHECK_STATUS(jf_image_conditions_create(&given, coarse, &small, 0, 0), JF_OK);
     for (int i = 0; i < 32; i++) y[i] = given.y[i % 16];
-    CHECK_STATUS(jf_sample(coarse, 2, y, x, NULL, NULL, &(jf_use_options){.seed = 9}), JF_OK);
+    CHECK_STATUS(
+        jf_sample(coarse, 2, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 9}),
+        JF_OK);
     CHECK_STATUS(jf_denoise(coarse, 2, x, y, x, NULL), JF_OK);
-    CHECK_STATUS(jf_restore(coarse, &first, 2, x, y), JF_OK);
+    CHECK_STATUS(jf_restore(&first, coarse, 2, x, y), JF_OK);
     double moved = 0;
     for (int i = 0; i < 32; i++) {
         CHECK_NEAR(r.coarse.values[i], first.values[i], 1e-12);
@@ -323,12 +342,12 @@ static void free_models(const jf_model *models[3]) {
 TEST(chain__of_three_models_goes_from_the_smallest_to_the_largest) {
     jf_context *ctx = new_context();
     const jf_model *models[3];
-    jf_chain_options options = {.counts = {2, 3, 2}, .seed = 5};
+    jf_chain_options options = {.size = sizeof(jf_chain_options), .counts = {2, 3, 2}, .seed = 5};
     double values[PIXELS], small[1] = {0.4};
     jf_images whole = one_image(SIDE, SIDE, values), one = {small, 1, 1, 1, 1};
-    jf_chain_result r;
+    jf_chain_result r = {.size = sizeof(jf_chain_result)};
     three_models(ctx, models);
-    if (jf_superres_chain(models, 3, &whole, &options, &r) != JF_OK)
+    if (jf_superres_chain(&r, models, 3, &whole, &options) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     CHECK(r.steps == 3 && r.truth.count == 1 && r.input.h == 1 && r.input.w == 1);
     CHECK(r.made[0].count == 2 && r.made[1].count == 6 && r.made[2].count == 12);
@@ -344,13 +363,13 @@ TEST(chain__of_three_models_goes_from_the_smallest_to_the_largest) {
     CHECK_NEAR(r.psnr[2], -10 * log10(square), 1e-9);
     CHECK_STATUS(jf_superres_chain_write(ctx, &r, NULL, 0, test_path("chain.png")), JF_OK);
     jf_chain_result_free(&r);
-    CHECK_STATUS(jf_superres_chain(models, 3, &one, &options, &r), JF_OK);
+    CHECK_STATUS(jf_superres_chain(&r, models, 3, &one, &options), JF_OK);
     CHECK(r.truth.count == 0 && r.made[2].count == 12);
     jf_chain_result_free(&r);
 
     /* one that leaves a step out does not follow */
     const jf_model *gap[2] = {models[1], models[2]};
-    CHECK_STATUS(jf_superres_chain(gap, 2, &whole, &options, &r), JF_ERROR_SHAPE);
+    CHECK_STATUS(jf_superres_chain(&r, gap, 2, &whole, &options), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "the models do not follow each other");
     free_models(models);
     jf_context_free(ctx);
@@ -360,13 +379,15 @@ TEST(chain__of_three_models_goes_from_the_smallest_to_the_largest) {
 TEST(chain__over_a_set_has_the_mean_square_of_its_images_one_by_one) {
     jf_context *ctx = new_context();
     const jf_model *models[3];
-    jf_chain_options options = {.counts = {2, 1, 1}, .seed = 5};
-    jf_chain_test test = {.test = test_path("stack.npy"), .test_labels = test_path("labels.npy")};
+    jf_chain_options options = {.size = sizeof(jf_chain_options), .counts = {2, 1, 1}, .seed = 5};
+    jf_chain_test test = {.size = sizeof(jf_chain_test),
+                          .test = test_path("stack.npy"),
+                          .test_labels = test_path("labels.npy")};
     jf_chain_score *scores = NULL, *fewer = NULL;
-    int count = 0, fewer_count = 0;
+    size_t count = 0, fewer_count = 0;
     double y_error = 0;
     three_models(ctx, models);
-    if (jf_superres_test(models, 3, &test, &options, &scores, &count, &y_error) != JF_OK)
+    if (jf_superres_test(&scores, &count, models, 3, &test, &options, &y_error) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     CHECK(count == 3 && scores[0].images == COUNT && scores[1].images == COUNT / 2 && y_error > 0);
     CHECK_TEXT(scores[0].name, "");
@@ -376,22 +397,22 @@ TEST(chain__over_a_set_has_the_mean_square_of_its_images_one_by_one) {
         CHECK_NEAR(scores[0].psnr[k], -10 * log10(mean), 1e-9);
     }
     test.most = 1;
-    CHECK_STATUS(jf_superres_test(models, 3, &test, &options, &fewer, &fewer_count, NULL), JF_OK);
+    CHECK_STATUS(jf_superres_test(&fewer, &fewer_count, models, 3, &test, &options, NULL), JF_OK);
     double values[PIXELS];
     for (int i = 0; i < PIXELS; i++) values[i] = (float)intensity(0, i); /* as the set holds it */
     jf_images first = {values, 1, SIDE, SIDE, 1};
-    jf_chain_result r;
-    CHECK_STATUS(jf_superres_chain(models, 3, &first, &options, &r), JF_OK);
+    jf_chain_result r = {.size = sizeof(jf_chain_result)};
+    CHECK_STATUS(jf_superres_chain(&r, models, 3, &first, &options), JF_OK);
     for (int k = 0; k < 3; k++) CHECK_NEAR(fewer[0].psnr[k], r.psnr[k], 1e-6);
     jf_chain_result_free(&r);
     free(fewer);
 
     /* held-out images of the recipe: a fifth of 60 */
-    CHECK_STATUS(jf_superres_test(models, 3, NULL, &options, &fewer, &fewer_count, NULL), JF_OK);
+    CHECK_STATUS(jf_superres_test(&fewer, &fewer_count, models, 3, NULL, &options, NULL), JF_OK);
     CHECK(fewer[0].images == COUNT / 5);
     test.test = test_path("none.npy");
     free(scores);
-    CHECK(jf_superres_test(models, 3, &test, &options, &scores, &count, NULL) != JF_OK);
+    CHECK(jf_superres_test(&scores, &count, models, 3, &test, &options, NULL) != JF_OK);
     CHECK(scores == NULL && count == 0);
     free(fewer);
     free_models(models);

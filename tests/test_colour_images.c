@@ -51,8 +51,8 @@ static jf_model *trained(jf_context *ctx, const char *task) {
              "kernels = 8\ncardinality = 2\nresidual = 1\n[train]\nnoise = 0.02\nbatch = 6\nrate = 1e-3\n"
              "precondition = 0\nanneal = 0\nepochs = 2\nks_every = 0\n",
              test_path("photos"), task);
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, content, "photos.recipe"), JF_OK);
-    if (jf_train(ctx, &m, r, &(jf_train_options){.device.threads = 1}) != JF_OK)
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, content, "photos.recipe"), JF_OK);
+    if (jf_train(&m, ctx, r, &(jf_train_options){.size = sizeof(jf_train_options), .threads = 1}) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     jf_recipe_free(r);
     return m;
@@ -60,7 +60,9 @@ static jf_model *trained(jf_context *ctx, const char *task) {
 
 static void judge_with_noise_and_without(jf_context *ctx, const jf_model *m) {
     jf_judgement *j = NULL;
-    if (jf_judge(m, &j, &(jf_judge_options){.points = 6, .denoise = 1, .inputs = 2}) != JF_OK)
+    if (jf_judge(&j, m,
+                 &(jf_judge_options){
+                     .size = sizeof(jf_judge_options), .points = 6, .denoise = 1, .inputs = 2}) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     CHECK_HAS(jf_judgement_json(j), "\"image_denoised\"");
     jf_judgement_free(j);
@@ -71,8 +73,8 @@ TEST(colour_images__of_classes_go_from_files_to_samples_and_back) {
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     put_photos(ctx);
     jf_model *m = trained(ctx, "task = class");
-    jf_image_form form;
-    CHECK_STATUS(jf_model_image_form(m, &form), JF_OK);
+    jf_image_form form = {.size = sizeof(jf_image_form)};
+    CHECK_STATUS(jf_model_image_form(&form, m), JF_OK);
     CHECK(form.h == SIDE && form.channels == 3 && form.x_channels == 3 && form.y_channels == 1);
     CHECK_TEXT(jf_model_class_name(m, 0), "sea");
     int dim_x = jf_model_dim_x(m), dim_y = jf_model_dim_y(m);
@@ -87,13 +89,13 @@ TEST(colour_images__of_classes_go_from_files_to_samples_and_back) {
     char path[1200];
     jf_images photo, back;
     path_of(1, 3, path);
-    CHECK_STATUS(jf_images_read(ctx, &photo, path), JF_OK);
+    CHECK_STATUS(jf_images_read(&photo, ctx, path), JF_OK);
     CHECK(photo.h == SIDE && photo.channels == 3);
     for (int i = 0; i < NUMBERS; i++) CHECK_NEAR(photo.values[i] * 255, byte_at(1, 3, i), 6);
     CHECK_STATUS(jf_image_answers(m, &photo, y, x), JF_OK);
     CHECK_STATUS(jf_density(m, 1, x, y, &log_p, NULL, NULL), JF_OK);
     CHECK(isfinite(log_p));
-    CHECK_STATUS(jf_restore(m, &back, 1, x, y), JF_OK);
+    CHECK_STATUS(jf_restore(&back, m, 1, x, y), JF_OK);
     for (int i = 0; i < NUMBERS; i++) CHECK_NEAR(back.values[i], photo.values[i], 1e-12);
     jf_images_free(&photo);
     jf_images_free(&back);
@@ -112,20 +114,22 @@ TEST(colour_images__are_enlarged_step_by_step_and_judged) {
     const jf_model *models[] = {fine, coarse};
     char path[1200];
     jf_images photo;
-    jf_chain_result r;
+    jf_chain_result r = {.size = sizeof(jf_chain_result)};
     jf_chain_score *scores = NULL;
-    int count = 0;
+    size_t count = 0;
     path_of(1, 2, path);
-    CHECK_STATUS(jf_images_read(ctx, &photo, path), JF_OK);
-    jf_chain_options options = {.counts = {2, 2}, .denoise = 1};
-    if (jf_superres_chain(models, 2, &photo, &options, &r) != JF_OK)
+    CHECK_STATUS(jf_images_read(&photo, ctx, path), JF_OK);
+    jf_chain_options options = {.size = sizeof(jf_chain_options), .counts = {2, 2}, .denoise = 1};
+    if (jf_superres_chain(&r, models, 2, &photo, &options) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     CHECK(r.input.h == 8 && r.input.channels == 3 && r.made[1].h == SIDE && r.made[1].channels == 3);
     CHECK_STATUS(jf_superres_chain_write(ctx, &r, NULL, 0, test_path("large.png")), JF_OK);
     jf_chain_result_free(&r);
     jf_images_free(&photo);
-    CHECK_STATUS(jf_superres_test(models, 2, &(jf_chain_test){.test = test_path("photos"), .most = 10}, NULL,
-                                  &scores, &count, NULL),
+    CHECK_STATUS(jf_superres_test(
+                     &scores, &count, models, 2,
+                     &(jf_chain_test){.size = sizeof(jf_chain_test), .test = test_path("photos"), .most = 10},
+                     NULL, NULL),
                  JF_OK);
     CHECK(count >= 2 && scores[0].images == 10);
     free(scores);
@@ -145,14 +149,14 @@ TEST(colour_images__of_every_degradation_are_answered) {
         jf_model *m = trained(ctx, tasks[k]);
         char path[1200];
         jf_images photo, restored;
-        jf_image_conditions given;
+        jf_image_conditions given = {.size = sizeof(jf_image_conditions)};
         path_of(0, 1, path);
-        CHECK_STATUS(jf_images_read(ctx, &photo, path), JF_OK);
-        CHECK_STATUS(jf_image_conditions_create(m, &given, &photo, 1, 7), JF_OK);
+        CHECK_STATUS(jf_images_read(&photo, ctx, path), JF_OK);
+        CHECK_STATUS(jf_image_conditions_create(&given, m, &photo, 1, 7), JF_OK);
         CHECK(given.inputs.channels == (k == 0 ? 1 : k == 1 ? 3 : 4));
         double *x = calloc((size_t)jf_model_dim_x(m), sizeof *x);
         CHECK_STATUS(jf_sample(m, 1, given.y, x, NULL, NULL, NULL), JF_OK);
-        CHECK_STATUS(jf_restore(m, &restored, 1, x, given.y), JF_OK);
+        CHECK_STATUS(jf_restore(&restored, m, 1, x, given.y), JF_OK);
         CHECK(restored.channels == 3 && restored.h == SIDE);
         free(x);
         jf_images_free(&restored);

@@ -34,7 +34,7 @@ static void make_small(jf_recipe *r) {
 
 static jf_recipe *recipe_of(jf_context *ctx, const jf_table_request *request) {
     jf_recipe *r = NULL;
-    if (jf_recipe_for_table(ctx, &r, request) != JF_OK)
+    if (jf_recipe_for_table(&r, ctx, request) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     make_small(r);
     return r;
@@ -42,7 +42,8 @@ static jf_recipe *recipe_of(jf_context *ctx, const jf_table_request *request) {
 
 static jf_model *train_on(jf_context *ctx, const jf_recipe *r) {
     jf_model *m = NULL;
-    if (jf_train(ctx, &m, r, &(jf_train_options){.seed = 3, .device.threads = 1}) != JF_OK)
+    if (jf_train(&m, ctx, r,
+                 &(jf_train_options){.size = sizeof(jf_train_options), .seed = 3, .threads = 1}) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     return m;
 }
@@ -101,8 +102,10 @@ static void write_csv(const char *path) {
 
 static jf_model *train_on_file(jf_context *ctx) {
     write_csv(test_path("t.csv"));
-    jf_recipe *r =
-        recipe_of(ctx, &(jf_table_request){.x = test_path("t.csv"), .x_columns = "1,2,3", .y_columns = "4"});
+    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request),
+                                                      .x = test_path("t.csv"),
+                                                      .x_columns = "1,2,3",
+                                                      .y_columns = "4"});
     jf_model *m = train_on(ctx, r);
     jf_recipe_free(r);
     return m;
@@ -122,7 +125,7 @@ TEST(data_in_memory__arrays_of_any_layout_make_the_model_of_their_file) {
     jf_model *expected = train_on_file(ctx);
     for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         jf_data *data = data_of(ctx, &a, &layouts[i]);
-        jf_recipe *r = recipe_of(ctx, &(jf_table_request){.data = data});
+        jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data});
         jf_data_free(data); /* the recipe keeps it */
         jf_model *m = train_on(ctx, r);
         jf_recipe_free(r);
@@ -156,7 +159,7 @@ TEST(data_in_memory__rows_of_a_callback_make_the_model_of_their_file) {
     jf_data *data = NULL;
     jf_model *expected = train_on_file(ctx);
     CHECK_STATUS(jf_data_fill(&data, ctx, ROWS, DIM_X, DIM_Y, fill, &(filling){.stop_at = ROWS}), JF_OK);
-    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.data = data});
+    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data});
     jf_model *m = train_on(ctx, r);
     check_same_answers(expected, m, "callback");
     jf_model_free(m);
@@ -181,23 +184,21 @@ TEST(data_in_memory__a_callback_fills_in_order_and_may_stop) {
 
 /* ---- resuming ---- */
 
-static int stop_flag;
-static void stop_in_epoch_2(void *user, const jf_progress *p) {
+static int stop_in_epoch_2(void *user, const jf_progress *p) {
     (void)user;
-    if (p->epoch == 2) stop_flag = 1;
+    return p->training && p->training->epoch == 2;
 }
 
 static jf_status run_in_folder(jf_context *ctx, jf_data *data, int resume, int stopping) {
     jf_model *m = NULL;
-    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.data = data});
-    stop_flag = 0;
-    jf_status status = jf_train(ctx, &m, r,
-                                &(jf_train_options){.folder = test_path("run"),
+    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data});
+    jf_context_set_progress(ctx, stopping ? stop_in_epoch_2 : NULL, NULL);
+    jf_status status = jf_train(&m, ctx, r,
+                                &(jf_train_options){.size = sizeof(jf_train_options),
+                                                    .folder = test_path("run"),
                                                     .resume = resume,
                                                     .seed = 3,
-                                                    .device.threads = 1,
-                                                    .progress = stopping ? stop_in_epoch_2 : NULL,
-                                                    .stop = &stop_flag});
+                                                    .threads = 1});
     jf_model_free(m);
     jf_recipe_free(r);
     return status;
@@ -215,7 +216,7 @@ TEST(data_in_memory__a_run_resumes_with_the_same_values_only) {
     *first = kept;
     CHECK_STATUS(run_in_folder(ctx, same, 1, 0), JF_OK); /* floats of the same values */
     jf_model *resumed = NULL, *unbroken = train_on_file(ctx);
-    CHECK_STATUS(jf_model_load(ctx, &resumed, test_path("run"), NULL), JF_OK);
+    CHECK_STATUS(jf_model_load(&resumed, ctx, test_path("run"), NULL), JF_OK);
     check_same_answers(unbroken, resumed, "resumed");
     jf_model_free(unbroken);
     jf_model_free(resumed);
@@ -236,15 +237,19 @@ TEST(data_in_memory__a_model_is_judged_as_that_of_the_file) {
     jf_context *ctx = new_context();
     arrays a;
     jf_data *data = data_of(ctx, &a, &layouts[0]);
-    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.data = data});
+    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data});
     jf_model *of_file = train_on_file(ctx), *m = train_on(ctx, r);
     jf_judgement *held_out[2] = {0}, *tested[2] = {0};
-    const jf_judge_options few = {.points = 20};
-    CHECK_STATUS(jf_judge(of_file, &held_out[0], &few), JF_OK);
-    CHECK_STATUS(jf_judge(m, &held_out[1], &few), JF_OK);
+    const jf_judge_options few = {.size = sizeof(jf_judge_options), .points = 20};
+    CHECK_STATUS(jf_judge(&held_out[0], of_file, &few), JF_OK);
+    CHECK_STATUS(jf_judge(&held_out[1], m, &few), JF_OK);
     check_same_judgement(held_out[0], held_out[1]);
-    CHECK_STATUS(jf_judge(of_file, &tested[0], &(jf_judge_options){.test = test_path("t.csv")}), JF_OK);
-    CHECK_STATUS(jf_judge(of_file, &tested[1], &(jf_judge_options){.test_data = data}), JF_OK);
+    CHECK_STATUS(jf_judge(&tested[0], of_file,
+                          &(jf_judge_options){.size = sizeof(jf_judge_options), .test = test_path("t.csv")}),
+                 JF_OK);
+    CHECK_STATUS(jf_judge(&tested[1], of_file,
+                          &(jf_judge_options){.size = sizeof(jf_judge_options), .test_data = data}),
+                 JF_OK);
     check_same_judgement(tested[0], tested[1]);
     for (int i = 0; i < 2; i++) {
         jf_judgement_free(held_out[i]);
@@ -261,15 +266,15 @@ TEST(data_in_memory__a_loaded_model_says_that_it_has_none_and_takes_them_again) 
     jf_context *ctx = new_context();
     arrays a;
     jf_data *data = data_of(ctx, &a, &layouts[0]);
-    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.data = data});
+    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data});
     jf_model *m = train_on(ctx, r), *loaded = NULL;
     jf_judgement *j = NULL;
     CHECK_STATUS(jf_model_save(m, test_path("m.safetensors")), JF_OK);
-    CHECK_STATUS(jf_model_load(ctx, &loaded, test_path("m.safetensors"), NULL), JF_OK);
-    CHECK_STATUS(jf_judge(loaded, &j, NULL), JF_ERROR_RECIPE);
+    CHECK_STATUS(jf_model_load(&loaded, ctx, test_path("m.safetensors"), NULL), JF_OK);
+    CHECK_STATUS(jf_judge(&j, loaded, NULL), JF_ERROR_RECIPE);
     CHECK_HAS(jf_context_error(ctx), "data.file: found \"memory\"");
     CHECK_STATUS(jf_model_set_data(loaded, data), JF_OK);
-    CHECK_STATUS(jf_judge(loaded, &j, NULL), JF_OK);
+    CHECK_STATUS(jf_judge(&j, loaded, NULL), JF_OK);
     jf_judgement_free(j);
     jf_model_free(loaded);
     jf_model_free(m);
@@ -285,12 +290,14 @@ TEST(data_in_memory__names_reach_the_model_and_its_test_data) {
     arrays a, b;
     jf_data *data = data_of(ctx, &a, &layouts[0]), *test = data_of(ctx, &b, &layouts[0]);
     CHECK_STATUS(jf_data_set_names(data, names), JF_OK);
-    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.data = data, .bounds = "height=-5:5"});
+    jf_recipe *r = recipe_of(
+        ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data, .bounds = "height=-5:5"});
     jf_model *m = train_on(ctx, r);
     jf_judgement *j = NULL;
     CHECK_TEXT(jf_model_column_name(m, 0), "height");
     CHECK_TEXT(jf_model_column_name(m, 3), "weight");
-    CHECK_STATUS(jf_judge(m, &j, &(jf_judge_options){.test_data = test}), JF_OK);
+    CHECK_STATUS(jf_judge(&j, m, &(jf_judge_options){.size = sizeof(jf_judge_options), .test_data = test}),
+                 JF_OK);
     jf_judgement_free(j);
     jf_model_free(m);
     jf_recipe_free(r);
@@ -306,7 +313,7 @@ TEST(data_in_memory__serve_a_recipe_of_ones_own) {
     arrays a;
     jf_data *data = data_of(ctx, &a, &layouts[0]);
     jf_recipe *r = NULL;
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, "[data]\nset = table\nfile = later.csv\nx = 7\ny = 7\n", "own"),
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, "[data]\nset = table\nfile = later.csv\nx = 7\ny = 7\n", "own"),
                  JF_OK);
     make_small(r);
     CHECK_STATUS(jf_recipe_set_data(r, data), JF_OK);
@@ -330,7 +337,7 @@ TEST(data_in_memory__are_released_once_and_when_nobody_keeps_them) {
     int released = 0;
     jf_data *data = data_of(ctx, &a, &layouts[0]);
     jf_data_on_release(data, count_release, &released);
-    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.data = data});
+    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data});
     jf_model *m = train_on(ctx, r);
     jf_data_free(data);
     jf_recipe_free(r);
@@ -358,7 +365,10 @@ TEST(data_in_memory__training_takes_no_copy_of_an_array) {
     jf_array x = {.values = values, .type = JF_FLOAT, .rows = LARGE, .columns = COLUMNS};
     getrusage(RUSAGE_SELF, &before);
     CHECK_STATUS(jf_data_create(&data, ctx, &x, NULL), JF_OK);
-    CHECK_STATUS(jf_recipe_for_table(ctx, &r, &(jf_table_request){.data = data, .bounds = "none"}), JF_OK);
+    CHECK_STATUS(
+        jf_recipe_for_table(
+            &r, ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data, .bounds = "none"}),
+        JF_OK);
     make_small(r);
     CHECK_STATUS(jf_recipe_set(r, "train.batch", "2000"), JF_OK);
     CHECK_STATUS(jf_recipe_set(r, "model.law", "affine"), JF_OK);
@@ -401,10 +411,10 @@ TEST(data_in_memory__a_value_that_is_not_finite_is_named) {
     arrays a;
     jf_data *data = data_of(ctx, &a, &layouts[0]);
     jf_model *m = NULL;
-    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.data = data});
+    jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data});
     double nothing = NAN;
     memcpy(a.y + 16 * 16, &nothing, sizeof nothing);
-    CHECK_STATUS(jf_train(ctx, &m, r, NULL), JF_ERROR_DATA);
+    CHECK_STATUS(jf_train(&m, ctx, r, NULL), JF_ERROR_DATA);
     CHECK_HAS(jf_context_error(ctx), "data in memory: row 17, column 1 of y is nan");
     CHECK(m == NULL);
     jf_recipe_free(r);

@@ -146,8 +146,9 @@ TEST(explore_ask__the_first_field_that_is_wrong_is_named) {
 static jf_model *trained(jf_context *ctx, const char *recipe) {
     jf_recipe *r = NULL;
     jf_model *m = NULL;
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, recipe, "test.recipe"), JF_OK);
-    CHECK_STATUS(jf_train(ctx, &m, r, &(jf_train_options){.device.threads = 1}), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, recipe, "test.recipe"), JF_OK);
+    CHECK_STATUS(jf_train(&m, ctx, r, &(jf_train_options){.size = sizeof(jf_train_options), .threads = 1}),
+                 JF_OK);
     jf_recipe_free(r);
     return m;
 }
@@ -164,11 +165,11 @@ TEST(explore_data__ranges_and_words_are_those_of_the_data) {
     CHECK_STATUS(jf_model_y_range(m, 0, &lo, &hi), JF_OK);
     CHECK(lo < 1 && hi > 5 && hi < 7); /* angles */
     CHECK_STATUS(jf_model_y_range(m, 1, &lo, &hi), JF_ERROR_ARGUMENT);
-    CHECK_STATUS(jf_y_beyond(m, &y, &words), JF_OK);
+    CHECK_STATUS(jf_y_beyond(&words, m, &y), JF_OK);
     CHECK_TEXT(words, "");
     free(words);
     y = 20;
-    CHECK_STATUS(jf_y_beyond(m, &y, &words), JF_OK);
+    CHECK_STATUS(jf_y_beyond(&words, m, &y), JF_OK);
     CHECK_HAS(words, "y0 is 20, ");
     free(words);
     double before = hi;
@@ -184,7 +185,7 @@ TEST(explore_data__ranges_and_words_are_those_of_the_data) {
 TEST(explore_data__rows_are_of_the_class_that_was_asked_for) {
     jf_context *ctx = NULL;
     double x[2 * 50], y[50], again[2 * 50];
-    int found;
+    size_t found;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     jf_model *m = trained(ctx, "[data]\nset = crescents\n" SMALL);
     CHECK_STATUS(jf_data_rows(m, 50, 1, 3, &found, x, y), JF_OK);
@@ -193,7 +194,7 @@ TEST(explore_data__rows_are_of_the_class_that_was_asked_for) {
     CHECK_STATUS(jf_data_rows(m, 50, 1, 3, &found, again, NULL), JF_OK);
     CHECK(memcmp(x, again, sizeof x) == 0);
     CHECK_STATUS(jf_data_rows(m, 50, 2, 3, &found, x, y), JF_ERROR_ARGUMENT);
-    CHECK_STATUS(jf_data_rows(m, -1, 0, 3, &found, x, y), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_data_rows(m, (size_t)-1, 0, 3, &found, x, y), JF_ERROR_ARGUMENT);
     jf_model_free(m);
     m = trained(ctx, "[loss]\nobjective = rule\nrule = cross\n" SMALL);
     CHECK_STATUS(jf_data_rows(m, 5, -1, 3, &found, x, y), JF_ERROR_UNSUPPORTED);
@@ -228,16 +229,17 @@ typedef struct looks {
     double x[4];
 } looks;
 
-static void look(void *user, const jf_progress *p) {
+static int look(void *user, const jf_progress *p) {
     looks *k = user;
     double y[2] = {1, 1};
-    if (!p->model) {
+    if (!p->training || !p->training->model) {
         k->without++;
-        return;
+        return 0;
     }
-    CHECK(p->epoch_ended);
-    CHECK_STATUS(jf_sample(p->model, 2, y, k->x, NULL, NULL, NULL), JF_OK);
+    CHECK(p->training->epoch_ended);
+    CHECK_STATUS(jf_sample(p->training->model, 2, y, k->x, NULL, NULL, NULL), JF_OK);
     k->with++;
+    return 0;
 }
 
 TEST(explore_watch__a_training_that_is_looked_at_ends_as_one_that_is_not) {
@@ -247,10 +249,11 @@ TEST(explore_watch__a_training_that_is_looked_at_ends_as_one_that_is_not) {
     looks k = {0};
     double y[2] = {1, 1}, x[2][4];
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, "[data]\nset = crescents\n" SMALL, "test.recipe"), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, "[data]\nset = crescents\n" SMALL, "test.recipe"), JF_OK);
     for (int i = 0; i < 2; i++) {
-        jf_train_options o = {.device.threads = 2, .progress = i ? look : NULL, .user = &k};
-        CHECK_STATUS(jf_train(ctx, &m[i], r, &o), JF_OK);
+        jf_train_options o = {.size = sizeof(jf_train_options), .threads = 2};
+        jf_context_set_progress(ctx, i ? look : NULL, &k);
+        CHECK_STATUS(jf_train(&m[i], ctx, r, &o), JF_OK);
         CHECK_STATUS(jf_sample(m[i], 2, y, x[i], NULL, NULL, NULL), JF_OK);
     }
     CHECK(k.with > 0);

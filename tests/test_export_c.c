@@ -38,7 +38,7 @@ static library library_open(const model *m) {
                *object = test_path("answers.so");
     library l = {0};
     if (system("command -v cc > /dev/null") != 0) SKIP("there is no C compiler");
-    CHECK_STATUS(jf_model_export(m, path, NULL, NULL), JF_OK);
+    CHECK_STATUS(jf_model_export(NULL, m, path, NULL), JF_OK);
     FILE *file = fopen(with, "w");
     CHECK(file);
     fprintf(file, "#include \"answers.c\"\nsize_t answers_work(void);\nsize_t answers_work(void) { return "
@@ -139,7 +139,7 @@ TEST(export_c__in_float_is_as_exact_as_float) {
     export_rig *r = export_rig_open(c);
     int (*log_density)(const float *, const float *, float *, float *, float *);
     library l = {0};
-    CHECK_STATUS(jf_model_export(r->m, test_path("answers.c"), NULL, NULL), JF_OK);
+    CHECK_STATUS(jf_model_export(NULL, r->m, test_path("answers.c"), NULL), JF_OK);
     compile("-DANSWERS_REAL=float", test_path("answers.c"), test_path("answers.so"));
     l.handle = dlopen(test_path("answers.so"), RTLD_NOW | RTLD_LOCAL);
     CHECK(l.handle);
@@ -190,7 +190,7 @@ TEST(export__names_the_kind_that_a_format_cannot_hold) {
     for (int i = 0; export_formats[i]; i++) {
         char name[64];
         snprintf(name, sizeof name, "model%s", export_formats[i]->ending);
-        CHECK_STATUS(jf_model_export(r->m, test_path(name), NULL, NULL), JF_ERROR_UNSUPPORTED);
+        CHECK_STATUS(jf_model_export(NULL, r->m, test_path(name), NULL), JF_ERROR_UNSUPPORTED);
         CHECK_HAS(jf_context_error(r->ctx), "\"octopus\"");
         CHECK(!file_exists(test_path(name)));
     }

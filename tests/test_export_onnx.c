@@ -27,7 +27,7 @@ static void write_case(const export_case *c, const char *folder) {
     export_rig *r = export_rig_open(c);
     char *graph = path_in(r->ctx, folder, "model.onnx"), *files;
     CHECK_STATUS(file_make_folder(r->ctx, folder), JF_OK);
-    CHECK_STATUS(jf_model_export(r->m, graph, NULL, &files), JF_OK);
+    CHECK_STATUS(jf_model_export(&files, r->m, graph, NULL), JF_OK);
     CHECK_HAS(files, "model.onnx\n");
     CHECK_HAS(files, "model.density.onnx\n");
     write_table(r, folder, "z.csv", r->dim_x, r->z);

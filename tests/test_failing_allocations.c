@@ -31,10 +31,11 @@ static outcome train_once(const char *recipe_text, const char *folder, const cha
     jf_recipe *r = NULL;
     jf_model *m = NULL;
     if (jf_context_create(&ctx) != JF_OK) return o;
-    o.status = jf_recipe_parse(ctx, &r, recipe_text, "short");
+    o.status = jf_recipe_parse(&r, ctx, recipe_text, "short");
     if (o.status == JF_OK)
-        o.status =
-            jf_train(ctx, &m, r, &(jf_train_options){.folder = folder, .seed = 3, .device.threads = 2});
+        o.status = jf_train(
+            &m, ctx, r,
+            &(jf_train_options){.size = sizeof(jf_train_options), .folder = folder, .seed = 3, .threads = 2});
     o.told = jf_context_error(ctx)[0] != 0;
     o.allocations = trouble_wanted.allocated;
     trouble_wanted.no_memory_at = 0;
@@ -142,10 +143,10 @@ static outcome judge_once(const char *model, long allocation, const char *judged
     jf_context *ctx = NULL;
     jf_model *m = NULL;
     jf_judgement *j = NULL;
-    if (jf_context_create(&ctx) != JF_OK || jf_model_load(ctx, &m, model, NULL) != JF_OK) _exit(SILENT);
+    if (jf_context_create(&ctx) != JF_OK || jf_model_load(&m, ctx, model, NULL) != JF_OK) _exit(SILENT);
     trouble_wanted.allocated = 0;
     trouble_wanted.no_memory_at = allocation;
-    o.status = jf_judge(m, &j, &(jf_judge_options){.points = 30});
+    o.status = jf_judge(&j, m, &(jf_judge_options){.size = sizeof(jf_judge_options), .points = 30});
     trouble_wanted.no_memory_at = 0;
     o.allocations = trouble_wanted.allocated;
     o.told = jf_context_error(ctx)[0] != 0;

@@ -49,7 +49,7 @@ TEST(half__tensors_come_back_from_a_file) {
 
 static jf_model *golden(jf_context *ctx) {
     jf_model *m = NULL;
-    CHECK_STATUS(jf_model_load(ctx, &m, JF_TESTS_DIR "/golden/models/format_1.safetensors", NULL), JF_OK);
+    CHECK_STATUS(jf_model_load(&m, ctx, JF_TESTS_DIR "/golden/models/format_1.safetensors", NULL), JF_OK);
     return m;
 }
 
@@ -66,7 +66,7 @@ TEST(half__a_model_has_its_weights_rounded_and_nothing_else_changed) {
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     jf_model *m = golden(ctx);
     CHECK_STATUS(jf_model_save_half(m, test_path("half.safetensors")), JF_OK);
-    CHECK_STATUS(jf_model_load(ctx, &loaded, test_path("half.safetensors"), NULL), JF_OK);
+    CHECK_STATUS(jf_model_load(&loaded, ctx, test_path("half.safetensors"), NULL), JF_OK);
     double *before = weights_of(m), *after = weights_of(loaded);
     int changed = 0, kept = 0;
     for (int k = 0; k < m->parameters.count; k++) {

@@ -180,20 +180,19 @@ TEST(image_model__epochs_without_a_batch_of_every_class_are_refused) {
 }
 
 typedef struct stopper {
-    volatile int stop;
     int after, batches;
 } stopper;
 
-static void count_batches(void *user, const train_progress *p) {
+static int count_batches(void *user, const train_progress *p) {
     (void)p;
     stopper *s = user;
-    s->stop = ++s->batches == s->after;
+    return ++s->batches == s->after;
 }
 
 static double *trained_weights(const char *content, const char *folder, int after) {
     fixture f = open_model(content, "cpu");
     stopper s = {.after = after};
-    train_options options = {.folder = folder, .stop = &s.stop, .progress = count_batches, .user = &s};
+    train_options options = {.folder = folder, .progress = count_batches, .user = &s};
     jf_status status = train_run(f.m, f.data, &options);
     if (status == JF_STOPPED) { /* a new process */
         close_model(&f);

@@ -54,9 +54,15 @@ static void check_file_is(const char *name, const char *expected) {
     jf_context_free(ctx);
 }
 
-static void count_calls(void *user, const char *file, uint64_t bytes, uint64_t total) {
-    (void)file, (void)bytes, (void)total;
+static int count_calls(void *user, const jf_progress *p) {
+    CHECK(p->phase != NULL);
     ++*(int *)user;
+    return 0;
+}
+
+static int stop_at_once(void *user, const jf_progress *p) {
+    (void)user, (void)p;
+    return 1;
 }
 
 TEST(known__names_are_found_and_others_refused_with_the_list) {
@@ -154,8 +160,8 @@ TEST(known__fetch_goes_to_the_folder_of_the_user_without_another) {
     int calls = 0;
     const char *mirror = put_mirror("mirror", "abc", "a");
     text lines = {0};
-    known_fetch_options options = {
-        .mirrors = &mirror, .mirror_count = 1, .progress = count_calls, .user = &calls};
+    known_fetch_options options = {.mirrors = &mirror, .mirror_count = 1};
+    jf_context_set_progress(ctx, count_calls, &calls);
     setenv("XDG_DATA_HOME", test_path("share"), 1);
     CHECK_STATUS(known_fetch(ctx, &lines, &letters, &options), JF_OK);
     check_file_is("share/jointflow/letters/abc.gz", "abc");
@@ -173,10 +179,9 @@ TEST(known__fetch_goes_to_the_folder_of_the_user_without_another) {
 TEST(known__fetch_stops_when_asked) {
     jf_context *ctx = new_context();
     const char *mirror = put_mirror("mirror", "abc", "a");
-    const int stop = 1;
     text lines = {0};
-    known_fetch_options options = {
-        .folder = test_folder(), .mirrors = &mirror, .mirror_count = 1, .stop = &stop};
+    known_fetch_options options = {.folder = test_folder(), .mirrors = &mirror, .mirror_count = 1};
+    jf_context_set_progress(ctx, stop_at_once, NULL);
     CHECK_STATUS(known_fetch(ctx, &lines, &letters, &options), JF_STOPPED);
     CHECK(!file_exists(test_path("letters/abc.gz")));
     text_free(&lines);

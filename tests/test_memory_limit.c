@@ -219,9 +219,13 @@ enum { SUCCEEDED, TOLD, FAILED_SILENTLY };
 
 static jf_status train_and_judge(jf_context *ctx, const char *recipe_text, jf_recipe **r, jf_model **model,
                                  jf_judgement **judgement) {
-    jf_status status = jf_recipe_parse(ctx, r, recipe_text, "little");
-    if (status == JF_OK) status = jf_train(ctx, model, *r, &(jf_train_options){.device.threads = 2});
-    if (status == JF_OK) status = jf_judge(*model, judgement, &(jf_judge_options){.points = 200});
+    jf_status status = jf_recipe_parse(r, ctx, recipe_text, "little");
+    if (status == JF_OK)
+        status =
+            jf_train(model, ctx, *r, &(jf_train_options){.size = sizeof(jf_train_options), .threads = 2});
+    if (status == JF_OK)
+        status =
+            jf_judge(judgement, *model, &(jf_judge_options){.size = sizeof(jf_judge_options), .points = 200});
     return status;
 }
 
@@ -322,8 +326,10 @@ TEST(memory__of_a_model_file_is_taken_only_for_what_it_holds) {
             CHECK_STATUS(jf_context_create(&ctx), JF_OK);
             const char *path = forge(ctx, cases[i].format, cases[i].line, cases[i].forged);
             limit_memory(ENOUGH);
-            jf_status status = jf_model_load(
-                ctx, &m, path, &(jf_device_options){.device = device_kinds[k]->name, .threads = 1});
+            jf_status status = jf_model_load(&m, ctx, path,
+                                             &(jf_load_options){.size = sizeof(jf_load_options),
+                                                                .device = device_kinds[k]->name,
+                                                                .threads = 1});
             lift_limit();
             CHECK(m == NULL);
             CHECK_HAS(jf_context_error(ctx), cases[i].message);
@@ -337,17 +343,17 @@ TEST(memory__of_a_resumed_run_is_not_taken_for_another_recipe) {
     jf_context *ctx = NULL;
     jf_recipe *r = NULL;
     jf_model *m = NULL;
-    jf_train_options options = {.folder = test_path("run"), .device.threads = 1};
+    jf_train_options options = {.size = sizeof(jf_train_options), .folder = test_path("run"), .threads = 1};
     skip_without_limits();
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, vectors, "small"), JF_OK);
-    CHECK_STATUS(jf_train(ctx, &m, r, &options), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, vectors, "small"), JF_OK);
+    CHECK_STATUS(jf_train(&m, ctx, r, &options), JF_OK);
     jf_model_free(m);
     CHECK_STATUS(jf_recipe_set(r, "model.width", "4096"), JF_OK);
     CHECK_STATUS(jf_recipe_set(r, "model.depth", "64"), JF_OK);
     options.resume = 1;
     limit_memory(ENOUGH);
-    jf_status status = jf_train(ctx, &m, r, &options);
+    jf_status status = jf_train(&m, ctx, r, &options);
     lift_limit();
     CHECK_HAS(jf_context_error(ctx),
               "the run to resume has another recipe: \"depth = 2\" there, \"depth = 64\" now");

@@ -18,7 +18,8 @@ static jf_model *load(jf_context *ctx, const char *format, const char *device_na
     char path[512];
     jf_model *m = NULL;
     path_of(path, sizeof path, format, "safetensors");
-    if (jf_model_load(ctx, &m, path, &(jf_device_options){.device = device_name}) != JF_OK)
+    if (jf_model_load(&m, ctx, path,
+                      &(jf_load_options){.size = sizeof(jf_load_options), .device = device_name}) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     return m;
 }
@@ -27,7 +28,7 @@ static jf_table table(jf_context *ctx, const char *format, const char *ending) {
     char path[512];
     jf_table t = {0};
     path_of(path, sizeof path, format, ending);
-    if (jf_table_read(ctx, &t, path) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+    if (jf_table_read(&t, ctx, path) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     return t;
 }
 
@@ -43,7 +44,7 @@ static void check_use(jf_context *ctx, const char *format, const char *device_na
         memcpy(x + i * dim_x, rows.values + i * rows.columns, sizeof *x * dim_x);
         memcpy(y + i * dim_y, rows.values + i * rows.columns + dim_x, sizeof *y * dim_y);
     }
-    jf_use_options options = {.seed = 3};
+    jf_use_options options = {.size = sizeof(jf_use_options), .seed = 3};
     CHECK_STATUS(jf_sample(m, (int)n, y, drawn, NULL, NULL, &options), JF_OK);
     CHECK_CLOSE(drawn, x, n * dim_x, 1e-5);
     CHECK_STATUS(jf_density(m, (int)n, x, y, log_p, NULL, &options), JF_OK);
@@ -79,7 +80,9 @@ TEST(old_models__judging_gives_what_it_gave) {
     path_of(path, sizeof path, formats[0], "judge.json");
     CHECK_STATUS(file_read(ctx, &content, &size, path, 1 << 20), JF_OK);
     CHECK_STATUS(json_read(ctx, &before, content, size, path), JF_OK);
-    CHECK_STATUS(jf_judge(m, &j, &(jf_judge_options){.points = 5000, .seed = 3}), JF_OK);
+    CHECK_STATUS(
+        jf_judge(&j, m, &(jf_judge_options){.size = sizeof(jf_judge_options), .points = 5000, .seed = 3}),
+        JF_OK);
     const char *text_now = jf_judgement_json(j);
     CHECK_STATUS(json_read(ctx, &now, text_now, strlen(text_now), "judgement"), JF_OK);
     double error = member(before, "nll_standard_error");
@@ -130,10 +133,13 @@ static jf_model *train_checkpoint_1(jf_context *ctx, const char *folder, int res
     jf_recipe *r = NULL;
     jf_model *m = NULL;
     path_of(path, sizeof path, "checkpoint_1", "ini");
-    CHECK_STATUS(jf_recipe_load(ctx, &r, path), JF_OK);
-    jf_train_options options = {
-        .folder = test_path(folder), .resume = resume, .device = {.device = "ref", .threads = 1}};
-    if (jf_train(ctx, &m, r, &options) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+    CHECK_STATUS(jf_recipe_load(&r, ctx, path), JF_OK);
+    jf_train_options options = {.size = sizeof(jf_train_options),
+                                .folder = test_path(folder),
+                                .resume = resume,
+                                .device = "ref",
+                                .threads = 1};
+    if (jf_train(&m, ctx, r, &options) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     jf_recipe_free(r);
     return m;
 }
@@ -174,7 +180,7 @@ static const char *newer_model(jf_context *ctx) {
 
 static void check_refused(jf_context *ctx, const char *path, const char *sentence) {
     jf_model *m = NULL;
-    CHECK_STATUS(jf_model_load(ctx, &m, path, NULL), JF_ERROR_FORMAT);
+    CHECK_STATUS(jf_model_load(&m, ctx, path, NULL), JF_ERROR_FORMAT);
     CHECK(m == NULL);
     CHECK_HAS(jf_context_error(ctx), path);
     CHECK_HAS(jf_context_error(ctx), sentence);

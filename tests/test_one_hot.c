@@ -69,15 +69,19 @@ static void use_whole(const char *more) {
     CHECK_STATUS(model_save(r->m, test_path("m.safetensors")), JF_OK);
     run_close(r);
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-    CHECK_STATUS(jf_model_load(ctx, &m, test_path("m.safetensors"), NULL), JF_OK);
+    CHECK_STATUS(jf_model_load(&m, ctx, test_path("m.safetensors"), NULL), JF_OK);
     CHECK(jf_model_classes(m) == CLASSES && jf_model_dim_y(m) == DIM_Y);
     CHECK_STATUS(jf_model_y_of_label(m, 2, y), JF_OK);
     for (int e = 0; e < DIM_Y; e++) CHECK(y[e] == (e % CLASSES == 2));
     CHECK_STATUS(jf_model_y_of_label(m, 0.5, between), JF_OK);
     for (int e = 0; e < DIM_Y; e++) CHECK(between[e] == (e % CLASSES == 2 ? 0 : 0.5));
     memcpy(y + DIM_Y, between, sizeof between);
-    CHECK_STATUS(jf_sample(m, 2, y, x, NULL, NULL, &(jf_use_options){.seed = 1}), JF_OK);
-    CHECK_STATUS(jf_judge(m, &j, &(jf_judge_options){.points = 12, .inputs = 6}), JF_OK);
+    CHECK_STATUS(
+        jf_sample(m, 2, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}),
+        JF_OK);
+    CHECK_STATUS(
+        jf_judge(&j, m, &(jf_judge_options){.size = sizeof(jf_judge_options), .points = 12, .inputs = 6}),
+        JF_OK);
     CHECK_HAS(jf_judgement_json(j), "\"recognised\"");
     jf_judgement_free(j);
     jf_model_free(m);

@@ -43,13 +43,16 @@ static void answers_free(answers *a) {
 
 /* Asks for everything that has an answer in numbers. */
 static jf_status ask(user *u, answers *a) {
-    jf_use_options options = {.seed = (uint64_t)u->index + 1};
+    jf_use_options options = {.size = sizeof(jf_use_options), .seed = (uint64_t)u->index + 1};
     JF_TRY(jf_sample(u->m, u->rows, a->y, a->x, a->y_back, NULL, &options));
     JF_TRY(jf_encode(u->m, u->rows, a->x, a->y_back, a->z, a->y_back, &options));
+    a->summary.size = sizeof a->summary;
     JF_TRY(jf_density(u->m, u->rows, a->x, a->y, a->log_p, &a->summary, &options));
     if (!u->with_judge) return JF_OK;
     jf_judgement *j = NULL;
-    JF_TRY(jf_judge(u->m, &j, &(jf_judge_options){.points = 200, .seed = options.seed}));
+    JF_TRY(
+        jf_judge(&j, u->m,
+                 &(jf_judge_options){.size = sizeof(jf_judge_options), .points = 200, .seed = options.seed}));
     const char *nll = strstr(jf_judgement_json(j), "\"nll\":");
     a->nll = nll ? strtod(nll + 6, NULL) : 0;
     jf_judgement_free(j);
@@ -100,8 +103,10 @@ static void check_model(int which, const char *device_name, int threads_of_model
     jf_model *m = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     snprintf(path, sizeof path, JF_TESTS_DIR "/golden/models/%s.safetensors", models[which].file);
-    CHECK_STATUS(jf_model_load(ctx, &m, path,
-                               &(jf_device_options){.device = device_name, .threads = threads_of_model}),
+    CHECK_STATUS(jf_model_load(&m, ctx, path,
+                               &(jf_load_options){.size = sizeof(jf_load_options),
+                                                  .device = device_name,
+                                                  .threads = threads_of_model}),
                  JF_OK);
     pthread_barrier_init(&begin, NULL, (unsigned)count);
     for (int i = 0; i < count; i++) {

@@ -59,12 +59,15 @@ static const char of_images[] = "[data]\nset = images\nimages = glyphs\nclasses 
 static jf_bench_result bench_on(const char *device_name, const char *content, int threads, int profile) {
     jf_context *ctx = NULL;
     jf_recipe *r = NULL;
-    jf_bench_result result;
-    jf_bench_options options = {
-        .device = {.device = device_name, .threads = threads}, .seconds = 0.02, .profile = profile};
+    jf_bench_result result = {.size = sizeof(jf_bench_result)};
+    jf_bench_options options = {.size = sizeof(jf_bench_options),
+                                .device = device_name,
+                                .threads = threads,
+                                .seconds = 0.02,
+                                .profile = profile};
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, content, "test.recipe"), JF_OK);
-    CHECK_STATUS(jf_bench(ctx, r, &options, &result), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, content, "test.recipe"), JF_OK);
+    CHECK_STATUS(jf_bench(&result, ctx, r, &options), JF_OK);
     jf_recipe_free(r);
     jf_context_free(ctx);
     return result;
@@ -75,7 +78,7 @@ static jf_bench_result bench_of(const char *content, int threads, int profile) {
 }
 
 static const jf_profile_part *part_of(const jf_profile *p, const char *name) {
-    for (int i = 0; i < p->count; i++)
+    for (size_t i = 0; i < p->count; i++)
         if (strcmp(p->parts[i].name, name) == 0) return &p->parts[i];
     return NULL;
 }
@@ -83,7 +86,7 @@ static const jf_profile_part *part_of(const jf_profile *p, const char *name) {
 static void check_shares(const jf_profile *p) {
     double shares = 0, ms = 0;
     CHECK(p->count > 1);
-    for (int i = 0; i < p->count; i++) {
+    for (size_t i = 0; i < p->count; i++) {
         const jf_profile_part *part = &p->parts[i];
         int last = i == p->count - 1;
         CHECK(last ? part->calls == 0 : part->calls > 0);
@@ -175,14 +178,15 @@ TEST(profile__is_there_only_where_asked_for) {
 TEST(profile__of_a_device_that_has_none_is_refused) {
     jf_context *ctx = NULL;
     jf_recipe *r = NULL;
-    jf_bench_result result;
+    jf_bench_result result = {.size = sizeof(jf_bench_result)};
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-    CHECK_STATUS(jf_recipe_parse(ctx, &r, of_vectors, "test.recipe"), JF_OK);
-    jf_bench_options options = {.device.device = "ref", .seconds = 0.01, .profile = 1};
-    CHECK_STATUS(jf_bench(ctx, r, &options, &result), JF_ERROR_DEVICE);
+    CHECK_STATUS(jf_recipe_parse(&r, ctx, of_vectors, "test.recipe"), JF_OK);
+    jf_bench_options options = {
+        .size = sizeof(jf_bench_options), .device = "ref", .seconds = 0.01, .profile = 1};
+    CHECK_STATUS(jf_bench(&result, ctx, r, &options), JF_ERROR_DEVICE);
     CHECK_HAS(jf_context_error(ctx), "device ref");
     options.profile = 0;
-    CHECK_STATUS(jf_bench(ctx, r, &options, &result), JF_OK);
+    CHECK_STATUS(jf_bench(&result, ctx, r, &options), JF_OK);
     jf_bench_result_free(&result);
     jf_recipe_free(r);
     jf_context_free(ctx);

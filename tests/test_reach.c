@@ -61,17 +61,20 @@ TEST(reach__a_y_beyond_the_data_is_told_by_samples_and_densities_of_a_model_and_
     jf_model *m = NULL, *loaded = NULL;
     char log[2048] = "";
     CHECK_STATUS(
-        jf_data_export(ctx, "two_moons", &(jf_export_options){.rows = 500, .file = test_path("t.csv")}),
+        jf_data_export(
+            ctx, "two_moons",
+            &(jf_export_options){.size = sizeof(jf_export_options), .rows = 500, .file = test_path("t.csv")}),
         JF_OK);
-    CHECK_STATUS(jf_recipe_for_table(ctx, &r,
-                                     &(jf_table_request){.x = test_path("t.csv"),
+    CHECK_STATUS(jf_recipe_for_table(&r, ctx,
+                                     &(jf_table_request){.size = sizeof(jf_table_request),
+                                                         .x = test_path("t.csv"),
                                                          .x_columns = "theta1,theta2",
                                                          .y_columns = "obs1,obs2"}),
                  JF_OK);
     CHECK_STATUS(jf_recipe_set(r, "train.epochs", "1"), JF_OK);
-    CHECK_STATUS(jf_train(ctx, &m, r, NULL), JF_OK);
+    CHECK_STATUS(jf_train(&m, ctx, r, NULL), JF_OK);
     CHECK_STATUS(jf_model_save(m, test_path("m.safetensors")), JF_OK);
-    CHECK_STATUS(jf_model_load(ctx, &loaded, test_path("m.safetensors"), NULL), JF_OK);
+    CHECK_STATUS(jf_model_load(&loaded, ctx, test_path("m.safetensors"), NULL), JF_OK);
     const double inside[] = {0, 0}, outside[] = {0, 0, 7.5, 0}, x[] = {0.1, 0.1, 0.1, 0.1};
     double out[4];
     jf_context_set_log(ctx, keep_line, log);

@@ -21,9 +21,9 @@ typedef struct user {
     jf_context *ctx;
     jf_recipe *recipe;
     char log[4096];
-    void (*watch)(struct user *u, const jf_progress *p); /* NULL, or called with every report */
+    void (*watch)(struct user *u, const jf_training *p); /* NULL, or called with every report */
     int done;                                            /* of the watcher */
-    volatile int stop;
+    int stop;
 } user;
 
 static void note(void *data, const char *line) {
@@ -37,7 +37,7 @@ static user *user_open(void) {
     CHECK(u != NULL);
     CHECK_STATUS(jf_context_create(&u->ctx), JF_OK);
     jf_context_set_log(u->ctx, note, u);
-    CHECK_STATUS(jf_recipe_parse(u->ctx, &u->recipe, small, "small"), JF_OK);
+    CHECK_STATUS(jf_recipe_parse(&u->recipe, u->ctx, small, "small"), JF_OK);
     return u;
 }
 
@@ -47,21 +47,21 @@ static void user_close(user *u) {
     free(u);
 }
 
-static void on_progress(void *data, const jf_progress *p) {
+static int on_progress(void *data, const jf_progress *p) {
     user *u = data;
-    if (u->watch) u->watch(u, p);
+    if (u->watch && p->training) u->watch(u, p->training);
+    return u->stop;
 }
 
 static jf_status train_with(user *u, const char *folder, int resume, uint64_t seed) {
     jf_model *m = NULL;
-    jf_status status = jf_train(u->ctx, &m, u->recipe,
-                                &(jf_train_options){.folder = folder,
+    jf_context_set_progress(u->ctx, on_progress, u);
+    jf_status status = jf_train(&m, u->ctx, u->recipe,
+                                &(jf_train_options){.size = sizeof(jf_train_options),
+                                                    .folder = folder,
                                                     .resume = resume,
                                                     .seed = seed,
-                                                    .device.threads = 1,
-                                                    .progress = on_progress,
-                                                    .user = u,
-                                                    .stop = &u->stop});
+                                                    .threads = 1});
     jf_model_free(m);
     return status;
 }
@@ -106,7 +106,7 @@ static void write_file(const char *path, const char *content) {
 
 /* ---- the lock ---- */
 
-static void train_beside(user *u, const jf_progress *p) {
+static void train_beside(user *u, const jf_training *p) {
     char me[32];
     (void)p;
     if (u->done++) return;
@@ -132,7 +132,7 @@ TEST(run_folder__a_second_training_is_refused_and_told_which_process_holds_it) {
     user_close(u);
 }
 
-static void die_in_epoch_3(user *u, const jf_progress *p) {
+static void die_in_epoch_3(user *u, const jf_training *p) {
     (void)u;
     if (p->epoch == 3) kill(getpid(), SIGKILL);
 }
@@ -191,14 +191,15 @@ TEST(run_folder__a_link_in_place_of_the_lock_is_not_followed) {
     user_close(u);
 }
 
-static void report_beside(user *u, const jf_progress *p) {
+static void report_beside(user *u, const jf_training *p) {
     (void)p;
     if (u->done++) return;
     user *other = user_open();
     jf_model *m = NULL;
     jf_judgement *j = NULL;
-    CHECK_STATUS(jf_model_load(other->ctx, &m, test_path("alone"), NULL), JF_OK);
-    CHECK_STATUS(jf_judge(m, &j, &(jf_judge_options){.points = 100}), JF_OK);
+    CHECK_STATUS(jf_model_load(&m, other->ctx, test_path("alone"), NULL), JF_OK);
+    CHECK_STATUS(jf_judge(&j, m, &(jf_judge_options){.size = sizeof(jf_judge_options), .points = 100}),
+                 JF_OK);
     check_status(other, jf_report(m, j, test_path("run")), JF_ERROR_IO);
     CHECK_HAS(jf_context_error(other->ctx), "is writing a run into this folder");
     CHECK(!file_exists(in("run", "report.html")));
@@ -245,7 +246,7 @@ static void make_old_runs(void) {
     write_file(in("run", "notes.txt"), "mine");
 }
 
-static void look_at_first_batch(user *u, const jf_progress *p) {
+static void look_at_first_batch(user *u, const jf_training *p) {
     int others;
     (void)p;
     if (u->done++) return;
@@ -270,7 +271,7 @@ TEST(run_folder__a_new_run_begins_by_setting_the_old_one_aside_whole) {
 }
 
 /* The run fails with the first line of its history, which leads nowhere. */
-static void spoil_history(user *u, const jf_progress *p) {
+static void spoil_history(user *u, const jf_training *p) {
     (void)p;
     if (u->done++) return;
     CHECK(unlink(in("run", RUN_HISTORY)) == 0);
@@ -289,7 +290,7 @@ TEST(run_folder__a_new_run_that_fails_before_its_first_checkpoint_gives_the_old_
     user_close(u);
 }
 
-static void stop_in_epoch_2(user *u, const jf_progress *p) {
+static void stop_in_epoch_2(user *u, const jf_training *p) {
     if (p->epoch == 2) u->stop = 1;
 }
 

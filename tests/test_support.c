@@ -266,7 +266,7 @@ static void check_samples(const model *m, long total) {
     double *y = calloc(PART, sizeof *y), *x = calloc(2 * PART, sizeof *x);
     for (long at = 0; at < total; at += PART) {
         for (int i = 0; i < PART; i++) y[i] = 8 * ((double)i / PART - 0.5); /* far beyond the data, too */
-        jf_use_options use = {.seed = (uint64_t)at};
+        jf_use_options use = {.size = sizeof(jf_use_options), .seed = (uint64_t)at};
         if (jf_sample(m, PART, y, x, NULL, NULL, &use) != JF_OK)
             test_fail(__FILE__, __LINE__, "%s", jf_context_error(m->ctx));
         for (int i = 0; i < 2 * PART; i++)
@@ -317,7 +317,7 @@ TEST(support__and_names_survive_the_model_file) {
     run *r = small_model("a=0:6,b=whole:0:,c=circle:-4:4", whole_row);
     jf_model *loaded = NULL;
     CHECK_STATUS(jf_model_save(r->m, test_path("m.safetensors")), JF_OK);
-    CHECK_STATUS(jf_model_load(r->ctx, &loaded, test_path("m.safetensors"), NULL), JF_OK);
+    CHECK_STATUS(jf_model_load(&loaded, r->ctx, test_path("m.safetensors"), NULL), JF_OK);
     for (int i = 0; i < 3; i++) {
         const column_support *a = &r->m->units.support[i], *b = &loaded->units.support[i];
         CHECK(a->kind == b->kind && a->lo == b->lo && a->hi == b->hi && a->cut == b->cut);

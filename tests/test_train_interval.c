@@ -93,12 +93,3 @@ TEST(train__a_fault_noticed_late_names_the_batch_and_the_layer_it_arose_in) {
         run_close(r);
     }
 }
-
-/* The flag is looked at before every batch, not only when the device is read. */
-TEST(train__a_stop_is_seen_between_two_reports) {
-    run *r = run_open(steady);
-    train_options options = {.stop = &r->stop, .interval = 1e9};
-    r->stop = 1;
-    CHECK_STATUS(train_run(r->m, r->data, &options), JF_STOPPED);
-    run_close(r);
-}

@@ -56,18 +56,18 @@ void run_close(run *r) {
     free(r);
 }
 
-static void on_progress(void *user, const train_progress *p) {
+static int on_progress(void *user, const train_progress *p) {
     run *r = user;
     r->last = *p;
     r->reports++;
     if (r->watch) r->watch(r, p);
+    return r->stop;
 }
 
 jf_status run_train(run *r, const char *folder, int resume) {
     train_options options = {.folder = folder,
                              .resume = resume,
                              .changed_data = r->changed_data,
-                             .stop = &r->stop,
                              .interval = r->interval,
                              .progress = on_progress,
                              .user = r};

@@ -19,7 +19,7 @@ struct run {
     recipe *recipe;
     dataset *data; /* NULL where the objective needs none */
     model *m;
-    volatile int stop;
+    int stop;
     int changed_data;                               /* resuming goes on with others */
     double interval;                                /* between two reports, seconds; 0: after every batch */
     void (*watch)(run *r, const train_progress *p); /* NULL, or called with every report */

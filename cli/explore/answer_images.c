@@ -33,7 +33,7 @@ static void add_chain(const jf_chain_result *r, buffer *out) {
     buffer_add(out, ",");
     answers_add_images(out, "truth", &r->truth);
     buffer_add(out, ",\"steps\":[");
-    for (int i = 0; i < r->steps; i++) {
+    for (size_t i = 0; i < r->steps; i++) {
         buffer_add(out, "%s{\"psnr\":", i ? "," : "");
         buffer_add_number(out, r->psnr[i]);
         buffer_add(out, ",");
@@ -54,7 +54,9 @@ static void add_chain(const jf_chain_result *r, buffer *out) {
 static jf_status give_superres(explorer *e, ask *asked, buffer *out) {
     int steps[JF_CHAIN_MOST], count = explorer_chain(e, steps);
     const jf_model *models[JF_CHAIN_MOST];
-    jf_chain_options options = {.seed = ask_seed(asked, "seed"), .denoise = ask_flag(asked, "denoise")};
+    jf_chain_options options = {.size = sizeof(jf_chain_options),
+                                .seed = ask_seed(asked, "seed"),
+                                .denoise = ask_flag(asked, "denoise")};
     double counts[JF_CHAIN_MOST], all = 1;
     jf_images given = {0};
     if (count == 0) ask_refuse(asked, "the models here are no chain of super-resolution");
@@ -69,8 +71,8 @@ static jf_status give_superres(explorer *e, ask *asked, buffer *out) {
     if (asked->refused) return JF_OK;
     jf_status status = asked_image(asked, &given);
     if (asked->refused || status != JF_OK) return status;
-    jf_chain_result result;
-    status = jf_superres_chain(models, count, &given, &options, &result);
+    jf_chain_result result = {.size = sizeof(jf_chain_result)};
+    status = jf_superres_chain(&result, models, count, &given, &options);
     if (status == JF_OK) {
         add_chain(&result, out);
         jf_chain_result_free(&result);
@@ -89,7 +91,7 @@ static jf_status give_held_out(explorer *e, ask *asked, buffer *out) {
     long row = ask_whole(asked, "row", 0, 1000000000, 0);
     if (s->form.h == 0) ask_refuse(asked, "this model is not one of images");
     if (asked->refused) return JF_OK;
-    jf_status status = jf_data_image(s->m, &image, row, 0);
+    jf_status status = jf_data_image(&image, s->m, row, 0);
     if (status != JF_OK) return status;
     buffer_add(out, "{");
     answers_add_images(out, "image", &image);

@@ -19,7 +19,7 @@ static void add_frames(buffer *out, const char *name, const double *values, cons
 
 static jf_status add_images(const shown_model *s, const jf_lines *l, buffer *out) {
     jf_images images;
-    jf_status status = jf_restore(s->m, &images, l->rows * l->steps, l->x, l->y);
+    jf_status status = jf_restore(&images, s->m, l->rows * l->steps, l->x, l->y);
     if (status != JF_OK) return status;
     buffer_add(out, ",");
     answers_add_images(out, "images", &images);
@@ -29,7 +29,7 @@ static jf_status add_images(const shown_model *s, const jf_lines *l, buffer *out
 
 static jf_status add_lines(const shown_model *s, const jf_lines *l, buffer *out) {
     jf_status status = JF_OK;
-    buffer_add(out, "{\"rows\":%d,\"steps\":%d", l->rows, l->steps);
+    buffer_add(out, "{\"rows\":%zu,\"steps\":%zu", l->rows, l->steps);
     if (s->form.h > 0) {
         status = add_images(s, l, out);
     } else {
@@ -54,7 +54,9 @@ static jf_status give_lines(explorer *e, ask *asked, buffer *out) {
     int steps = (int)ask_whole(asked, "steps", 2, MOST_STEPS, 24);
     long most = MOST_NUMBERS / s->dim_x / steps;
     int lines = (int)ask_whole(asked, "lines", 1, most > 1 ? most : 1, s->form.h > 0 ? 5 : 300);
-    jf_use_options use = {.seed = ask_seed(asked, "seed"), .straight = ask_flag(asked, "straight")};
+    jf_use_options use = {.size = sizeof(jf_use_options),
+                          .seed = ask_seed(asked, "seed"),
+                          .straight = ask_flag(asked, "straight")};
     if (!along_y && strcmp(ask_text(asked, "along"), "z") != 0) ask_refuse(asked, "along: expected y or z");
     if (along_y && (s->dim_y == 0 || s->form.input_h > 0))
         ask_refuse(asked, "along: this model has no y to go along");
@@ -63,8 +65,8 @@ static jf_status give_lines(explorer *e, ask *asked, buffer *out) {
     jf_status status = asked_condition(s, asked, along_y ? "from" : "y", &from, NULL);
     if (status == JF_OK && !asked->refused && along_y) status = asked_condition(s, asked, "to", &to, NULL);
     if (status == JF_OK && !asked->refused) {
-        status = along_y ? jf_lines_along_y(s->m, &made, lines, steps, from, to, &use)
-                         : jf_lines_along_z(s->m, &made, lines, steps, 1, from, &use);
+        status = along_y ? jf_lines_along_y(&made, s->m, lines, steps, from, to, &use)
+                         : jf_lines_along_z(&made, s->m, lines, steps, 1, from, &use);
         if (status == JF_OK) status = add_lines(s, &made, out);
         jf_lines_free(&made);
     }

@@ -7,7 +7,7 @@ enum { MOST_POINTS = 2000, MOST_GRID = 128 };
 
 /* ---- x <-> z ---- */
 
-typedef jf_status (*map_fn)(const jf_model *m, int n, const double *from, const double *y, double *to,
+typedef jf_status (*map_fn)(const jf_model *m, size_t n, const double *from, const double *y, double *to,
                             double *y_to, const jf_use_options *options);
 
 static jf_status give_map(explorer *e, ask *asked, buffer *out, map_fn map, const char *from,
@@ -25,7 +25,7 @@ static jf_status give_map(explorer *e, ask *asked, buffer *out, map_fn map, cons
     double *a = answers_array(asked, given), *b = answers_array(asked, given);
     double *ys = repeat_condition(asked, s, y, (int)n);
     if (a) ask_numbers(asked, from, a, given);
-    if (!asked->refused) status = map(s->m, (int)n, a, ys, b, NULL, NULL);
+    if (!asked->refused) status = map(s->m, n, a, ys, b, NULL, NULL);
     if (!asked->refused && status == JF_OK) {
         buffer_add(out, "{\"%s\":", to);
         buffer_add_numbers(out, b, given);

@@ -54,13 +54,13 @@ static void add_form(const jf_image_form *f, buffer *out) {
 
 static jf_status add_model(const shown_model *s, buffer *out) {
     char *info;
-    jf_status status = jf_model_info(s->m, &info);
+    jf_status status = jf_model_info(&info, s->m);
     if (status != JF_OK) return status;
     buffer_add(out, "{\"name\":");
     buffer_add_text(out, s->name);
     buffer_add(out, ",\"info\":");
     buffer_add_text(out, info);
-    free(info);
+    jf_text_free(info);
     buffer_add(out, ",\"objective\":\"%s\",\"data_set\":", jf_model_objective(s->m));
     buffer_add_text(out, jf_model_data_set(s->m));
     buffer_add(out, ",\"dim_x\":%d,\"dim_y\":%d,\"x_names\":", s->dim_x, s->dim_y);
@@ -70,7 +70,7 @@ static jf_status add_model(const shown_model *s, buffer *out) {
     add_classes(s, out);
     add_ranges(s, out);
     add_form(&s->form, out);
-    buffer_add(out, ",\"data_rows\":%d,\"no_data\":", s->data_rows);
+    buffer_add(out, ",\"data_rows\":%zu,\"no_data\":", s->data_rows);
     buffer_add_text(out, s->no_data);
     buffer_add(out, "}");
     return JF_OK;
@@ -97,7 +97,7 @@ const answer answer_models = {"models", give_models};
 static jf_status give_data(explorer *e, ask *asked, buffer *out) {
     const shown_model *s = answers_model(e, asked);
     if (asked->refused) return JF_OK;
-    buffer_add(out, "{\"rows\":%d,\"x\":", s->data_rows);
+    buffer_add(out, "{\"rows\":%zu,\"x\":", s->data_rows);
     buffer_add_numbers(out, s->data_x, (size_t)s->data_rows * (size_t)s->dim_x);
     buffer_add(out, ",\"y\":");
     buffer_add_numbers(out, s->data_y, (size_t)s->data_rows * (size_t)s->dim_y);

@@ -33,7 +33,8 @@ static int drawn_create(const shown_model *s, ask *asked, const double *y, drawn
 }
 
 static jf_status draw(const shown_model *s, ask *asked, drawn *d) {
-    jf_use_options use = {.seed = ask_seed(asked, "seed"),
+    jf_use_options use = {.size = sizeof(jf_use_options),
+                          .seed = ask_seed(asked, "seed"),
                           .temperature = ask_real(asked, "temperature", 0, 100, 1)};
     int denoise = ask_flag(asked, "denoise");
     if (asked->refused) return JF_OK;
@@ -46,12 +47,12 @@ static jf_status add_trust(const shown_model *s, const drawn *d, buffer *out) {
     double error = 0;
     char *words = NULL;
     jf_status status = jf_y_error(s->m, d->n, d->y, d->y_back, &error);
-    if (status == JF_OK && s->dim_y > 0 && s->form.input_h == 0) status = jf_y_beyond(s->m, d->y, &words);
+    if (status == JF_OK && s->dim_y > 0 && s->form.input_h == 0) status = jf_y_beyond(&words, s->m, d->y);
     buffer_add(out, ",\"y_error\":");
     buffer_add_number(out, s->dim_y > 0 ? error : 0);
     buffer_add(out, ",\"beyond\":");
     buffer_add_text(out, words ? words : "");
-    free(words);
+    jf_text_free(words);
     return status;
 }
 
@@ -66,7 +67,7 @@ static jf_status add_samples(const shown_model *s, const drawn *d, const jf_imag
         return JF_OK;
     }
     jf_images images;
-    jf_status status = jf_restore(s->m, &images, d->n, d->x, d->y);
+    jf_status status = jf_restore(&images, s->m, d->n, d->x, d->y);
     if (status != JF_OK) return status;
     buffer_add(out, ",");
     answers_add_images(out, "images", &images);
@@ -74,7 +75,7 @@ static jf_status add_samples(const shown_model *s, const drawn *d, const jf_imag
     /* z as images, from -3 to 3 deviations: one value per element of x */
     jf_images latent = {
         .values = d->z, .count = d->n, .h = s->form.h, .w = s->form.w, .channels = s->form.x_channels};
-    buffer_add(out, ",\"latent\":{\"count\":%d,\"h\":%d,\"w\":%d,\"channels\":%d,\"bytes\":", latent.count,
+    buffer_add(out, ",\"latent\":{\"count\":%zu,\"h\":%d,\"w\":%d,\"channels\":%d,\"bytes\":", latent.count,
                latent.h, latent.w, latent.channels);
     answers_add_bytes(out, d->z, count, -3, 3);
     buffer_add(out, "}");

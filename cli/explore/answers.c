@@ -73,7 +73,7 @@ void answers_add_bytes(buffer *out, const double *values, size_t count, double l
 
 void answers_add_images(buffer *out, const char *name, const jf_images *images) {
     size_t count = (size_t)images->count * (size_t)images->h * (size_t)images->w * (size_t)images->channels;
-    buffer_add(out, "\"%s\":{\"count\":%d,\"h\":%d,\"w\":%d,\"channels\":%d,\"bytes\":", name, images->count,
+    buffer_add(out, "\"%s\":{\"count\":%zu,\"h\":%d,\"w\":%d,\"channels\":%d,\"bytes\":", name, images->count,
                images->h, images->w, images->channels);
     answers_add_bytes(out, images->values, count, 0, 1);
     buffer_add(out, "}");

@@ -32,11 +32,11 @@ jf_status asked_image(ask *asked, jf_images *out) {
 
 static jf_status condition_of_image(const shown_model *s, ask *asked, double *y, jf_images *inputs) {
     jf_images given;
-    jf_image_conditions made;
+    jf_image_conditions made = {.size = sizeof(jf_image_conditions)};
     jf_status status = asked_image(asked, &given);
     if (asked->refused || status != JF_OK) return status;
     status =
-        jf_image_conditions_create(s->m, &made, &given, ask_flag(asked, "degrade"), ask_seed(asked, "seed"));
+        jf_image_conditions_create(&made, s->m, &given, ask_flag(asked, "degrade"), ask_seed(asked, "seed"));
     if (status == JF_OK) {
         memcpy(y, made.y, (size_t)s->dim_y * sizeof *y);
         if (inputs) {

@@ -83,15 +83,16 @@ static char *name_of_file(const char *path, const char *together) {
 }
 
 static jf_status add_file(explorer *e, const char *path, const char *name, int several,
-                          const jf_device_options *device) {
+                          const jf_load_options *device) {
     shown_model *more = realloc(e->models, ((size_t)e->count + 1) * sizeof *more);
     if (!more) return no_memory();
     e->models = more;
     shown_model *s = &e->models[e->count++];
     *s = (shown_model){.name = several ? name_of_file(path, name) : strdup(name)};
     if (!s->name) return no_memory();
-    jf_status status = jf_model_load(e->ctx, &s->m, path, device);
-    if (status == JF_OK) status = jf_model_image_form(s->m, &s->form);
+    jf_status status = jf_model_load(&s->m, e->ctx, path, device);
+    s->form.size = sizeof s->form;
+    if (status == JF_OK) status = jf_model_image_form(&s->form, s->m);
     if (status != JF_OK) return status;
     s->dim_x = jf_model_dim_x(s->m);
     s->dim_y = jf_model_dim_y(s->m);
@@ -102,17 +103,17 @@ static jf_status add_file(explorer *e, const char *path, const char *name, int s
     return status == JF_OK ? find_data(e, s) : status;
 }
 
-jf_status explorer_add(explorer *e, const char *name, const jf_device_options *device) {
+jf_status explorer_add(explorer *e, const char *name, const jf_load_options *device) {
     char *file = NULL, *next = NULL;
-    jf_status status = jf_model_find(e->ctx, &file, name, 0);
-    if (status == JF_OK) status = jf_model_find(e->ctx, &next, name, 1);
+    jf_status status = jf_model_find(&file, e->ctx, name, 0);
+    if (status == JF_OK) status = jf_model_find(&next, e->ctx, name, 1);
     int several = next != NULL;
     for (int i = 1; status == JF_OK && file; i++) {
         status = add_file(e, file, name, several, device);
         free(file);
         file = next;
         next = NULL;
-        if (status == JF_OK && file) status = jf_model_find(e->ctx, &next, name, i + 1);
+        if (status == JF_OK && file) status = jf_model_find(&next, e->ctx, name, i + 1);
     }
     free(file);
     free(next);

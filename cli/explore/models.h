@@ -12,7 +12,7 @@ typedef struct shown_model {
     int dim_x, dim_y, classes;
     int has_range;
     double *lo, *hi;         /* (dim_y) of the data, where has_range */
-    int data_rows;           /* of vectors; 0: there are none */
+    size_t data_rows;        /* of vectors; 0: there are none */
     double *data_x, *data_y; /* (data_rows, dim_x), (data_rows, dim_y) */
     char no_data[512];       /* why */
     verdict *verdict;
@@ -30,7 +30,7 @@ typedef struct explorer {
 /* Without models yet. NULL: no memory. */
 explorer *explorer_create(void);
 /* All models of a name. Returns a status, whose message is at e->ctx. */
-jf_status explorer_add(explorer *e, const char *name, const jf_device_options *device);
+jf_status explorer_add(explorer *e, const char *name, const jf_load_options *device);
 /* What a judgement under way still uses is left to the end of the process. */
 void explorer_free(explorer *e);
 

@@ -46,7 +46,7 @@ int verdict_free(verdict *v) {
 static void *judge(void *user) {
     verdict *v = user;
     jf_judgement *made = NULL;
-    jf_status status = jf_judge(v->m, &made, NULL); /* as jointflow judge does by default */
+    jf_status status = jf_judge(&made, v->m, NULL); /* as jointflow judge does by default */
     pthread_mutex_lock(&v->lock);
     v->judgement = made;
     v->state = status == JF_OK ? VERDICT_DONE : VERDICT_FAILED;

@@ -41,7 +41,8 @@ struct watch {
     int looks;
     /* Of the training thread alone: */
     double next_look;
-    int data_tried, data_rows;
+    int data_tried;
+    size_t data_rows;
     double *x, *y; /* (data_rows, ..): rows of the data */
 };
 
@@ -88,13 +89,13 @@ static void find_data(watch *w, const looked *k) {
     w->data_tried = 1;
     w->x = calloc((size_t)most * k->dim_x, sizeof *w->x);
     w->y = calloc((size_t)most * (k->dim_y + 1), sizeof *w->y);
-    if (!w->x || !w->y || jf_data_rows(k->m, most, -1, 1, &w->data_rows, w->x, w->y) != JF_OK)
+    if (!w->x || !w->y || jf_data_rows(k->m, (size_t)most, -1, 1, &w->data_rows, w->x, w->y) != JF_OK)
         w->data_rows = 0;
 }
 
 /* Of the first elements of z, or of all elements of images together, from -4 to 4. */
 static void add_histograms(watch *w, const looked *k, buffer *out) {
-    size_t n = (size_t)w->data_rows;
+    size_t n = w->data_rows;
     int pooled = k->form.h > 0, count = pooled                       ? 1
                                         : k->dim_x < MOST_HISTOGRAMS ? (int)k->dim_x
                                                                      : MOST_HISTOGRAMS;
@@ -120,7 +121,7 @@ static int choose_conditions(const watch *w, const looked *k, const double **of_
     if (k->classes > 0) return k->classes < MOST_CONDITIONS ? k->classes : MOST_CONDITIONS;
     if (k->dim_y == 0) return 1;
     *of_data = w->y;
-    return w->data_rows < MOST_CONDITIONS ? w->data_rows : MOST_CONDITIONS;
+    return w->data_rows < MOST_CONDITIONS ? (int)w->data_rows : MOST_CONDITIONS;
 }
 
 static void add_rows(const looked *k, int n, const double *x, const double *y, buffer *out) {
@@ -128,7 +129,7 @@ static void add_rows(const looked *k, int n, const double *x, const double *y, b
     if (k->form.h == 0) {
         buffer_add(out, ",\"x\":");
         buffer_add_numbers(out, x, (size_t)n * k->dim_x);
-    } else if (jf_restore(k->m, &images, n, x, y) == JF_OK) {
+    } else if (jf_restore(&images, k->m, n, x, y) == JF_OK) {
         buffer_add(out, ",");
         answers_add_images(out, "images", &images);
         jf_images_free(&images);
@@ -163,11 +164,12 @@ static void look_at(watch *w, const jf_model *m) {
     double begin = now_seconds();
     if (begin < w->next_look) return;
     looked k = {.m = m,
+                .form.size = sizeof(jf_image_form),
                 .dim_x = (size_t)jf_model_dim_x(m),
                 .dim_y = (size_t)jf_model_dim_y(m),
                 .classes = jf_model_classes(m)};
     buffer made = {0};
-    if (jf_model_image_form(m, &k.form) != JF_OK) return;
+    if (jf_model_image_form(&k.form, m) != JF_OK) return;
     find_data(w, &k);
     buffer_add(&made, "{\"dim_x\":%zu", k.dim_x);
     add_histograms(w, &k, &made);
@@ -188,7 +190,7 @@ static void look_at(watch *w, const jf_model *m) {
 
 /* ---- progress ---- */
 
-static void add_epoch(watch *w, const jf_progress *now) {
+static void add_epoch(watch *w, const jf_training *now) {
     if (w->row_count == w->row_room) {
         int room = 2 * w->row_room + 64;
         epoch_row *more = realloc(w->rows, (size_t)room * sizeof *more);
@@ -197,7 +199,7 @@ static void add_epoch(watch *w, const jf_progress *now) {
         w->row_room = room;
     }
     epoch_row *row = &w->rows[w->row_count++];
-    *row = (epoch_row){.epoch = now->epoch,
+    *row = (epoch_row){.epoch = (int)now->epoch,
                        .held_out = now->held_out,
                        .ks_median = now->ks_median,
                        .ks_max = now->ks_max,
@@ -206,16 +208,16 @@ static void add_epoch(watch *w, const jf_progress *now) {
     for (int i = 0; i < w->term_count; i++) row->values[i] = now->terms[i].value;
 }
 
-void watch_take(watch *w, const jf_progress *now) {
+void watch_take(watch *w, const jf_training *now) {
     pthread_mutex_lock(&w->lock);
-    w->term_count = now->term_count < MOST_TERMS ? now->term_count : MOST_TERMS;
+    w->term_count = now->term_count < MOST_TERMS ? (int)now->term_count : MOST_TERMS;
     for (int i = 0; i < w->term_count; i++)
         snprintf(w->term_names[i], sizeof w->term_names[i], "%s", now->terms[i].name);
     snprintf(w->phase, sizeof w->phase, "%s", now->phase);
-    w->epoch = now->epoch;
-    w->epochs = now->epochs;
-    w->batch = now->batch;
-    w->batches = now->batches;
+    w->epoch = (int)now->epoch;
+    w->epochs = (int)now->epochs;
+    w->batch = (int)now->batch;
+    w->batches = (int)now->batches;
     w->loss = now->term_count > 0 ? now->terms[0].value : NAN;
     w->seconds = now->seconds;
     w->seconds_left = now->seconds_left;

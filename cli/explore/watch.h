@@ -9,7 +9,7 @@ typedef struct watch watch;
 watch *watch_create(const char *title); /* NULL: no memory */
 void watch_free(watch *w);
 /* By the thread that trains; samples and latent points are drawn where the progress has a model. */
-void watch_take(watch *w, const jf_progress *now);
+void watch_take(watch *w, const jf_training *now);
 void watch_end(watch *w); /* the training has ended */
 /* By any thread. */
 void watch_write(watch *w, buffer *out);

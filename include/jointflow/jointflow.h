@@ -2,17 +2,27 @@
  *
  *     jf_context *ctx;  jf_recipe *recipe;  jf_model *model;
  *     jf_context_create(&ctx);
- *     jf_recipe_load(ctx, &recipe, "crescents.ini");
- *     jf_train(ctx, &model, recipe, &(jf_train_options){.folder = "run"});
- *     jf_sample(model, 100, y, x, NULL, NULL, &(jf_use_options){.seed = 1});
+ *     jf_recipe_load(&recipe, ctx, "crescents.ini");
+ *     jf_train(&model, ctx, recipe, &(jf_train_options){.size = sizeof(jf_train_options), .folder = "run"});
+ *     jf_sample(model, 100, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1});
  *
- * Rules: `**out` comes early and is yours to free with the matching jf_..._free; returned pointers are
- * borrowed. Functions that can fail return a jf_status, negative on failure; the message is then at
- * jf_context_error(), where each thread finds its own. The library never prints, exits or aborts.
+ * Rules. `**out` comes first and is yours to free with the matching jf_..._free(); it is NULL where a call fails. Returned
+ * pointers are borrowed. Every jf_..._free() takes NULL. Functions that can fail return a jf_status: negative on failure,
+ * JF_STOPPED (positive) where the progress callback of the context asked for it; the message is then at jf_context_error(),
+ * where each thread finds its own. The library never prints, exits or aborts.
  *
- * Threads: a model may be used by any number of threads at once, by every function that takes a const jf_model; each gets
- * what it would get alone. Whatever is changed or freed belongs to one thread while that is done: a recipe that is set, a
- * model that is loaded or freed. One training into a folder at a time.
+ * Structs. One that begins with `size` may grow in later versions, at its end: the caller sets it to sizeof, options and
+ * results alike, and leaves all else that it does not know of 0, which is the default. Where there are options NULL stands for
+ * all defaults. Structs without `size` will not change, except for those that the library makes and hands to a callback.
+ *
+ * Threads. A context, a model, a recipe, data and a judgement may be used by any number of threads at once, by every function
+ * that takes them as const, or that makes something new with them; each gets what it would get alone. Whatever is changed or
+ * freed belongs to one thread while that is done: a recipe that is set, a context whose log or progress is set, data that are
+ * named, a model that jf_model_set_data() or jf_model_measure_reach() changes. One training into a folder at a time; two at
+ * once into two folders are fine. Callbacks are called by the thread that made the call.
+ *
+ * Lives. A handle keeps what it was made with: models keep their context and their data, recipes their context. So handles may
+ * be freed in any order; the context itself goes when the last of them does.
  *
  * Arrays are dense and row-major, one row per sample: x (n, dim_x), y (n, dim_y), z (n, dim_x), y' (n, dim_y).
  * Numbers that are given have to be finite, and no function that succeeds gives others, except for the NAN of what
@@ -32,8 +42,17 @@ extern "C" {
 #pragma GCC visibility push(default) /* what the public headers declare is all that a library exports */
 #endif
 
-#define JF_VERSION "0.1.0"
-const char *jf_version(void);
+#define JF_VERSION       "0.1.0"
+#define JF_VERSION_MAJOR 0
+#define JF_VERSION_MINOR 1
+#define JF_VERSION_PATCH 0
+const char *jf_version(void); /* of the library that is linked; JF_VERSION: of the header */
+/* Whether the library is of this version or a later one that a program compiled for it can use: of the same major version,
+ * and before 1.0 of the same minor version. jf_version_check(JF_VERSION_MAJOR, JF_VERSION_MINOR, JF_VERSION_PATCH) */
+int jf_version_check(int major, int minor, int patch);
+
+/* Texts that functions give. */
+void jf_text_free(char *chars);
 
 /* ---- data in memory: what a program has in arrays needs no file ---- */
 /* A handle of rows of x and y. Recipes, models and calls that it is given to keep it alive by themselves, so that it may be
@@ -64,11 +83,12 @@ void jf_data_free(jf_data *d);
 /* ---- recipes: what to learn, and how ---- */
 typedef struct jf_recipe jf_recipe;
 /* A path, or the name of a recipe that came with the program ("crescents", "paper/sectors"). */
-jf_status jf_recipe_load(jf_context *ctx, jf_recipe **out, const char *path);
-jf_status jf_recipe_parse(jf_context *ctx, jf_recipe **out, const char *text, const char *name);
+jf_status jf_recipe_load(jf_recipe **out, jf_context *ctx, const char *path);
+jf_status jf_recipe_parse(jf_recipe **out, jf_context *ctx, const char *text, const char *name);
 /* A table that comes without a recipe: sizes, law, epochs and regularisation follow from its dimensions and the number of
  * its rows. Files are .csv or .npy, an array (rows, columns); one of both, or one of x and one of y, row by row. */
 typedef struct jf_table_request {
+    size_t size;                       /* sizeof(jf_table_request) */
     const char *x, *y;                 /* y NULL: in the file of x, or there is none */
     const char *x_columns, *y_columns; /* by name or number from 1, "a,b"; NULL: all columns of their file */
     int discrete;                      /* y is one column and a class */
@@ -78,19 +98,19 @@ typedef struct jf_table_request {
     /* Rows in memory instead of files, all of their columns: x, y, x_columns and y_columns are then NULL. */
     jf_data *data;
 } jf_table_request;
-jf_status jf_recipe_for_table(jf_context *ctx, jf_recipe **out, const jf_table_request *request);
+jf_status jf_recipe_for_table(jf_recipe **out, jf_context *ctx, const jf_table_request *request);
 jf_status jf_recipe_set(jf_recipe *r, const char *key,
                         const char *value);                     /* "train.rate"; checked at its use */
 const char *jf_recipe_get(const jf_recipe *r, const char *key); /* NULL: no such key */
 /* Trains on rows in memory: sets data.set = table, data.file = memory, data.x and data.y. The text of a recipe does not hold
  * them: one that was read again, to resume its run, is given them again. */
 jf_status jf_recipe_set_data(jf_recipe *r, jf_data *data);
-/* All keys with their values, as recipe text; with_docs: each with what it means and allows. Yours to free().
- */
-jf_status jf_recipe_text(const jf_recipe *r, char **out, int with_docs);
+/* All keys with their values, as recipe text; with_docs: each with what it means and allows. Yours to
+ * jf_text_free(). */
+jf_status jf_recipe_text(char **out, const jf_recipe *r, int with_docs);
 void jf_recipe_free(jf_recipe *r);
-/* The recipes that came with the program, one per line: name, tab, what it is for. Yours to free(). */
-jf_status jf_recipe_list(jf_context *ctx, char **out);
+/* The recipes that came with the program, one per line: name, tab, what it is for. Yours to jf_text_free(). */
+jf_status jf_recipe_list(char **out, jf_context *ctx);
 
 /* ---- devices ---- */
 const char *jf_device_name(int index);    /* NULL past the last */
@@ -100,21 +120,22 @@ int jf_device_is_missing(int index, char *why, size_t size);
 
 /* ---- models ---- */
 typedef struct jf_model jf_model;
-typedef struct jf_device_options {
+typedef struct jf_load_options {
+    size_t size; /* sizeof(jf_load_options) */
     const char *
         device; /* NULL: the default, jf_device_name(0); "auto": a GPU, if there is one; "cuda:1": the second */
     int threads; /* 0: all processors */
-} jf_device_options;
+} jf_load_options;
 /* A model file, a run folder that has one, or the name of a model that came with the program. options may be NULL. */
-jf_status jf_model_load(jf_context *ctx, jf_model **out, const char *path, const jf_device_options *options);
+jf_status jf_model_load(jf_model **out, jf_context *ctx, const char *path, const jf_load_options *options);
 jf_status jf_model_save(const jf_model *m, const char *path);
 /* With weights in half precision: half as large. Refuses weights beyond its range, 65504. */
 jf_status jf_model_save_half(const jf_model *m, const char *path);
-/* The models that came with the program, one per line: name, tab, what it is. Yours to free(). */
-jf_status jf_model_list(jf_context *ctx, char **out);
-/* The file of what jf_model_load() takes, yours to free(). Some names stand for several models, the steps of a
+/* The models that came with the program, one per line: name, tab, what it is. Yours to jf_text_free(). */
+jf_status jf_model_list(char **out, jf_context *ctx);
+/* The file of what jf_model_load() takes, yours to jf_text_free(). Some names stand for several models, the steps of a
  * super-resolution: file `index` of them; *out is NULL past the last. */
-jf_status jf_model_find(jf_context *ctx, char **out, const char *name, int index);
+jf_status jf_model_find(char **out, jf_context *ctx, const char *name, int index);
 /* The data that a model was trained on, where those were in memory: it keeps them for jf_judge(). A model that was loaded gets
  * them again by this; NULL lets go of them. Changes the model: no other thread uses it meanwhile. */
 jf_status jf_model_set_data(jf_model *m, jf_data *data);
@@ -129,7 +150,8 @@ jf_status jf_model_y_of_label(const jf_model *m, double label, double *y);
 const char *jf_model_class_name(const jf_model *m, int class_index); /* "" where it has none */
 /* Of the table that it was trained on: element 0 .. dim_x - 1 of x, then those of y; "" where columns had no names. */
 const char *jf_model_column_name(const jf_model *m, int element);
-jf_status jf_model_info(const jf_model *m, char **out); /* a description for people; yours to free() */
+jf_status jf_model_info(char **out,
+                        const jf_model *m); /* a description for people; yours to jf_text_free() */
 /* The name of its objective ("joint", "plain", "rule", ...) and of its data set ("" where it has none). */
 const char *jf_model_objective(const jf_model *m);
 const char *jf_model_data_set(const jf_model *m);
@@ -141,20 +163,21 @@ const char *jf_model_data_set(const jf_model *m);
 jf_status jf_model_y_range(const jf_model *m, int element, double *lo, double *hi);
 jf_status jf_model_measure_reach(jf_model *m);
 /* In which way a y (dim_y), the data's units, is unlike those of the training data, a sentence or two; "" where it is not,
- * or where that is not known. Yours to free(). */
-jf_status jf_y_beyond(const jf_model *m, const double *y, char **words);
+ * or where that is not known. Yours to jf_text_free(). */
+jf_status jf_y_beyond(char **words, const jf_model *m, const double *y);
 /* Mean |y_back - y| per element, model units, of y_back as jf_sample() gives it; rows in the data's units. */
-jf_status jf_y_error(const jf_model *m, int n, const double *y, const double *y_back, double *out);
+jf_status jf_y_error(const jf_model *m, size_t n, const double *y, const double *y_back, double *out);
 /* Rows of the model's own data, in their units: fresh ones of a set that draws its points, otherwise rows to train on, each
  * at most once, shuffled by the seed. class_index: of one class only; -1: all. *found: how many, at most n; x (n, dim_x) and
  * y (n, dim_y) may each be NULL. JF_ERROR_UNSUPPORTED where it has no data, being trained from a rule. */
-jf_status jf_data_rows(const jf_model *m, int n, int class_index, uint64_t seed, int *found, double *x,
+jf_status jf_data_rows(const jf_model *m, size_t n, int class_index, uint64_t seed, size_t *found, double *x,
                        double *y);
 
 /* Writes a model as a file that answers without this library, in the format that the ending of `path` names: .c, C99 without
- * allocation; .onnx, two graphs, of which the second is NAME.density.onnx. name: what functions or graphs are called, an identifier of C; NULL: after the file. *files: what was written, one per
- * line, yours to free(); may be NULL. JF_ERROR_UNSUPPORTED where the format has no place for a part of the model. */
-jf_status jf_model_export(const jf_model *m, const char *path, const char *name, char **files);
+ * allocation; .onnx, two graphs, of which the second is NAME.density.onnx. name: what functions or graphs are called, an
+ * identifier of C; NULL: after the file. *files: what was written, one per line, yours to jf_text_free(); may be NULL.
+ * JF_ERROR_UNSUPPORTED where the format has no place for a part of the model. */
+jf_status jf_model_export(char **files, const jf_model *m, const char *path, const char *name);
 
 /* ---- training ---- */
 /* The loss, its parts, and what is watched beside them. */
@@ -165,42 +188,43 @@ typedef struct jf_term {
     int part;          /* the loss is the sum of all terms with 1 here */
 } jf_term;
 
-typedef struct jf_progress {
+/* Where a training stands: jf_progress.training. */
+typedef struct jf_training {
     const char *phase; /* "precondition", "anneal", "train" */
-    int epoch, epochs, batch, batches;
+    int64_t epoch, epochs, batch, batches;
     int epoch_ended; /* terms are means over the whole epoch; otherwise over its batches so far */
-    long step;
-    int term_count;
+    int64_t step;
+    size_t term_count;
     const jf_term *terms; /* (term_count), the loss first; valid during the call */
     double best;          /* best loss of the phase so far, INFINITY before its first epoch ends */
     double rate, seconds, seconds_left;
     double ks_median, ks_max; /* latent histograms against N(0,1), last measurement; NAN before */
     double held_out;          /* loss of held-out rows after the last epoch that ended; NAN: none */
-    int best_epoch;           /* of the phase so far, whose weights would be kept; 0: none */
+    int64_t best_epoch;       /* of the phase so far, whose weights would be kept; 0: none */
     /* As it is where an epoch has ended, to be looked at during the call (jf_sample, jf_encode, ...); NULL otherwise. */
     const jf_model *model;
-} jf_progress;
+} jf_training;
 
 typedef struct jf_train_options {
+    size_t size;        /* sizeof(jf_train_options) */
     const char *folder; /* run folder: model, checkpoint, history, recipe; NULL: nothing is written */
     /* Continue the run in `folder` exactly where it stopped; on another device with other roundings, which a warning says. */
     int resume;
     int changed_data; /* of a run that is resumed: go on although its data have changed since; 0: refuse that */
     uint64_t seed;
-    jf_device_options device;
-    /* A few times a second and at the end of every epoch, when the device is asked how far it is; may be NULL. */
-    void (*progress)(void *user, const jf_progress *progress);
-    void *user;
-    const volatile int
-        *stop; /* set to non-zero from anywhere (a signal handler): stops after the batch, saves */
+    const char *device; /* as of jf_load_options */
+    int threads;
 } jf_train_options;
-/* JF_STOPPED where `stop` was seen: *out is then the best model so far and the run can be resumed.
+/* The progress callback of the context is called a few times a second and at the end of every epoch, when the device is asked
+ * how far it is. JF_STOPPED where it asked for it: *out is then the best model so far and the run can be resumed; NULL
+ * where the data were still being read.
  * One call at a time, of all threads and processes, writes into a folder: JF_ERROR_IO, naming the process, where another one
  * does. A run that is in the folder and not resumed is set aside, whole, in old-run in it until the new one has finished. */
-jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf_train_options *options);
+jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf_train_options *options);
 
 /* ---- use ---- */
 typedef struct jf_use_options {
+    size_t size; /* sizeof(jf_use_options) */
     uint64_t seed;
     int standardised;   /* values are in the model's units (mean 0, deviation 1) instead of the data's */
     int straight;       /* of lines in z alone: straight ones, as in the paper, instead of a quarter turn */
@@ -208,36 +232,38 @@ typedef struct jf_use_options {
 } jf_use_options;
 /* x ~ p(x | y) for each row of y. y_back (n, dim_y): F_Y^-1(z, y), which should equal y; z (n, dim_x): the
  * latent points. Both may be NULL, options too. */
-jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double *y_back, double *z,
+jf_status jf_sample(const jf_model *m, size_t n, const double *y, double *x, double *y_back, double *z,
                     const jf_use_options *options);
-jf_status jf_encode(const jf_model *m, int n, const double *x, const double *y, double *z, double *y_out,
+jf_status jf_encode(const jf_model *m, size_t n, const double *x, const double *y, double *z, double *y_out,
                     const jf_use_options *options);
-jf_status jf_decode(const jf_model *m, int n, const double *z, const double *y, double *x, double *y_back,
+jf_status jf_decode(const jf_model *m, size_t n, const double *z, const double *y, double *x, double *y_back,
                     const jf_use_options *options);
 
 /* What is expected of x without the noise of training (train.noise), by Tweedie's formula, x + sigma^2 grad_x log p(x|y);
  * x: samples, or anything else with that noise. clean (n, dim_x) may be x. JF_ERROR_UNSUPPORTED of models that were trained
  * without. */
-jf_status jf_denoise(const jf_model *m, int n, const double *x, const double *y, double *clean,
+jf_status jf_denoise(const jf_model *m, size_t n, const double *x, const double *y, double *clean,
                      const jf_use_options *options);
 
 typedef struct jf_density_summary {
+    size_t size;         /* sizeof(jf_density_summary) */
     double mean;         /* of log p(x | y), nats */
     double sampler_mean; /* of the density that jf_sample draws from, NAN where it was not computed */
     double whole_mean;   /* with the log-determinant of the whole map in the block's place */
     double y_error;      /* mean |F_Y' - y| per element, model units: no density without it */
     double log_dy;       /* mean log |det dF_Y'/dy|; 0 where y' follows y; NAN where it is not exact */
-    long lost; /* rows that sampler_mean leaves out: no y* with F_Y'(x, y*) = y was found for them */
-    int exact; /* from the Jacobian (few dimensions); 0: the whole map's log-determinant stands in */
+    int64_t lost; /* rows that sampler_mean leaves out: no y* with F_Y'(x, y*) = y was found for them */
+    int exact;    /* from the Jacobian (few dimensions); 0: the whole map's log-determinant stands in */
 } jf_density_summary;
 /* log p(x | y) = log p_Z(F_Z) + log |det dF_Z/dx| of each row. */
-jf_status jf_density(const jf_model *m, int n, const double *x, const double *y, double *log_p,
+jf_status jf_density(const jf_model *m, size_t n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options);
 
 /* ---- images ---- */
 /* What the rows of an image model are: x [h][w][x_channels] and y [h][w][y_channels], which together make
  * an image [h][w][channels]. In models with classes all elements of a row of y are the label. */
 typedef struct jf_image_form {
+    size_t size;      /* sizeof(jf_image_form) */
     const char *task; /* "class", "superres", ...; "" for models of vectors, whose sizes are all 0 */
     int h, w, x_channels, y_channels;
     int channels;                         /* of the images that x and y make */
@@ -245,53 +271,57 @@ typedef struct jf_image_form {
     int masked; /* the last channel of a degraded image is 1 where it is missing, and else 0 */
     int random; /* degrading draws random numbers: twice gives different inputs */
 } jf_image_form;
-jf_status jf_model_image_form(const jf_model *m, jf_image_form *out);
+jf_status jf_model_image_form(jf_image_form *out, const jf_model *m);
 
 /* Images of one size, intensities from 0 to 1. Those that functions give back are yours to free. */
 typedef struct jf_images {
     double *values; /* (count, h, w, channels) */
-    int count, h, w, channels;
+    size_t count;
+    int h, w, channels;
 } jf_images;
 /* A PNG or JPEG file, or a .npy array (h, w) or (h, w, c) of one or (..., h, w) or (..., h, w, c) of many; a last
  * axis of at most 4 is that of the channels. Bytes are divided by 255, other numbers are intensities as
  * they are. */
-jf_status jf_images_read(jf_context *ctx, jf_images *out, const char *path);
+jf_status jf_images_read(jf_images *out, jf_context *ctx, const char *path);
 /* The same for models whose inputs have a mask (jf_image_form.masked): what is transparent in a PNG file is missing. */
-jf_status jf_images_read_masked(jf_context *ctx, jf_images *out, const char *path);
+jf_status jf_images_read_masked(jf_images *out, jf_context *ctx, const char *path);
 /* .npy: (count, h, w[, c]), or with columns > 0 (count/columns, columns, h, w[, c]). */
-jf_status jf_images_write(jf_context *ctx, const jf_images *images, int columns, const char *path);
+jf_status jf_images_write(jf_context *ctx, const jf_images *images, size_t columns, const char *path);
 void jf_images_free(jf_images *images);
 
 /* The images of rows of x and y, in the data's units. */
-jf_status jf_restore(const jf_model *m, jf_images *out, int n, const double *x, const double *y);
+jf_status jf_restore(jf_images *out, const jf_model *m, size_t n, const double *x, const double *y);
 /* The other way: x (count, dim_x) of whole images under the conditions y (count, dim_y), those of jf_image_conditions_create
  * or labels; for jf_encode and jf_density. */
 jf_status jf_image_answers(const jf_model *m, const jf_images *whole, const double *y, double *x);
 /* What the model's task makes of whole images: the inputs that it answers to. */
-jf_status jf_degrade(const jf_model *m, jf_images *inputs, const jf_images *whole, uint64_t seed);
+jf_status jf_degrade(jf_images *inputs, const jf_model *m, const jf_images *whole, uint64_t seed);
 /* An image of the model's own data: row 0, 1, ... of those held out, or of those it was trained on. */
-jf_status jf_data_image(const jf_model *m, jf_images *out, long row, int of_training);
+jf_status jf_data_image(jf_images *out, const jf_model *m, int64_t row, int of_training);
 
 /* Conditions made of images: of degraded ones as they are, or of whole ones, which are degraded first.
  * Their size tells which they are; where both have the same, they are degraded ones unless `degrade` is
  * set. */
 typedef struct jf_image_conditions {
+    size_t size;      /* sizeof(jf_image_conditions) */
     double *y;        /* (inputs.count, dim_y) */
     jf_images inputs; /* the degraded images */
     jf_images whole;  /* those that they were made of here; count 0: the inputs were given */
 } jf_image_conditions;
-jf_status jf_image_conditions_create(const jf_model *m, jf_image_conditions *out, const jf_images *given,
+jf_status jf_image_conditions_create(jf_image_conditions *out, const jf_model *m, const jf_images *given,
                                      int degrade, uint64_t seed);
 void jf_image_conditions_free(jf_image_conditions *c);
 
 /* Super-resolution in two steps: samples of the coarse model, and for each of them samples of the fine
  * one. The models may come in either order. */
 typedef struct jf_superres_options {
-    int coarse_count, fine_count; /* 0: 10 */
+    size_t size;                     /* sizeof(jf_superres_options) */
+    size_t coarse_count, fine_count; /* 0: 10 */
     uint64_t seed;
     int denoise; /* the noise of training is taken off the images of each step (jf_denoise) */
 } jf_superres_options;
 typedef struct jf_superres_result {
+    size_t size;              /* sizeof(jf_superres_result) */
     jf_images truth;          /* count 0: not known */
     jf_images input;          /* one */
     jf_images coarse;         /* coarse_count */
@@ -300,8 +330,8 @@ typedef struct jf_superres_result {
     double y_error;           /* mean |y_back - y| per element over both steps, model units */
 } jf_superres_result;
 /* given: one image, an input of the coarse model or a whole one of the fine model; options may be NULL. */
-jf_status jf_superres(const jf_model *one, const jf_model *other, const jf_images *given,
-                      const jf_superres_options *options, jf_superres_result *out);
+jf_status jf_superres(jf_superres_result *out, const jf_model *one, const jf_model *other,
+                      const jf_images *given, const jf_superres_options *options);
 /* .png: truth, input, coarse ones, fine ones; .npy: the fine ones, (coarse_count, fine_count, h, w[, c]). */
 jf_status jf_superres_write(jf_context *ctx, const jf_superres_result *r, const char *title, int full_range,
                             const char *path);
@@ -310,21 +340,23 @@ void jf_superres_result_free(jf_superres_result *r);
 /* The same by a chain of any number of models, in any order. */
 #define JF_CHAIN_MOST 8
 typedef struct jf_chain_options {
-    int counts
+    size_t size; /* sizeof(jf_chain_options) */
+    size_t counts
         [JF_CHAIN_MOST]; /* images of each step for each of the one before it, from the smallest on; 0: 1 */
     uint64_t seed;
     int denoise;
 } jf_chain_options;
 typedef struct jf_chain_result {
+    size_t size;            /* sizeof(jf_chain_result) */
     jf_images truth, input; /* as above */
-    int steps;
+    size_t steps;
     jf_images made[JF_CHAIN_MOST]; /* of each step; those of one image before follow each other */
     double
         psnr[JF_CHAIN_MOST]; /* of the reconstructions of each step, degraded again, against the input, dB */
     double y_error;
 } jf_chain_result;
-jf_status jf_superres_chain(const jf_model *const *models, int count, const jf_images *given,
-                            const jf_chain_options *options, jf_chain_result *out);
+jf_status jf_superres_chain(jf_chain_result *out, const jf_model *const *models, size_t count,
+                            const jf_images *given, const jf_chain_options *options);
 /* .png: truth, input, all steps; .npy: the images of the last, (before it, of each, h, w[, c]). */
 jf_status jf_superres_chain_write(jf_context *ctx, const jf_chain_result *r, const char *title,
                                   int full_range, const char *path);
@@ -332,39 +364,42 @@ void jf_chain_result_free(jf_chain_result *r);
 
 /* How well a chain fits its inputs, over a whole set of images. */
 typedef struct jf_chain_test {
+    size_t size;                    /* sizeof(jf_chain_test) */
     const char *test, *test_labels; /* as of jf_judge_options; NULL: what the last model's recipe holds out */
-    long most;                      /* images, the first ones; 0: all */
+    size_t most;                    /* images, the first ones; 0: all */
 } jf_chain_test;
 typedef struct jf_chain_score {
     char name[64]; /* of the class; "" for all images */
-    long images;
+    int64_t images;
     double psnr[JF_CHAIN_MOST]; /* as above, from the mean square over the images */
 } jf_chain_score;
-/* *scores: (*score_count) all images first, then each class, yours to free(). test, options and y_error may be NULL. */
-jf_status jf_superres_test(const jf_model *const *models, int count, const jf_chain_test *test,
-                           const jf_chain_options *options, jf_chain_score **scores, int *score_count,
+/* *scores: (*score_count) all images first, then each class, yours to jf_chain_scores_free(). test, options and y_error may be NULL. */
+jf_status jf_superres_test(jf_chain_score **scores, size_t *score_count, const jf_model *const *models,
+                           size_t count, const jf_chain_test *test, const jf_chain_options *options,
                            double *y_error);
+
+void jf_chain_scores_free(jf_chain_score *scores);
 
 /* Answers along lines; any model. */
 typedef struct jf_lines {
-    int rows, steps;
+    size_t rows, steps;
     double *z, *y, *x; /* (rows, steps, dim_x), (rows, steps, dim_y), (rows, steps, dim_x) */
     int along_y;
-    int conditions; /* rows of the same line in z, which follow each other; 1 along y */
+    size_t conditions; /* rows of the same line in z, which follow each other; 1 along y */
 } jf_lines;
 /* Lines in z at fixed y: for each of `lines` pairs of latent points a row for each of the `conditions`
  * rows of y. From z1 to z2 it goes by a quarter turn, cos(t) z1 + sin(t) z2: every point of it is itself a
  * draw of the prior, whereas those of a straight line, which options may ask for, are nearer to 0 than samples are. */
-jf_status jf_lines_along_z(const jf_model *m, jf_lines *out, int lines, int steps, int conditions,
+jf_status jf_lines_along_z(jf_lines *out, const jf_model *m, size_t lines, size_t steps, size_t conditions,
                            const double *y, const jf_use_options *options);
 /* Straight lines in y, between and beyond conditions of the data, at `lines` fixed latent points; from,
  * to: (dim_y). */
-jf_status jf_lines_along_y(const jf_model *m, jf_lines *out, int lines, int steps, const double *from,
+jf_status jf_lines_along_y(jf_lines *out, const jf_model *m, size_t lines, size_t steps, const double *from,
                            const double *to, const jf_use_options *options);
 /* `lines` lines between given ends, such as those that jf_encode() finds of two images: z (lines, 2, dim_x) turns as above,
  * or stays where its ends are the same, y (lines, 2, dim_y) goes straight. `conditions`: how many of the lines that follow
  * each other belong together; 1 if none do. */
-jf_status jf_lines_between(const jf_model *m, jf_lines *out, int lines, int steps, int conditions,
+jf_status jf_lines_between(jf_lines *out, const jf_model *m, size_t lines, size_t steps, size_t conditions,
                            const double *z, const double *y, const jf_use_options *options);
 /* A picture of lines of an image model, a row each; the places of classes are boxed. */
 jf_status jf_lines_draw(const jf_model *m, const jf_lines *lines, const char *title, int full_range,
@@ -379,7 +414,8 @@ typedef struct jf_grid_cell {
     int boxed; /* with a coloured frame */
 } jf_grid_cell;
 typedef struct jf_grid {
-    int rows, columns;
+    size_t size; /* sizeof(jf_grid) */
+    size_t rows, columns;
     const jf_grid_cell *cells;        /* (rows, columns) */
     const char *const *row_labels;    /* (rows) or NULL */
     const char *const *column_labels; /* (columns) or NULL */
@@ -388,39 +424,42 @@ typedef struct jf_grid {
 } jf_grid;
 jf_status jf_grid_draw(jf_context *ctx, const jf_grid *grid, const char *path);
 /* jf_draw_samples() of image models, which has full_range 0; 2: each image has a range of its own. */
-jf_status jf_draw_image_samples(const jf_model *m, int n, const double *x, const double *y, int full_range,
+jf_status jf_draw_image_samples(const jf_model *m, size_t n, const double *x, const double *y, int full_range,
                                 const char *path);
 
 /* ---- judging ---- */
 typedef struct jf_judgement jf_judgement;
 typedef struct jf_judge_options {
-    int points; /* fresh points; 0: 50000 */
+    size_t size;   /* sizeof(jf_judge_options) */
+    size_t points; /* fresh points; 0: 50000 */
     uint64_t seed;
-    int denoise; /* also judge samples from which the noise of training was taken (jf_denoise) */
-    int inputs;  /* of image models: held-out images that samples are drawn for; 0: 64 */
+    int denoise;   /* also judge samples from which the noise of training was taken (jf_denoise) */
+    size_t inputs; /* of image models: held-out images that samples are drawn for; 0: 64 */
     /* Data to judge on instead of the held-out ones, as data.images or data.file of a recipe would name them; NULL: none.
      * test_labels: of images in a .npy file their labels, of a table whose y has a file of its own that file. */
     const char *test, *test_labels;
     double temperature; /* of the samples whose calibration is judged; 0: 1 */
     jf_data *test_data; /* of models of tables, in place of test: rows in memory to judge on */
 } jf_judge_options;
-jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options);
+jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options *options);
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */
 const char *jf_judgement_text(const jf_judgement *j); /* a table for people */
 void jf_judgement_free(jf_judgement *j);
 /* A model made ready to be given away: its file, NAME.safetensors, and its card, NAME.md, which tells what it is, how it was
  * made and how it is judged. */
 typedef struct jf_pack_options {
+    size_t size;      /* sizeof(jf_pack_options) */
     int half;         /* weights in half precision, which is refused where the judgement suffers */
     double tolerance; /* how much worse the loss may then be, nats per dimension of x; 0: 0.002 */
     const char *name; /* by which it will be called; NULL: NAME */
     const char *run;  /* run folder whose history the card tells; may be NULL */
-    jf_judge_options judge;
+    size_t points;    /* that it is judged on; 0: 50000 */
+    uint64_t seed;
     int threads; /* 0: all processors */
 } jf_pack_options;
-/* *told: both judgements side by side, a table, yours to free(); "" where weights stay whole. It is there after
+/* *told: both judgements side by side, a table, yours to jf_text_free(); "" where weights stay whole. It is there after
  * JF_ERROR_NUMERIC, too, which says that the judgement suffers; nothing is written then. options and told may be NULL. */
-jf_status jf_pack(const jf_model *m, const char *path, const jf_pack_options *options, char **told);
+jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pack_options *options);
 /* Pictures, judgement and report.html of a model into a run folder (history.csv there is drawn too). JF_ERROR_IO where a
  * run is being written into it. */
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder);
@@ -437,28 +476,33 @@ typedef struct jf_two_sample {
 } jf_two_sample;
 #define JF_MAX_TWO_SAMPLE 16
 typedef struct jf_comparison {
+    size_t size; /* sizeof(jf_comparison) */
     jf_two_sample measures[JF_MAX_TWO_SAMPLE];
-    int count;
+    size_t count;
     size_t rows; /* that were taken of each */
 } jf_comparison;
 typedef struct jf_compare_options {
-    size_t rows; /* of each, at most, taken at random where there are more; 0: 10000 */
-    int columns; /* that are compared, from the first on; 0: all, of which both have equally many */
+    size_t size;    /* sizeof(jf_compare_options) */
+    size_t rows;    /* of each, at most, taken at random where there are more; 0: 10000 */
+    size_t columns; /* that are compared, from the first on; 0: all, of which both have equally many */
     uint64_t seed;
     int threads; /* 0: all processors */
 } jf_compare_options;
 /* a is the reference: columns are measured in its deviations. options may be NULL. */
 struct jf_table;
-jf_status jf_compare(jf_context *ctx, jf_comparison *out, const struct jf_table *a, const struct jf_table *b,
+jf_status jf_compare(jf_comparison *out, jf_context *ctx, const struct jf_table *a, const struct jf_table *b,
                      const jf_compare_options *options);
 
 /* ---- figures of the paper ---- */
 typedef struct jf_figure_options {
+    size_t size;        /* sizeof(jf_figure_options) */
     const char *folder; /* pictures and the models that were trained for them go here */
     const char *const
         *models; /* run folders or model files to use instead of training, in the figure's order */
-    int model_count;
-    jf_train_options train; /* seed, device, progress, stop */
+    size_t model_count;
+    uint64_t seed;
+    const char *device; /* as of jf_load_options */
+    int threads;
     /* Folder of models NAME.safetensors to draw from; those that are not there are not trained. NULL: models that came
      * with the program, where it has them, and others are trained. */
     const char *model_folder;
@@ -473,8 +517,10 @@ jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *
 
 /* ---- measuring speed ---- */
 typedef struct jf_bench_options {
-    jf_device_options device;
-    int batch;             /* 0: the recipe's */
+    size_t size;        /* sizeof(jf_bench_options) */
+    const char *device; /* as of jf_load_options */
+    int threads;
+    int64_t batch;         /* 0: the recipe's */
     double seconds;        /* how long each of the two measurements lasts; 0: 3 */
     int profile;           /* also measure the parts, which makes the whole a little slower */
     int sample_as_trained; /* sampling has the precision of training (train.precision), not fp32 */
@@ -489,29 +535,31 @@ typedef struct jf_profile_part {
 } jf_profile_part;
 typedef struct jf_profile {
     jf_profile_part *parts;
-    int count; /* 0: not asked for */
-    double ms; /* thread time of one step */
+    size_t count; /* 0: not asked for */
+    double ms;    /* thread time of one step */
 } jf_profile;
 
 typedef struct jf_bench_result {
+    size_t size; /* sizeof(jf_bench_result) */
     double train_samples_per_s, sample_samples_per_s, peak_memory_mib;
-    int batch, steps;
+    int64_t batch, steps;
     size_t parameters;
     char device[96];                                /* "cpu (float, avx512, 2 threads)" */
     const char *train_precision, *sample_precision; /* of the products: "fp32", "tf32", "bf16" */
     jf_profile train_profile, sample_profile;
 } jf_bench_result;
 /* options may be NULL. JF_ERROR_DEVICE where a profile was asked for of a device that has none. */
-jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_bench_options *options,
-                   jf_bench_result *out);
+jf_status jf_bench(jf_bench_result *out, jf_context *ctx, const jf_recipe *r,
+                   const jf_bench_options *options);
 void jf_bench_result_free(jf_bench_result *r);
 
 /* ---- data: the data sets that are known by name ---- */
-/* Which there are, whether they are here and where, licence and size: lines for people, yours to free(). */
-jf_status jf_data_list(jf_context *ctx, char **out);
+/* Which there are, whether they are here and where, licence and size: lines for people, yours to jf_text_free(). */
+jf_status jf_data_list(char **out, jf_context *ctx);
 /* Rows of a set that draws its points (data.set of a recipe: "two_moons", "sectors", ...), as tables. */
 typedef struct jf_export_options {
-    long rows;
+    size_t size; /* sizeof(jf_export_options) */
+    size_t rows;
     uint64_t seed;
     const char *file;            /* .csv or .npy: x, then y; or */
     const char *x_file, *y_file; /* one of each */
@@ -522,41 +570,40 @@ jf_status jf_data_export(jf_context *ctx, const char *set, const jf_export_optio
 jf_status jf_data_posterior(jf_context *ctx, const char *set, size_t count, size_t dim_y, const double *y,
                             const jf_export_options *options);
 /* Compares the files of known sets in `folder`, or in the folders in it that are named like sets, with what
- * was published: one line per file, yours to free(). *bad: how many are missing or wrong. */
-jf_status jf_data_check(jf_context *ctx, char **out, const char *folder, int *bad);
+ * was published: one line per file, yours to jf_text_free(). *bad: how many are missing or wrong. */
+jf_status jf_data_check(char **out, jf_context *ctx, const char *folder, size_t *bad);
 
-typedef struct jf_data_options {
+typedef struct jf_fetch_options {
+    size_t size;                /* sizeof(jf_fetch_options) */
     const char *folder;         /* the set gets a folder in it; NULL: the user's data folder */
     const char *const *mirrors; /* (mirror_count): URLs of folders to fetch from instead of the known ones */
-    int mirror_count;
-    void (*progress)(void *user, const char *file, uint64_t bytes, uint64_t total); /* total 0: not known */
-    void *user;
-    const volatile int *stop; /* set to non-zero from anywhere: stops; the next call goes on from there */
-} jf_data_options;
+    size_t mirror_count;
+} jf_fetch_options;
 /* Fetches the files of a known set that are missing or wrong; they take their place once they are
- * verified. One line per file, yours to free(). JF_STOPPED where `stop` was seen. options may be NULL. */
-jf_status jf_data_fetch(jf_context *ctx, char **out, const char *name, const jf_data_options *options);
+ * verified. One line per file, yours to jf_text_free(). The progress callback tells the file and its bytes; after JF_STOPPED the next call goes on from there.
+ * options may be NULL. */
+jf_status jf_data_fetch(char **out, jf_context *ctx, const char *name, const jf_fetch_options *options);
 
 /* ---- tables: .csv or .npy ---- */
 typedef struct jf_table {
     double *values; /* (rows, columns) */
     size_t rows, columns;
 } jf_table;
-jf_status jf_table_read(jf_context *ctx, jf_table *out,
+jf_status jf_table_read(jf_table *out, jf_context *ctx,
                         const char *path); /* refuses values that are not finite */
 /* Rows for a model, of its elements first .. first + count - 1 (x, then y): where the file and the model have names of
  * columns and all of these are among the file's, those columns, whatever others there are and in which order; otherwise all
  * columns as they are. Refuses a file that has some of the names only. */
-jf_status jf_table_read_for(const jf_model *m, jf_table *out, const char *path, int first, int count);
+jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, size_t first, size_t count);
 /* names: `columns` column names for .csv; may be NULL */
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path);
 void jf_table_free(jf_table *t);
 /* A picture of samples: a panel for each different y (the first two x against each other, histograms of
  * x0, or the images). */
-jf_status jf_draw_samples(const jf_model *m, int n, const double *x, const double *y, const char *path);
+jf_status jf_draw_samples(const jf_model *m, size_t n, const double *x, const double *y, const char *path);
 /* A corner plot of vectors: every column of x against every other, each alone on the diagonal with its median and 5% and 95%;
  * the first eight columns, in a colour for each of the first six different y. */
-jf_status jf_draw_corner(const jf_model *m, int n, const double *x, const double *y, const char *path);
+jf_status jf_draw_corner(const jf_model *m, size_t n, const double *x, const double *y, const char *path);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

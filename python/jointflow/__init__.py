@@ -43,7 +43,7 @@ def load(path: "str | os.PathLike[str]", *, device: Optional[str] = None, thread
 
 def _listed(function: str) -> Dict[str, str]:
     made = ctypes.c_void_p()
-    _check(getattr(_lib, function)(_context, ctypes.byref(made)))
+    _check(getattr(_lib, function)(ctypes.byref(made), _context))
     return dict(line.split("\t", 1) for line in _take_text(made.value).splitlines())
 
 

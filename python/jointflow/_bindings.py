@@ -1,10 +1,22 @@
 """What ctypes has to know of the library. Written by scripts/make-python-bindings from the public headers."""
 from ctypes import (CFUNCTYPE, POINTER, Structure, c_char, c_char_p, c_double, c_float, c_int, c_int32, c_int64, c_long,
-                    c_size_t, c_ssize_t, c_ubyte, c_uint, c_uint8, c_uint32, c_uint64, c_void_p)
+                    c_size_t, c_ssize_t, c_ubyte, c_uint, c_uint8, c_uint32, c_uint64, c_void_p, sizeof)
 
-ABI = 3
+
+class Sized(Structure):
+    """A struct that may grow: it begins with its size."""
+
+    def __init__(self, *arguments, **fields):
+        super().__init__(*arguments, **fields)
+        self.size = sizeof(self)
+
+
+ABI = 4
 JF_WARNING = "warning: "
 JF_VERSION = "0.1.0"
+JF_VERSION_MAJOR = 0
+JF_VERSION_MINOR = 1
+JF_VERSION_PATCH = 0
 JF_CHAIN_MOST = 8
 JF_MAX_TWO_SAMPLE = 16
 JF_OK = 0
@@ -23,6 +35,16 @@ JF_STOPPED = 1
 
 jf_log_fn = CFUNCTYPE(None, c_void_p, c_char_p)
 
+class jf_progress(Structure):
+    _fields_ = [
+        ('phase', c_char_p),
+        ('done', c_uint64),
+        ('total', c_uint64),
+        ('training', c_void_p),
+    ]
+
+jf_progress_fn = CFUNCTYPE(c_int, c_void_p, POINTER(jf_progress))
+
 JF_FLOAT = 1
 JF_DOUBLE = 2
 class jf_array(Structure):
@@ -37,8 +59,9 @@ class jf_array(Structure):
 
 jf_fill_fn = CFUNCTYPE(c_int, c_void_p, c_size_t, c_size_t, c_void_p, c_void_p)
 
-class jf_table_request(Structure):
+class jf_table_request(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('x', c_char_p),
         ('y', c_char_p),
         ('x_columns', c_char_p),
@@ -48,8 +71,9 @@ class jf_table_request(Structure):
         ('data', c_void_p),
     ]
 
-class jf_device_options(Structure):
+class jf_load_options(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('device', c_char_p),
         ('threads', c_int),
     ]
@@ -62,16 +86,16 @@ class jf_term(Structure):
         ('part', c_int),
     ]
 
-class jf_progress(Structure):
+class jf_training(Structure):
     _fields_ = [
         ('phase', c_char_p),
-        ('epoch', c_int),
-        ('epochs', c_int),
-        ('batch', c_int),
-        ('batches', c_int),
+        ('epoch', c_int64),
+        ('epochs', c_int64),
+        ('batch', c_int64),
+        ('batches', c_int64),
         ('epoch_ended', c_int),
-        ('step', c_long),
-        ('term_count', c_int),
+        ('step', c_int64),
+        ('term_count', c_size_t),
         ('terms', POINTER(jf_term)),
         ('best', c_double),
         ('rate', c_double),
@@ -80,43 +104,45 @@ class jf_progress(Structure):
         ('ks_median', c_double),
         ('ks_max', c_double),
         ('held_out', c_double),
-        ('best_epoch', c_int),
+        ('best_epoch', c_int64),
         ('model', c_void_p),
     ]
 
-class jf_train_options(Structure):
+class jf_train_options(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('folder', c_char_p),
         ('resume', c_int),
         ('changed_data', c_int),
         ('seed', c_uint64),
-        ('device', jf_device_options),
-        ('progress', CFUNCTYPE(None, c_void_p, POINTER(jf_progress))),
-        ('user', c_void_p),
-        ('stop', c_void_p),
+        ('device', c_char_p),
+        ('threads', c_int),
     ]
 
-class jf_use_options(Structure):
+class jf_use_options(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('seed', c_uint64),
         ('standardised', c_int),
         ('straight', c_int),
         ('temperature', c_double),
     ]
 
-class jf_density_summary(Structure):
+class jf_density_summary(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('mean', c_double),
         ('sampler_mean', c_double),
         ('whole_mean', c_double),
         ('y_error', c_double),
         ('log_dy', c_double),
-        ('lost', c_long),
+        ('lost', c_int64),
         ('exact', c_int),
     ]
 
-class jf_image_form(Structure):
+class jf_image_form(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('task', c_char_p),
         ('h', c_int),
         ('w', c_int),
@@ -133,29 +159,32 @@ class jf_image_form(Structure):
 class jf_images(Structure):
     _fields_ = [
         ('values', c_void_p),
-        ('count', c_int),
+        ('count', c_size_t),
         ('h', c_int),
         ('w', c_int),
         ('channels', c_int),
     ]
 
-class jf_image_conditions(Structure):
+class jf_image_conditions(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('y', c_void_p),
         ('inputs', jf_images),
         ('whole', jf_images),
     ]
 
-class jf_superres_options(Structure):
+class jf_superres_options(Sized):
     _fields_ = [
-        ('coarse_count', c_int),
-        ('fine_count', c_int),
+        ('size', c_size_t),
+        ('coarse_count', c_size_t),
+        ('fine_count', c_size_t),
         ('seed', c_uint64),
         ('denoise', c_int),
     ]
 
-class jf_superres_result(Structure):
+class jf_superres_result(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('truth', jf_images),
         ('input', jf_images),
         ('coarse', jf_images),
@@ -165,46 +194,49 @@ class jf_superres_result(Structure):
         ('y_error', c_double),
     ]
 
-class jf_chain_options(Structure):
+class jf_chain_options(Sized):
     _fields_ = [
-        ('counts', c_int * JF_CHAIN_MOST),
+        ('size', c_size_t),
+        ('counts', c_size_t * JF_CHAIN_MOST),
         ('seed', c_uint64),
         ('denoise', c_int),
     ]
 
-class jf_chain_result(Structure):
+class jf_chain_result(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('truth', jf_images),
         ('input', jf_images),
-        ('steps', c_int),
+        ('steps', c_size_t),
         ('made', jf_images * JF_CHAIN_MOST),
         ('psnr', c_double * JF_CHAIN_MOST),
         ('y_error', c_double),
     ]
 
-class jf_chain_test(Structure):
+class jf_chain_test(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('test', c_char_p),
         ('test_labels', c_char_p),
-        ('most', c_long),
+        ('most', c_size_t),
     ]
 
 class jf_chain_score(Structure):
     _fields_ = [
         ('name', c_char * 64),
-        ('images', c_long),
+        ('images', c_int64),
         ('psnr', c_double * JF_CHAIN_MOST),
     ]
 
 class jf_lines(Structure):
     _fields_ = [
-        ('rows', c_int),
-        ('steps', c_int),
+        ('rows', c_size_t),
+        ('steps', c_size_t),
         ('z', c_void_p),
         ('y', c_void_p),
         ('x', c_void_p),
         ('along_y', c_int),
-        ('conditions', c_int),
+        ('conditions', c_size_t),
     ]
 
 class jf_grid_cell(Structure):
@@ -216,10 +248,11 @@ class jf_grid_cell(Structure):
         ('boxed', c_int),
     ]
 
-class jf_grid(Structure):
+class jf_grid(Sized):
     _fields_ = [
-        ('rows', c_int),
-        ('columns', c_int),
+        ('size', c_size_t),
+        ('rows', c_size_t),
+        ('columns', c_size_t),
         ('cells', POINTER(jf_grid_cell)),
         ('row_labels', POINTER(c_char_p)),
         ('column_labels', POINTER(c_char_p)),
@@ -227,25 +260,28 @@ class jf_grid(Structure):
         ('full_range', c_int),
     ]
 
-class jf_judge_options(Structure):
+class jf_judge_options(Sized):
     _fields_ = [
-        ('points', c_int),
+        ('size', c_size_t),
+        ('points', c_size_t),
         ('seed', c_uint64),
         ('denoise', c_int),
-        ('inputs', c_int),
+        ('inputs', c_size_t),
         ('test', c_char_p),
         ('test_labels', c_char_p),
         ('temperature', c_double),
         ('test_data', c_void_p),
     ]
 
-class jf_pack_options(Structure):
+class jf_pack_options(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('half', c_int),
         ('tolerance', c_double),
         ('name', c_char_p),
         ('run', c_char_p),
-        ('judge', jf_judge_options),
+        ('points', c_size_t),
+        ('seed', c_uint64),
         ('threads', c_int),
     ]
 
@@ -259,36 +295,43 @@ class jf_two_sample(Structure):
         ('limit', c_double),
     ]
 
-class jf_comparison(Structure):
+class jf_comparison(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('measures', jf_two_sample * JF_MAX_TWO_SAMPLE),
-        ('count', c_int),
+        ('count', c_size_t),
         ('rows', c_size_t),
     ]
 
-class jf_compare_options(Structure):
+class jf_compare_options(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('rows', c_size_t),
-        ('columns', c_int),
+        ('columns', c_size_t),
         ('seed', c_uint64),
         ('threads', c_int),
     ]
 
-class jf_figure_options(Structure):
+class jf_figure_options(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('folder', c_char_p),
         ('models', POINTER(c_char_p)),
-        ('model_count', c_int),
-        ('train', jf_train_options),
+        ('model_count', c_size_t),
+        ('seed', c_uint64),
+        ('device', c_char_p),
+        ('threads', c_int),
         ('model_folder', c_char_p),
         ('fresh', c_int),
         ('quarter_turn', c_int),
     ]
 
-class jf_bench_options(Structure):
+class jf_bench_options(Sized):
     _fields_ = [
-        ('device', jf_device_options),
-        ('batch', c_int),
+        ('size', c_size_t),
+        ('device', c_char_p),
+        ('threads', c_int),
+        ('batch', c_int64),
         ('seconds', c_double),
         ('profile', c_int),
         ('sample_as_trained', c_int),
@@ -306,17 +349,18 @@ class jf_profile_part(Structure):
 class jf_profile(Structure):
     _fields_ = [
         ('parts', POINTER(jf_profile_part)),
-        ('count', c_int),
+        ('count', c_size_t),
         ('ms', c_double),
     ]
 
-class jf_bench_result(Structure):
+class jf_bench_result(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('train_samples_per_s', c_double),
         ('sample_samples_per_s', c_double),
         ('peak_memory_mib', c_double),
-        ('batch', c_int),
-        ('steps', c_int),
+        ('batch', c_int64),
+        ('steps', c_int64),
         ('parameters', c_size_t),
         ('device', c_char * 96),
         ('train_precision', c_char_p),
@@ -325,23 +369,22 @@ class jf_bench_result(Structure):
         ('sample_profile', jf_profile),
     ]
 
-class jf_export_options(Structure):
+class jf_export_options(Sized):
     _fields_ = [
-        ('rows', c_long),
+        ('size', c_size_t),
+        ('rows', c_size_t),
         ('seed', c_uint64),
         ('file', c_char_p),
         ('x_file', c_char_p),
         ('y_file', c_char_p),
     ]
 
-class jf_data_options(Structure):
+class jf_fetch_options(Sized):
     _fields_ = [
+        ('size', c_size_t),
         ('folder', c_char_p),
         ('mirrors', POINTER(c_char_p)),
-        ('mirror_count', c_int),
-        ('progress', CFUNCTYPE(None, c_void_p, c_char_p, c_uint64, c_uint64)),
-        ('user', c_void_p),
-        ('stop', c_void_p),
+        ('mirror_count', c_size_t),
     ]
 
 class jf_table(Structure):
@@ -358,30 +401,33 @@ FUNCTIONS = {
     'jf_context_create': (c_int, (POINTER(c_void_p),)),
     'jf_context_free': (None, (c_void_p,)),
     'jf_context_set_log': (None, (c_void_p, jf_log_fn, c_void_p)),
+    'jf_context_set_progress': (None, (c_void_p, jf_progress_fn, c_void_p)),
     'jf_context_error': (c_char_p, (c_void_p,)),
     'jf_version': (c_char_p, ()),
+    'jf_version_check': (c_int, (c_int, c_int, c_int)),
+    'jf_text_free': (None, (c_void_p,)),
     'jf_data_create': (c_int, (POINTER(c_void_p), c_void_p, POINTER(jf_array), POINTER(jf_array))),
     'jf_data_fill': (c_int, (POINTER(c_void_p), c_void_p, c_size_t, c_size_t, c_size_t, jf_fill_fn, c_void_p)),
     'jf_data_set_names': (c_int, (c_void_p, POINTER(c_char_p))),
     'jf_data_on_release': (None, (c_void_p, CFUNCTYPE(None, c_void_p), c_void_p)),
     'jf_data_free': (None, (c_void_p,)),
-    'jf_recipe_load': (c_int, (c_void_p, POINTER(c_void_p), c_char_p)),
-    'jf_recipe_parse': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, c_char_p)),
-    'jf_recipe_for_table': (c_int, (c_void_p, POINTER(c_void_p), POINTER(jf_table_request))),
+    'jf_recipe_load': (c_int, (POINTER(c_void_p), c_void_p, c_char_p)),
+    'jf_recipe_parse': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_char_p)),
+    'jf_recipe_for_table': (c_int, (POINTER(c_void_p), c_void_p, POINTER(jf_table_request))),
     'jf_recipe_set': (c_int, (c_void_p, c_char_p, c_char_p)),
     'jf_recipe_get': (c_char_p, (c_void_p, c_char_p)),
     'jf_recipe_set_data': (c_int, (c_void_p, c_void_p)),
-    'jf_recipe_text': (c_int, (c_void_p, POINTER(c_void_p), c_int)),
+    'jf_recipe_text': (c_int, (POINTER(c_void_p), c_void_p, c_int)),
     'jf_recipe_free': (None, (c_void_p,)),
-    'jf_recipe_list': (c_int, (c_void_p, POINTER(c_void_p))),
+    'jf_recipe_list': (c_int, (POINTER(c_void_p), c_void_p)),
     'jf_device_name': (c_char_p, (c_int,)),
     'jf_device_summary': (c_char_p, (c_int,)),
     'jf_device_is_missing': (c_int, (c_int, c_void_p, c_size_t)),
-    'jf_model_load': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, POINTER(jf_device_options))),
+    'jf_model_load': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, POINTER(jf_load_options))),
     'jf_model_save': (c_int, (c_void_p, c_char_p)),
     'jf_model_save_half': (c_int, (c_void_p, c_char_p)),
-    'jf_model_list': (c_int, (c_void_p, POINTER(c_void_p))),
-    'jf_model_find': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, c_int)),
+    'jf_model_list': (c_int, (POINTER(c_void_p), c_void_p)),
+    'jf_model_find': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_int)),
     'jf_model_set_data': (c_int, (c_void_p, c_void_p)),
     'jf_model_free': (None, (c_void_p,)),
     'jf_model_dim_x': (c_int, (c_void_p,)),
@@ -391,67 +437,68 @@ FUNCTIONS = {
     'jf_model_y_of_label': (c_int, (c_void_p, c_double, c_void_p)),
     'jf_model_class_name': (c_char_p, (c_void_p, c_int)),
     'jf_model_column_name': (c_char_p, (c_void_p, c_int)),
-    'jf_model_info': (c_int, (c_void_p, POINTER(c_void_p))),
+    'jf_model_info': (c_int, (POINTER(c_void_p), c_void_p)),
     'jf_model_objective': (c_char_p, (c_void_p,)),
     'jf_model_data_set': (c_char_p, (c_void_p,)),
     'jf_model_y_range': (c_int, (c_void_p, c_int, c_void_p, c_void_p)),
     'jf_model_measure_reach': (c_int, (c_void_p,)),
-    'jf_y_beyond': (c_int, (c_void_p, c_void_p, POINTER(c_void_p))),
-    'jf_y_error': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p)),
-    'jf_data_rows': (c_int, (c_void_p, c_int, c_int, c_uint64, c_void_p, c_void_p, c_void_p)),
-    'jf_model_export': (c_int, (c_void_p, c_char_p, c_char_p, POINTER(c_void_p))),
-    'jf_train': (c_int, (c_void_p, POINTER(c_void_p), c_void_p, POINTER(jf_train_options))),
-    'jf_sample': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
-    'jf_encode': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
-    'jf_decode': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
-    'jf_denoise': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
-    'jf_density': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_void_p, POINTER(jf_density_summary), POINTER(jf_use_options))),
-    'jf_model_image_form': (c_int, (c_void_p, POINTER(jf_image_form))),
-    'jf_images_read': (c_int, (c_void_p, POINTER(jf_images), c_char_p)),
-    'jf_images_read_masked': (c_int, (c_void_p, POINTER(jf_images), c_char_p)),
-    'jf_images_write': (c_int, (c_void_p, POINTER(jf_images), c_int, c_char_p)),
+    'jf_y_beyond': (c_int, (POINTER(c_void_p), c_void_p, c_void_p)),
+    'jf_y_error': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p)),
+    'jf_data_rows': (c_int, (c_void_p, c_size_t, c_int, c_uint64, c_void_p, c_void_p, c_void_p)),
+    'jf_model_export': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_char_p)),
+    'jf_train': (c_int, (POINTER(c_void_p), c_void_p, c_void_p, POINTER(jf_train_options))),
+    'jf_sample': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_encode': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_decode': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_denoise': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_density': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, POINTER(jf_density_summary), POINTER(jf_use_options))),
+    'jf_model_image_form': (c_int, (POINTER(jf_image_form), c_void_p)),
+    'jf_images_read': (c_int, (POINTER(jf_images), c_void_p, c_char_p)),
+    'jf_images_read_masked': (c_int, (POINTER(jf_images), c_void_p, c_char_p)),
+    'jf_images_write': (c_int, (c_void_p, POINTER(jf_images), c_size_t, c_char_p)),
     'jf_images_free': (None, (POINTER(jf_images),)),
-    'jf_restore': (c_int, (c_void_p, POINTER(jf_images), c_int, c_void_p, c_void_p)),
+    'jf_restore': (c_int, (POINTER(jf_images), c_void_p, c_size_t, c_void_p, c_void_p)),
     'jf_image_answers': (c_int, (c_void_p, POINTER(jf_images), c_void_p, c_void_p)),
-    'jf_degrade': (c_int, (c_void_p, POINTER(jf_images), POINTER(jf_images), c_uint64)),
-    'jf_data_image': (c_int, (c_void_p, POINTER(jf_images), c_long, c_int)),
-    'jf_image_conditions_create': (c_int, (c_void_p, POINTER(jf_image_conditions), POINTER(jf_images), c_int, c_uint64)),
+    'jf_degrade': (c_int, (POINTER(jf_images), c_void_p, POINTER(jf_images), c_uint64)),
+    'jf_data_image': (c_int, (POINTER(jf_images), c_void_p, c_int64, c_int)),
+    'jf_image_conditions_create': (c_int, (POINTER(jf_image_conditions), c_void_p, POINTER(jf_images), c_int, c_uint64)),
     'jf_image_conditions_free': (None, (POINTER(jf_image_conditions),)),
-    'jf_superres': (c_int, (c_void_p, c_void_p, POINTER(jf_images), POINTER(jf_superres_options), POINTER(jf_superres_result))),
+    'jf_superres': (c_int, (POINTER(jf_superres_result), c_void_p, c_void_p, POINTER(jf_images), POINTER(jf_superres_options))),
     'jf_superres_write': (c_int, (c_void_p, POINTER(jf_superres_result), c_char_p, c_int, c_char_p)),
     'jf_superres_result_free': (None, (POINTER(jf_superres_result),)),
-    'jf_superres_chain': (c_int, (POINTER(c_void_p), c_int, POINTER(jf_images), POINTER(jf_chain_options), POINTER(jf_chain_result))),
+    'jf_superres_chain': (c_int, (POINTER(jf_chain_result), POINTER(c_void_p), c_size_t, POINTER(jf_images), POINTER(jf_chain_options))),
     'jf_superres_chain_write': (c_int, (c_void_p, POINTER(jf_chain_result), c_char_p, c_int, c_char_p)),
     'jf_chain_result_free': (None, (POINTER(jf_chain_result),)),
-    'jf_superres_test': (c_int, (POINTER(c_void_p), c_int, POINTER(jf_chain_test), POINTER(jf_chain_options), POINTER(c_void_p), c_void_p, c_void_p)),
-    'jf_lines_along_z': (c_int, (c_void_p, POINTER(jf_lines), c_int, c_int, c_int, c_void_p, POINTER(jf_use_options))),
-    'jf_lines_along_y': (c_int, (c_void_p, POINTER(jf_lines), c_int, c_int, c_void_p, c_void_p, POINTER(jf_use_options))),
-    'jf_lines_between': (c_int, (c_void_p, POINTER(jf_lines), c_int, c_int, c_int, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_superres_test': (c_int, (POINTER(c_void_p), c_void_p, POINTER(c_void_p), c_size_t, POINTER(jf_chain_test), POINTER(jf_chain_options), c_void_p)),
+    'jf_chain_scores_free': (None, (POINTER(jf_chain_score),)),
+    'jf_lines_along_z': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, POINTER(jf_use_options))),
+    'jf_lines_along_y': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_lines_between': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_void_p, POINTER(jf_use_options))),
     'jf_lines_draw': (c_int, (c_void_p, POINTER(jf_lines), c_char_p, c_int, c_char_p)),
     'jf_lines_free': (None, (POINTER(jf_lines),)),
     'jf_grid_draw': (c_int, (c_void_p, POINTER(jf_grid), c_char_p)),
-    'jf_draw_image_samples': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_int, c_char_p)),
-    'jf_judge': (c_int, (c_void_p, POINTER(c_void_p), POINTER(jf_judge_options))),
+    'jf_draw_image_samples': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_int, c_char_p)),
+    'jf_judge': (c_int, (POINTER(c_void_p), c_void_p, POINTER(jf_judge_options))),
     'jf_judgement_json': (c_char_p, (c_void_p,)),
     'jf_judgement_text': (c_char_p, (c_void_p,)),
     'jf_judgement_free': (None, (c_void_p,)),
-    'jf_pack': (c_int, (c_void_p, c_char_p, POINTER(jf_pack_options), POINTER(c_void_p))),
+    'jf_pack': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, POINTER(jf_pack_options))),
     'jf_report': (c_int, (c_void_p, c_void_p, c_char_p)),
-    'jf_compare': (c_int, (c_void_p, POINTER(jf_comparison), c_void_p, c_void_p, POINTER(jf_compare_options))),
+    'jf_compare': (c_int, (POINTER(jf_comparison), c_void_p, c_void_p, c_void_p, POINTER(jf_compare_options))),
     'jf_figure_name': (c_char_p, (c_int,)),
     'jf_figure_summary': (c_char_p, (c_int,)),
     'jf_figure': (c_int, (c_void_p, c_char_p, POINTER(jf_figure_options))),
-    'jf_bench': (c_int, (c_void_p, c_void_p, POINTER(jf_bench_options), POINTER(jf_bench_result))),
+    'jf_bench': (c_int, (POINTER(jf_bench_result), c_void_p, c_void_p, POINTER(jf_bench_options))),
     'jf_bench_result_free': (None, (POINTER(jf_bench_result),)),
-    'jf_data_list': (c_int, (c_void_p, POINTER(c_void_p))),
+    'jf_data_list': (c_int, (POINTER(c_void_p), c_void_p)),
     'jf_data_export': (c_int, (c_void_p, c_char_p, POINTER(jf_export_options))),
     'jf_data_posterior': (c_int, (c_void_p, c_char_p, c_size_t, c_size_t, c_void_p, POINTER(jf_export_options))),
-    'jf_data_check': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, c_void_p)),
-    'jf_data_fetch': (c_int, (c_void_p, POINTER(c_void_p), c_char_p, POINTER(jf_data_options))),
-    'jf_table_read': (c_int, (c_void_p, POINTER(jf_table), c_char_p)),
-    'jf_table_read_for': (c_int, (c_void_p, POINTER(jf_table), c_char_p, c_int, c_int)),
+    'jf_data_check': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_void_p)),
+    'jf_data_fetch': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, POINTER(jf_fetch_options))),
+    'jf_table_read': (c_int, (POINTER(jf_table), c_void_p, c_char_p)),
+    'jf_table_read_for': (c_int, (POINTER(jf_table), c_void_p, c_char_p, c_size_t, c_size_t)),
     'jf_table_write': (c_int, (c_void_p, POINTER(jf_table), POINTER(c_char_p), c_char_p)),
     'jf_table_free': (None, (POINTER(jf_table),)),
-    'jf_draw_samples': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_char_p)),
-    'jf_draw_corner': (c_int, (c_void_p, c_int, c_void_p, c_void_p, c_char_p)),
+    'jf_draw_samples': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_char_p)),
+    'jf_draw_corner': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_char_p)),
 }

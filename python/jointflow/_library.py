@@ -5,7 +5,8 @@ import os
 import pathlib
 import threading
 import warnings
-from typing import Any, Iterator, List, Optional
+from contextlib import contextmanager
+from typing import Any, Callable, Iterator, List, Optional
 
 from . import _bindings as c
 from .errors import BY_STATUS, Error, Warning
@@ -65,6 +66,8 @@ class _Log(threading.local):
 
     def __init__(self) -> None:
         self.warnings: List[str] = []
+        self.watch: Optional[Callable[[Any], Any]] = None
+        self.error: Optional[BaseException] = None
 
 
 _log = _Log()
@@ -79,11 +82,32 @@ def _on_log(_user: Any, line: bytes) -> None:
         logger.info(text)
 
 
+@c.jf_progress_fn
+def _on_progress(_user: Any, p: Any) -> int:
+    """Asked by the library a few times a second in every long call; Ctrl-C arrives here, and stops it."""
+    try:
+        return int(bool(_log.watch is not None and _log.watch(p[0])))
+    except BaseException as error:
+        _log.error = error
+        return 1
+
+
+@contextmanager
+def watched(watch: Callable[[Any], Any]) -> Iterator[None]:
+    """Tells this thread's calls to `watch`, which stops them by what it returns."""
+    before, _log.watch = _log.watch, watch
+    try:
+        yield
+    finally:
+        _log.watch = before
+
+
 def _create_context() -> ctypes.c_void_p:
     made = ctypes.c_void_p()
     if lib.jf_context_create(ctypes.byref(made)) != c.JF_OK:
         raise MemoryError("jointflow: not enough memory")
     lib.jf_context_set_log(made, _on_log, None)
+    lib.jf_context_set_progress(made, _on_progress, None)
     return made
 
 
@@ -103,12 +127,17 @@ def _raise_warnings() -> None:
         warnings.warn(text, Warning, stacklevel=level)
 
 
-def check(status: int) -> int:
-    """The status of a call that did not fail; else its exception."""
+def check(status: int, may_stop: bool = False) -> int:
+    """The status of a call that did not fail; else its exception. may_stop: that it was stopped is no failure."""
     if _log.warnings:
         _raise_warnings()
-    if status >= 0:
+    if _log.error is not None:
+        error, _log.error = _log.error, None
+        raise error
+    if status == c.JF_OK or (status == c.JF_STOPPED and may_stop):
         return status
+    if status == c.JF_STOPPED:
+        raise KeyboardInterrupt
     message = lib.jf_context_error(context).decode("utf-8", "replace")
     raise BY_STATUS.get(status, Error)(message)
 
@@ -120,15 +149,7 @@ def take_text(address: Optional[int]) -> str:
     try:
         return ctypes.string_at(address).decode("utf-8", "replace")
     finally:
-        free(address)
-
-
-def free(address: int) -> None:
-    _libc.free(address)
-
-
-_libc = ctypes.CDLL(None)
-_libc.free.argtypes, _libc.free.restype = [ctypes.c_void_p], None
+        lib.jf_text_free(address)
 
 
 def encode(text: "str | os.PathLike[str] | None") -> Optional[bytes]:

@@ -28,7 +28,7 @@ class Model:
         self.class_names = [lib.jf_model_class_name(handle, i).decode() for i in range(count)]
         self.column_names = [lib.jf_model_column_name(handle, i).decode() for i in range(self.dim_x + self.dim_y)]
         self.form = c.jf_image_form()
-        check(lib.jf_model_image_form(handle, byref(self.form)))
+        check(lib.jf_model_image_form(byref(self.form), handle))
 
     @property
     def is_of_images(self) -> bool:
@@ -39,8 +39,8 @@ class Model:
     @classmethod
     def load(cls, path: "str | os.PathLike[str]", device: Optional[str], threads: int) -> "Model":
         made = ctypes.c_void_p()
-        options = c.jf_device_options(device=encode(device), threads=threads)
-        check(lib.jf_model_load(context, byref(made), encode(path), byref(options)))
+        options = c.jf_load_options(device=encode(device), threads=threads)
+        check(lib.jf_model_load(byref(made), context, encode(path), byref(options)))
         return cls(made.value)  # type: ignore[arg-type]
 
     def save(self, path: "str | os.PathLike[str]", half: bool = False) -> None:
@@ -48,7 +48,7 @@ class Model:
 
     def export(self, path: "str | os.PathLike[str]", name: Optional[str]) -> "list[str]":
         made = ctypes.c_void_p()
-        check(lib.jf_model_export(self.handle, encode(path), encode(name), byref(made)))
+        check(lib.jf_model_export(byref(made), self.handle, encode(path), encode(name)))
         return take_text(made.value).splitlines()
 
     def to_bytes(self) -> bytes:
@@ -69,7 +69,7 @@ class Model:
 
     def describe(self) -> str:
         made = ctypes.c_void_p()
-        check(lib.jf_model_info(self.handle, byref(made)))
+        check(lib.jf_model_info(byref(made), self.handle))
         return take_text(made.value)
 
     # ---- rows: dense arrays of doubles, (n, dim_x) and (n, dim_y) ----
@@ -109,19 +109,19 @@ class Model:
                  options: c.jf_use_options) -> "tuple[np.ndarray, Dict[str, Any]]":
         log_p, summary = np.empty(len(x)), c.jf_density_summary()
         check(lib.jf_density(self.handle, len(x), address(x), address(y), address(log_p), byref(summary), byref(options)))
-        return log_p, {name: getattr(summary, name) for name, *_ in summary._fields_}
+        return log_p, {name: getattr(summary, name) for name, *_ in summary._fields_ if name != "size"}
 
     # ---- images ----
 
     def images(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
         made = c.jf_images()
-        check(lib.jf_restore(self.handle, byref(made), len(x), address(x), address(y)))
+        check(lib.jf_restore(byref(made), self.handle, len(x), address(x), address(y)))
         return take_images(made)
 
     def conditions_of_images(self, images: Any, degrade: bool, seed: int) -> np.ndarray:
         given, kept = images_of(images)
         made = c.jf_image_conditions()
-        check(lib.jf_image_conditions_create(self.handle, byref(made), byref(given), int(degrade), seed))
+        check(lib.jf_image_conditions_create(byref(made), self.handle, byref(given), int(degrade), seed))
         try:
             rows = np.ctypeslib.as_array((ctypes.c_double * (len(kept) * self.dim_y)).from_address(made.y))
             return rows.reshape(len(kept), self.dim_y).copy()

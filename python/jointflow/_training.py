@@ -9,7 +9,7 @@ from typing import Any, Dict, Mapping, Optional
 
 from . import _bindings as c
 from ._data import Data
-from ._library import check, context, encode, lib, take_text
+from ._library import check, context, encode, lib, take_text, watched
 from ._model import Model
 from ._watch import Watch
 
@@ -24,7 +24,7 @@ class Recipe:
     @classmethod
     def load(cls, name: "str | os.PathLike[str]") -> "Recipe":
         made = ctypes.c_void_p()
-        check(lib.jf_recipe_load(context, byref(made), encode(name)))
+        check(lib.jf_recipe_load(byref(made), context, encode(name)))
         return cls(made.value)  # type: ignore[arg-type]
 
     @classmethod
@@ -32,7 +32,7 @@ class Recipe:
         """Sizes, law, epochs and regularisation follow from the numbers of rows and columns."""
         made = ctypes.c_void_p()
         request = c.jf_table_request(data=data.handle, discrete=int(discrete), bounds=encode(bounds))
-        check(lib.jf_recipe_for_table(context, byref(made), byref(request)))
+        check(lib.jf_recipe_for_table(byref(made), context, byref(request)))
         return cls(made.value)  # type: ignore[arg-type]
 
     def set(self, values: Mapping[str, Any]) -> None:
@@ -48,7 +48,7 @@ class Recipe:
 
     def text(self) -> str:
         made = ctypes.c_void_p()
-        check(lib.jf_recipe_text(self.handle, byref(made), 0))
+        check(lib.jf_recipe_text(byref(made), self.handle, 0))
         return take_text(made.value)
 
 
@@ -83,21 +83,19 @@ def progress_of(p: c.jf_progress) -> Dict[str, Any]:
 def train(recipe: Recipe, watch: Watch, *, folder: Any, resume: bool, seed: int, device: Optional[str],
           threads: int) -> "tuple[Model, bool]":
     """The model, and whether training ended before its time."""
-    stop = ctypes.c_int(0)
+    def on_progress(p: Any) -> bool:
+        if not p.training:  # data are read, or something is measured
+            return watch.stop_wanted()
+        return watch.take(progress_of(ctypes.cast(p.training, ctypes.POINTER(c.jf_training))[0]))
 
-    def on_progress(_user: Any, p: Any) -> None:
-        if watch.take(progress_of(p[0])):
-            stop.value = 1
-
-    callback = dict(c.jf_train_options._fields_)["progress"](on_progress)
-    options = c.jf_train_options(folder=encode(folder), resume=int(resume), seed=seed,
-                                 device=c.jf_device_options(device=encode(device), threads=threads),
-                                 progress=callback, stop=ctypes.addressof(stop))
+    options = c.jf_train_options(folder=encode(folder), resume=int(resume), seed=seed, device=encode(device),
+                                 threads=threads)
     made = ctypes.c_void_p()
-    with watch:
-        status = lib.jf_train(context, byref(made), recipe.handle, byref(options))
+    with watch, watched(on_progress):
+        status = lib.jf_train(byref(made), context, recipe.handle, byref(options))
     model = Model(made.value) if made.value else None
     watch.raise_error()
-    check(status)
-    assert model is not None
+    check(status, may_stop=True)
+    if model is None:
+        raise KeyboardInterrupt
     return model, status == c.JF_STOPPED

@@ -136,6 +136,9 @@ class Watch:
                 self._display.show(now["label"], now["done"], now["total"], now["words"])
         except BaseException as error:
             self.error = error
+        return self.stop_wanted()
+
+    def stop_wanted(self) -> bool:
         return self._interrupts.wanted or self.error is not None
 
     def raise_error(self) -> None:

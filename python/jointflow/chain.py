@@ -75,10 +75,10 @@ class Chain:
         if len(numbers) != len(self.models) or min(numbers) < 1:
             raise ArgumentError(f"counts is {counts}, expected {len(self.models)} numbers from 1 on, or one for all")
         given, kept = images_of(image)
-        options = c.jf_chain_options(counts=(ctypes.c_int * c.JF_CHAIN_MOST)(*numbers), seed=seed, denoise=int(denoise))
+        options = c.jf_chain_options(counts=(ctypes.c_size_t * c.JF_CHAIN_MOST)(*numbers), seed=seed, denoise=int(denoise))
         handles = (ctypes.c_void_p * len(self.models))(*(m.handle for m in self.models))
         made = c.jf_chain_result()
-        check(lib.jf_superres_chain(handles, len(handles), byref(given), byref(options), byref(made)))
+        check(lib.jf_superres_chain(byref(made), handles, len(handles), byref(given), byref(options)))
         del kept
         steps = []
         for k in range(made.steps):
@@ -95,7 +95,7 @@ def files_of(name: "str | os.PathLike[str]") -> List[str]:
     found: List[str] = []
     while True:
         made = ctypes.c_void_p()
-        check(lib.jf_model_find(context, byref(made), encode(name), len(found)))
+        check(lib.jf_model_find(byref(made), context, encode(name), len(found)))
         if not made.value:
             return found
         found.append(take_text(made.value))

@@ -47,7 +47,7 @@ class Judgement(Dict[str, Any]):
         if test is not None:
             options.test_data = test.handle
         made = ctypes.c_void_p()
-        check(lib.jf_judge(model.handle, byref(made), byref(options)))
+        check(lib.jf_judge(byref(made), model.handle, byref(options)))
         return cls(model, made.value, test)  # type: ignore[arg-type]
 
     def __reduce__(self) -> Any:

@@ -7,19 +7,26 @@
 
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/sized.h"
 #include "data/dataset.h"
 #include "io/recipe.h"
 #include "judge/judge.h"
 #include "model/model.h"
 #include "model/use.h"
 #include "train/train.h"
+#include <limits.h>
+
+/* A count of the interface as the library has it; more than an int counts is refused for its size later on. */
+static inline int count_as_int(size_t n) {
+    return n > INT_MAX ? INT_MAX : (int)n;
+}
 
 /* Hands a text over, to be freed by the caller, or frees it where something failed. */
 jf_status give_text(jf_context *ctx, char **out, text *t, jf_status status);
-/* Refuses a negative n, rows without x (or z) or, where the model has a condition, without y, and values that are not
+/* Refuses more rows than an int counts, rows without x (or z) or, where the model has a condition, without y, and values that are not
  * finite. */
-jf_status check_values(const model *m, int n, const double *x, const double *y);
+jf_status check_values(const model *m, size_t n, const double *x, const double *y);
 /* The same of y alone. */
-jf_status check_conditions(const model *m, int n, const double *y);
+jf_status check_conditions(const model *m, size_t n, const double *y);
 
 #endif

@@ -35,25 +35,29 @@ static jf_status cut(jf_context *ctx, double **out, const jf_table *t, size_t co
     return JF_OK;
 }
 
-jf_status jf_compare(jf_context *ctx, jf_comparison *out, const jf_table *a, const jf_table *b,
+jf_status jf_compare(jf_comparison *out, jf_context *ctx, const jf_table *a, const jf_table *b,
                      const jf_compare_options *options) {
-    jf_compare_options o = options ? *options : (jf_compare_options){0};
-    size_t least = a->rows < b->rows ? a->rows : b->rows, most = o.rows ? o.rows : USUAL_ROWS;
+    jf_compare_options o;
+    jf_comparison made = {0};
     two_sample_result results[JF_MAX_TWO_SAMPLE];
     double *cut_a = NULL, *cut_b = NULL;
     jf_status status;
-    *out = (jf_comparison){.rows = least < most ? least : most};
-    JF_TRY(check(ctx, a, b, o.columns > 0 ? (size_t)o.columns : 0, out->rows));
-    size_t columns = o.columns > 0 ? (size_t)o.columns : a->columns;
+    JF_TRY(SIZED_BEGIN(ctx, jf_comparison, out));
+    JF_TRY(SIZED_TAKE(ctx, jf_compare_options, &o, options));
+    size_t least = a->rows < b->rows ? a->rows : b->rows, most = o.rows ? o.rows : USUAL_ROWS;
+    made.rows = least < most ? least : most;
+    JF_TRY(check(ctx, a, b, o.columns, made.rows));
+    size_t columns = o.columns > 0 ? o.columns : a->columns;
     JF_TRY_DONE(cut(ctx, &cut_a, a, columns));
     JF_TRY_DONE(cut(ctx, &cut_b, b, columns));
-    JF_TRY_DONE(compare_samples(ctx, cut_a, a->rows, cut_b, b->rows, (int)columns, out->rows, o.seed,
+    JF_TRY_DONE(compare_samples(ctx, cut_a, a->rows, cut_b, b->rows, (int)columns, made.rows, o.seed,
                                 o.threads, results));
     for (int i = 0; two_sample_measures[i]; i++) {
         const two_sample_measure *k = two_sample_measures[i];
-        out->measures[out->count++] =
+        made.measures[made.count++] =
             (jf_two_sample){k->name, k->label, k->about, results[i].value, results[i].same, results[i].limit};
     }
+    SIZED_GIVE(jf_comparison, out, &made);
 done:
     free(cut_a);
     free(cut_b);

@@ -3,60 +3,69 @@
 #include "data/export.h"
 #include "data/known.h"
 
-jf_status jf_data_list(jf_context *ctx, char **out) {
+jf_status jf_data_list(char **out, jf_context *ctx) {
     text lines = {0};
     *out = NULL;
     jf_status status = known_list(ctx, &lines);
     return give_text(ctx, out, &lines, status);
 }
 
-jf_status jf_data_check(jf_context *ctx, char **out, const char *folder, int *bad) {
+jf_status jf_data_check(char **out, jf_context *ctx, const char *folder, size_t *bad) {
     text lines = {0};
+    int count = 0;
     *out = NULL;
-    jf_status status = known_check(ctx, &lines, folder, bad);
+    jf_status status = known_check(ctx, &lines, folder, &count);
+    *bad = (size_t)count;
     return give_text(ctx, out, &lines, status);
 }
 
-jf_status jf_data_fetch(jf_context *ctx, char **out, const char *name, const jf_data_options *options) {
-    static const jf_data_options defaults;
-    const jf_data_options *o = options ? options : &defaults;
+jf_status jf_data_fetch(char **out, jf_context *ctx, const char *name, const jf_fetch_options *options) {
+    jf_fetch_options o;
     text lines = {0};
     *out = NULL;
+    JF_TRY(SIZED_TAKE(ctx, jf_fetch_options, &o, options));
     const known_set *set = known_find(ctx, name);
     if (!set) return JF_ERROR_ARGUMENT;
     jf_status status = known_fetch(ctx, &lines, set,
-                                   &(known_fetch_options){.folder = o->folder,
-                                                          .mirrors = o->mirrors,
-                                                          .mirror_count = o->mirror_count,
-                                                          .progress = o->progress,
-                                                          .user = o->user,
-                                                          .stop = o->stop});
+                                   &(known_fetch_options){.folder = o.folder,
+                                                          .mirrors = o.mirrors,
+                                                          .mirror_count = count_as_int(o.mirror_count)});
     return give_text(ctx, out, &lines, status);
 }
 
-jf_status jf_data_export(jf_context *ctx, const char *set, const jf_export_options *o) {
+static jf_status take_export(jf_context *ctx, jf_export_options *to, const jf_export_options *options) {
+    JF_TRY(SIZED_TAKE(ctx, jf_export_options, to, options));
+    if (to->rows > LONG_MAX) return jf_fail(ctx, JF_ERROR_ARGUMENT, "%zu rows, expected less", to->rows);
+    return JF_OK;
+}
+
+jf_status jf_data_export(jf_context *ctx, const char *set, const jf_export_options *options) {
+    jf_export_options o;
     dataset *d;
-    if (!o->file && !o->x_file && !o->y_file)
+    JF_TRY(take_export(ctx, &o, options));
+    if (!o.file && !o.x_file && !o.y_file)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "no file to write \"%s\" to was given", set);
     JF_TRY(export_open(ctx, &d, set, recipe_declare_all));
     jf_status status =
-        export_rows(d, o->seed, o->rows, &(export_files){.both = o->file, .x = o->x_file, .y = o->y_file});
+        export_rows(d, o.seed, (long)o.rows, &(export_files){.both = o.file, .x = o.x_file, .y = o.y_file});
     dataset_free(d);
     return status;
 }
 
 jf_status jf_data_posterior(jf_context *ctx, const char *set, size_t count, size_t dim_y, const double *y,
-                            const jf_export_options *o) {
+                            const jf_export_options *options) {
+    jf_export_options o;
     dataset *d;
     jf_status status;
-    if (!o->file)
+    JF_TRY(take_export(ctx, &o, options));
+    if (!o.file)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "no file to write samples of \"%s\" to was given", set);
     JF_TRY(export_open(ctx, &d, set, recipe_declare_all));
     if (dim_y != (size_t)d->dim_y)
         status = jf_fail(ctx, JF_ERROR_SHAPE, "found a y of %zu numbers, expected %d for data set \"%s\"",
                          dim_y, d->dim_y, set);
     else
-        status = export_posterior(d, o->seed, o->rows, count, y, o->file);
+        status = export_posterior(d, o.seed, (long)o.rows, count, y, o.file);
     dataset_free(d);
     return status;
 }

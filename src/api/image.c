@@ -5,7 +5,7 @@
 
 image_array images_taken(const jf_images *images) {
     return (image_array){.values = images->values,
-                         .count = images->count,
+                         .count = count_as_int(images->count),
                          .h = images->h,
                          .w = images->w,
                          .channels = images->channels};
@@ -13,7 +13,7 @@ image_array images_taken(const jf_images *images) {
 
 jf_images images_given(const image_array *images) {
     return (jf_images){.values = images->values,
-                       .count = images->count,
+                       .count = (size_t)images->count,
                        .h = images->h,
                        .w = images->w,
                        .channels = images->channels};
@@ -21,38 +21,41 @@ jf_images images_given(const image_array *images) {
 
 /* ---- files ---- */
 
-jf_status jf_images_read(jf_context *ctx, jf_images *out, const char *path) {
+jf_status jf_images_read(jf_images *out, jf_context *ctx, const char *path) {
     image_array images;
     jf_status status = image_array_read(ctx, &images, path);
     *out = images_given(&images);
     return status;
 }
 
-jf_status jf_images_read_masked(jf_context *ctx, jf_images *out, const char *path) {
+jf_status jf_images_read_masked(jf_images *out, jf_context *ctx, const char *path) {
     image_array images;
     jf_status status = image_array_read_masked(ctx, &images, path);
     *out = images_given(&images);
     return status;
 }
 
-jf_status jf_images_write(jf_context *ctx, const jf_images *images, int columns, const char *path) {
+jf_status jf_images_write(jf_context *ctx, const jf_images *images, size_t columns, const char *path) {
     image_array taken = images_taken(images);
-    return image_array_write(ctx, &taken, columns, path);
+    return image_array_write(ctx, &taken, count_as_int(columns), path);
 }
 
 void jf_images_free(jf_images *images) {
+    if (!images) return;
     free(images->values);
     *images = (jf_images){0};
 }
 
 /* ---- the task of a model ---- */
 
-jf_status jf_model_image_form(const jf_model *m, jf_image_form *out) {
+jf_status jf_model_image_form(jf_image_form *out, const jf_model *m) {
+    jf_image_form form = {.task = ""};
     task *t;
-    *out = (jf_image_form){.task = ""};
+    JF_TRY(SIZED_BEGIN(m->ctx, jf_image_form, out));
+    SIZED_GIVE(jf_image_form, out, &form);
     if (m->units.image.h == 0) return JF_OK;
     JF_TRY(model_task(m, &t));
-    *out = (jf_image_form){.task = t->kind->name,
+    form = (jf_image_form){.task = t->kind->name,
                            .h = t->size.h,
                            .w = t->size.w,
                            .x_channels = t->size.x_channels,
@@ -61,21 +64,22 @@ jf_status jf_model_image_form(const jf_model *m, jf_image_form *out) {
                            .masked = t->masked,
                            .random = t->kind->random};
     if (t->kind->condition) {
-        out->input_h = t->input_h;
-        out->input_w = t->input_w;
-        out->input_channels = t->input_channels;
+        form.input_h = t->input_h;
+        form.input_w = t->input_w;
+        form.input_channels = t->input_channels;
     }
     task_free(t);
+    SIZED_GIVE(jf_image_form, out, &form);
     return JF_OK;
 }
 
-jf_status jf_restore(const jf_model *m, jf_images *out, int n, const double *x, const double *y) {
+jf_status jf_restore(jf_images *out, const jf_model *m, size_t n, const double *x, const double *y) {
     task *t;
     image_array images = {0};
     *out = (jf_images){0};
     JF_TRY(check_values(m, n, x, y));
     JF_TRY(model_task(m, &t));
-    jf_status status = restore_images(t, n, (row_view){x, (size_t)m->units.dim_x},
+    jf_status status = restore_images(t, (int)n, (row_view){x, (size_t)m->units.dim_x},
                                       (row_view){y, (size_t)m->units.dim_y}, &images);
     task_free(t);
     *out = images_given(&images);
@@ -88,7 +92,7 @@ jf_status jf_image_answers(const jf_model *m, const jf_images *whole, const doub
     return image_answers(m, &taken, y, x);
 }
 
-jf_status jf_degrade(const jf_model *m, jf_images *inputs, const jf_images *whole, uint64_t seed) {
+jf_status jf_degrade(jf_images *inputs, const jf_model *m, const jf_images *whole, uint64_t seed) {
     task *t;
     image_array taken = images_taken(whole), made = {0};
     *inputs = (jf_images){0};
@@ -99,28 +103,31 @@ jf_status jf_degrade(const jf_model *m, jf_images *inputs, const jf_images *whol
     return status;
 }
 
-jf_status jf_data_image(const jf_model *m, jf_images *out, long row, int of_training) {
+jf_status jf_data_image(jf_images *out, const jf_model *m, int64_t row, int of_training) {
     image_array image;
-    jf_status status = data_image(m, row, of_training, &image);
+    jf_status status = data_image(m, (long)row, of_training, &image);
     *out = images_given(&image);
     return status;
 }
 
 /* ---- conditions ---- */
 
-jf_status jf_image_conditions_create(const jf_model *m, jf_image_conditions *out, const jf_images *given,
+jf_status jf_image_conditions_create(jf_image_conditions *out, const jf_model *m, const jf_images *given,
                                      int degrade, uint64_t seed) {
     image_array taken = images_taken(given);
     image_conditions made;
+    JF_TRY(SIZED_BEGIN(m->ctx, jf_image_conditions, out));
     jf_status status = image_conditions_create(m, &made, &taken, degrade, seed);
-    *out = (jf_image_conditions){
-        .y = made.y, .inputs = images_given(&made.inputs), .whole = images_given(&made.whole)};
+    SIZED_GIVE(jf_image_conditions, out,
+               (&(jf_image_conditions){
+                   .y = made.y, .inputs = images_given(&made.inputs), .whole = images_given(&made.whole)}));
     return status;
 }
 
 void jf_image_conditions_free(jf_image_conditions *c) {
+    if (!c) return;
     free(c->y);
+    c->y = NULL;
     jf_images_free(&c->inputs);
     jf_images_free(&c->whole);
-    *c = (jf_image_conditions){0};
 }

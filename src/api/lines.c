@@ -5,47 +5,55 @@
 #include <stdlib.h>
 
 void jf_lines_free(jf_lines *lines) {
+    if (!lines) return;
     free(lines->z);
     free(lines->y);
     free(lines->x);
     *lines = (jf_lines){0};
 }
 
-static lines_request request(int lines, int steps, const jf_use_options *options) {
-    jf_use_options o = options ? *options : (jf_use_options){0};
-    return (lines_request){.lines = lines,
-                           .steps = steps,
+static jf_status take_request(const model *m, lines_request *out, size_t lines, size_t steps,
+                              const jf_use_options *options) {
+    jf_use_options o;
+    JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
+    if (lines > INT_MAX / 2 || steps > INT_MAX / 2)
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%zu lines of %zu steps, expected less", lines, steps);
+    *out = (lines_request){.lines = (int)lines,
+                           .steps = (int)steps,
                            .seed = o.seed,
                            .units = o.standardised ? MODEL_UNITS : DATA_UNITS,
                            .straight = o.straight};
+    return JF_OK;
 }
 
 static jf_lines lines_given(const answer_lines *l) {
-    return (jf_lines){.rows = l->rows,
-                      .steps = l->steps,
+    return (jf_lines){.rows = (size_t)l->rows,
+                      .steps = (size_t)l->steps,
                       .z = l->z,
                       .y = l->y,
                       .x = l->x,
                       .along_y = l->along_y,
-                      .conditions = l->conditions};
+                      .conditions = (size_t)l->conditions};
 }
 
-jf_status jf_lines_along_z(const jf_model *m, jf_lines *out, int lines, int steps, int conditions,
+jf_status jf_lines_along_z(jf_lines *out, const jf_model *m, size_t lines, size_t steps, size_t conditions,
                            const double *y, const jf_use_options *options) {
-    lines_request r = request(lines, steps, options);
+    lines_request r;
     answer_lines made;
     *out = (jf_lines){0};
+    JF_TRY(take_request(m, &r, lines, steps, options));
     JF_TRY(check_conditions(m, conditions, y));
-    jf_status status = lines_along_z(m, &made, &r, conditions, y);
+    jf_status status = lines_along_z(m, &made, &r, count_as_int(conditions), y);
     *out = lines_given(&made);
     return status;
 }
 
-jf_status jf_lines_along_y(const jf_model *m, jf_lines *out, int lines, int steps, const double *from,
+jf_status jf_lines_along_y(jf_lines *out, const jf_model *m, size_t lines, size_t steps, const double *from,
                            const double *to, const jf_use_options *options) {
-    lines_request r = request(lines, steps, options);
+    lines_request r;
     answer_lines made;
     *out = (jf_lines){0};
+    JF_TRY(take_request(m, &r, lines, steps, options));
     if (m->units.dim_y == 0)
         return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED, "a line in y: this model has no condition");
     if (!from || !to) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "a line in y: no ends were given");
@@ -56,29 +64,30 @@ jf_status jf_lines_along_y(const jf_model *m, jf_lines *out, int lines, int step
     return status;
 }
 
-jf_status jf_lines_between(const jf_model *m, jf_lines *out, int lines, int steps, int conditions,
+jf_status jf_lines_between(jf_lines *out, const jf_model *m, size_t lines, size_t steps, size_t conditions,
                            const double *z, const double *y, const jf_use_options *options) {
+    lines_request r;
     answer_lines made;
     *out = (jf_lines){0};
     if (lines < 1 || lines > INT_MAX / 2 || conditions < 1 || lines % conditions != 0)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
-                       "%d lines in groups of %d, expected 1 or more of each, and whole groups", lines,
+                       "%zu lines in groups of %zu, expected 1 or more of each, and whole groups", lines,
                        conditions);
     JF_TRY(check_values(m, 2 * lines, z, y));
-    lines_request r = request(lines / conditions, steps, options);
-    jf_status status = lines_between(m, &made, &r, conditions, z, y);
+    JF_TRY(take_request(m, &r, lines / conditions, steps, options));
+    jf_status status = lines_between(m, &made, &r, count_as_int(conditions), z, y);
     *out = lines_given(&made);
     return status;
 }
 
 jf_status jf_lines_draw(const jf_model *m, const jf_lines *l, const char *title, int full_range,
                         const char *path) {
-    answer_lines taken = {.rows = l->rows,
-                          .steps = l->steps,
+    answer_lines taken = {.rows = count_as_int(l->rows),
+                          .steps = count_as_int(l->steps),
                           .z = l->z,
                           .y = l->y,
                           .x = l->x,
                           .along_y = l->along_y,
-                          .conditions = l->conditions};
+                          .conditions = count_as_int(l->conditions)};
     return picture_lines(m, &taken, title, full_range, path);
 }

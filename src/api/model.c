@@ -5,6 +5,7 @@
 #include "export/export.h"
 #include "io/shipped.h"
 #include "model/denoise.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,7 +45,7 @@ static jf_status model_of_run(jf_context *ctx, char **out, const char *path) {
     return JF_OK;
 }
 
-jf_status jf_model_find(jf_context *ctx, char **out, const char *name, int index) {
+jf_status jf_model_find(char **out, jf_context *ctx, const char *name, int index) {
     JF_TRY(model_of_run(ctx, out, name));
     if (!*out && file_exists(name) && !file_is_folder(name)) JF_TRY(mem_copy_text(ctx, out, name));
     if (*out) {
@@ -61,13 +62,14 @@ jf_status jf_model_find(jf_context *ctx, char **out, const char *name, int index
     return shipped_find(ctx, out, &shipped_models, name);
 }
 
-jf_status jf_model_load(jf_context *ctx, jf_model **out, const char *path, const jf_device_options *options) {
-    jf_device_options o = options ? *options : (jf_device_options){0};
+jf_status jf_model_load(jf_model **out, jf_context *ctx, const char *path, const jf_load_options *options) {
+    jf_load_options o;
     char *file = NULL, *second = NULL;
     jf_status status;
     *out = NULL;
-    JF_TRY(jf_model_find(ctx, &file, path, 0));
-    JF_TRY_DONE(jf_model_find(ctx, &second, path, 1));
+    JF_TRY(SIZED_TAKE(ctx, jf_load_options, &o, options));
+    JF_TRY(jf_model_find(&file, ctx, path, 0));
+    JF_TRY_DONE(jf_model_find(&second, ctx, path, 1));
     if (second)
         JF_TRY_DONE(jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: several models (%s, %s, ...), expected one: name it",
                             path, file, second));
@@ -78,7 +80,7 @@ done:
     return status;
 }
 
-jf_status jf_model_list(jf_context *ctx, char **out) {
+jf_status jf_model_list(char **out, jf_context *ctx) {
     text t = {0};
     *out = NULL;
     shipped_list(ctx, &t, &shipped_models);
@@ -91,7 +93,7 @@ jf_status jf_model_save(const jf_model *m, const char *path) {
 jf_status jf_model_save_half(const jf_model *m, const char *path) {
     return model_save_as(m, path, WEIGHTS_HALF);
 }
-jf_status jf_model_export(const jf_model *m, const char *path, const char *name, char **files) {
+jf_status jf_model_export(char **files, const jf_model *m, const char *path, const char *name) {
     text written = {0};
     if (files) *files = NULL;
     jf_status status = export_model(m, path, name, &written);
@@ -131,7 +133,7 @@ const char *jf_model_column_name(const jf_model *m, int element) {
     return known ? m->units.names[element] : "";
 }
 
-jf_status jf_model_info(const jf_model *m, char **out) {
+jf_status jf_model_info(char **out, const jf_model *m) {
     text t = {0};
     *out = NULL;
     jf_status status = model_describe(m, &t);
@@ -140,11 +142,12 @@ jf_status jf_model_info(const jf_model *m, char **out) {
 
 /* ---- rows ---- */
 
-static jf_status check_count(const model *m, int n) {
-    return n >= 0 ? JF_OK : jf_fail(m->ctx, JF_ERROR_ARGUMENT, "found %d rows, expected 0 or more", n);
+static jf_status check_count(const model *m, size_t n) {
+    if (n <= INT_MAX) return JF_OK;
+    return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "found %zu rows, expected at most %d", n, INT_MAX);
 }
 
-static jf_status check_rows(const model *m, int n, const double *x, const double *y) {
+static jf_status check_rows(const model *m, size_t n, const double *x, const double *y) {
     int dim_x = m->units.dim_x, dim_y = m->units.dim_y;
     JF_TRY(check_count(m, n));
     if (n > 0 && !x)
@@ -156,48 +159,48 @@ static jf_status check_rows(const model *m, int n, const double *x, const double
     return JF_OK;
 }
 
-static jf_status check_finite(const model *m, int n, const char *name, int dim, const double *values) {
-    size_t count = (size_t)n * (size_t)dim, at = count_finite(values, count);
+static jf_status check_finite(const model *m, size_t n, const char *name, int dim, const double *values) {
+    size_t count = n * (size_t)dim, at = count_finite(values, count);
     if (at == count) return JF_OK;
     return jf_fail(m->ctx, JF_ERROR_DATA, "row %zu: %s%zu is %g, expected a finite number",
                    at / (size_t)dim + 1, name, at % (size_t)dim, values[at]);
 }
 
-jf_status check_values(const model *m, int n, const double *x, const double *y) {
+jf_status check_values(const model *m, size_t n, const double *x, const double *y) {
     JF_TRY(check_rows(m, n, x, y));
     JF_TRY(check_finite(m, n, "x", m->units.dim_x, x));
     return check_finite(m, n, "y", m->units.dim_y, y);
 }
 
-jf_status check_conditions(const model *m, int n, const double *y) {
+jf_status check_conditions(const model *m, size_t n, const double *y) {
     const double asked_for = 0; /* stands for x */
     JF_TRY(check_rows(m, n, &asked_for, y));
     return check_finite(m, n, "y", m->units.dim_y, y);
 }
 
 /* Joins x (n, dim_x), which may be NULL, and y (n, dim_y) into rows, or takes them apart again. */
-static void join_rows(const model *m, int n, const double *x, const double *y, double *rows) {
-    int dim_x = m->units.dim_x, dim_y = m->units.dim_y, dim = dim_x + dim_y;
-    for (long s = 0; s < n; s++) {
-        for (int i = 0; x && i < dim_x; i++) rows[s * dim + i] = x[s * dim_x + i];
-        for (int i = 0; i < dim_y; i++) rows[s * dim + dim_x + i] = y[s * dim_y + i];
+static void join_rows(const model *m, size_t n, const double *x, const double *y, double *rows) {
+    size_t dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y, dim = dim_x + dim_y;
+    for (size_t s = 0; s < n; s++) {
+        for (size_t i = 0; x && i < dim_x; i++) rows[s * dim + i] = x[s * dim_x + i];
+        for (size_t i = 0; i < dim_y; i++) rows[s * dim + dim_x + i] = y[s * dim_y + i];
     }
 }
 
-static void split_rows(const model *m, int n, const double *rows, double *x, double *y) {
-    int dim_x = m->units.dim_x, dim_y = m->units.dim_y, dim = dim_x + dim_y;
-    for (long s = 0; s < n; s++) {
-        for (int i = 0; x && i < dim_x; i++) x[s * dim_x + i] = rows[s * dim + i];
-        for (int i = 0; y && i < dim_y; i++) y[s * dim_y + i] = rows[s * dim + dim_x + i];
+static void split_rows(const model *m, size_t n, const double *rows, double *x, double *y) {
+    size_t dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y, dim = dim_x + dim_y;
+    for (size_t s = 0; s < n; s++) {
+        for (size_t i = 0; x && i < dim_x; i++) x[s * dim_x + i] = rows[s * dim + i];
+        for (size_t i = 0; y && i < dim_y; i++) y[s * dim_y + i] = rows[s * dim + dim_x + i];
     }
 }
 
-static jf_status rows_create(const model *m, int n, double **out) {
-    return MEM_NEW(m->ctx, out, (size_t)n * (size_t)m->flow->dim);
+static jf_status rows_create(const model *m, size_t n, double **out) {
+    return MEM_NEW(m->ctx, out, n * (size_t)m->flow->dim);
 }
 
-static row_units units_of(const jf_use_options *options) {
-    return options && options->standardised ? MODEL_UNITS : DATA_UNITS;
+static row_units units_of(const jf_use_options *o) {
+    return o->standardised ? MODEL_UNITS : DATA_UNITS;
 }
 
 /* ---- use ---- */
@@ -205,88 +208,95 @@ static row_units units_of(const jf_use_options *options) {
 typedef jf_status (*map_fn)(const model *m, row_units units, long n, double *rows);
 
 /* Maps (a, y) to (b, y_out), either of which may be NULL. */
-static jf_status map_rows(const model *m, map_fn map, int n, const double *a, const double *y, double *b,
+static jf_status map_rows(const model *m, map_fn map, size_t n, const double *a, const double *y, double *b,
                           double *y_out, const jf_use_options *options) {
+    jf_use_options o;
     double *rows;
+    JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
     JF_TRY(check_values(m, n, a, y));
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, a, y, rows);
-    jf_status status = map(m, units_of(options), n, rows);
+    jf_status status = map(m, units_of(&o), (long)n, rows);
     if (status == JF_OK) split_rows(m, n, rows, b, y_out);
     free(rows);
     return status;
 }
 
-jf_status jf_encode(const jf_model *m, int n, const double *x, const double *y, double *z, double *y_out,
+jf_status jf_encode(const jf_model *m, size_t n, const double *x, const double *y, double *z, double *y_out,
                     const jf_use_options *options) {
     return map_rows(m, model_encode, n, x, y, z, y_out, options);
 }
 
-jf_status jf_decode(const jf_model *m, int n, const double *z, const double *y, double *x, double *y_back,
+jf_status jf_decode(const jf_model *m, size_t n, const double *z, const double *y, double *x, double *y_back,
                     const jf_use_options *options) {
     return map_rows(m, model_decode, n, z, y, x, y_back, options);
 }
 
-jf_status jf_sample(const jf_model *m, int n, const double *y, double *x, double *y_back, double *z,
+jf_status jf_sample(const jf_model *m, size_t n, const double *y, double *x, double *y_back, double *z,
                     const jf_use_options *options) {
-    latent_points from = {.seed = options ? options->seed : 0,
-                          .stream = LATENT_SAMPLES,
-                          .temperature = options ? options->temperature : 1};
+    jf_use_options o;
     double *rows;
+    JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
+    latent_points from = {.seed = o.seed, .stream = LATENT_SAMPLES, .temperature = o.temperature};
     JF_TRY(check_conditions(m, n, y));
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, NULL, y, rows);
-    jf_status status = model_warn_of_reach(m, units_of(options), n, rows);
-    if (status == JF_OK) status = model_sample(m, from, units_of(options), n, rows, z);
+    jf_status status = model_warn_of_reach(m, units_of(&o), (long)n, rows);
+    if (status == JF_OK) status = model_sample(m, from, units_of(&o), (long)n, rows, z);
     if (status == JF_OK) split_rows(m, n, rows, x, y_back);
     free(rows);
     return status;
 }
 
-jf_status jf_denoise(const jf_model *m, int n, const double *x, const double *y, double *clean,
+jf_status jf_denoise(const jf_model *m, size_t n, const double *x, const double *y, double *clean,
                      const jf_use_options *options) {
     return map_rows(m, model_denoise, n, x, y, clean, NULL, options);
 }
 
 /* Of those that there are: the sampler's density of some rows is not known. */
-static double mean(const double *values, int n) {
+static double mean(const double *values, size_t n) {
     double sum = 0;
-    int count = 0;
-    for (int i = 0; i < n; i++)
+    size_t count = 0;
+    for (size_t i = 0; i < n; i++)
         if (!isnan(values[i])) {
             sum += values[i];
             count++;
         }
-    return count ? sum / count : NAN;
+    return count ? sum / (double)count : NAN;
 }
 
-jf_status jf_density(const jf_model *m, int n, const double *x, const double *y, double *log_p,
+jf_status jf_density(const jf_model *m, size_t n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options) {
-    row_units units = units_of(options);
+    jf_use_options o;
     double *rows;
     densities d = {0};
-    if (n < 1) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "the density of %d rows, expected 1 or more", n);
+    JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
+    if (summary) JF_TRY(SIZED_BEGIN(m->ctx, jf_density_summary, summary));
+    row_units units = units_of(&o);
+    if (n < 1) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "the density of 0 rows, expected 1 or more");
     JF_TRY(check_values(m, n, x, y));
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, x, y, rows);
     jf_status status = JF_OK;
-    if (units == DATA_UNITS) status = model_check_support(m, ROWS_OF_DATA, n, rows);
-    if (units == DATA_UNITS) units_standardise(&m->units, n, rows);
-    if (status == JF_OK) status = model_warn_of_reach(m, MODEL_UNITS, n, rows);
-    if (status == JF_OK) status = densities_create(m, &d, n, rows, summary != NULL);
-    if (status == JF_OK) status = densities_check(m, &d, n);
-    if (status == JF_OK) status = densities_add_turns(m, &d, n, rows);
+    if (units == DATA_UNITS) status = model_check_support(m, ROWS_OF_DATA, (long)n, rows);
+    if (units == DATA_UNITS) units_standardise(&m->units, (long)n, rows);
+    if (status == JF_OK) status = model_warn_of_reach(m, MODEL_UNITS, (long)n, rows);
+    if (status == JF_OK) status = densities_create(m, &d, (long)n, rows, summary != NULL);
+    if (status == JF_OK) status = densities_check(m, &d, (long)n);
+    if (status == JF_OK) status = densities_add_turns(m, &d, (long)n, rows);
     if (status == JF_OK) {
-        if (units == DATA_UNITS) densities_to_data_units(m, &d, n, rows);
-        memcpy(log_p, d.paper, (size_t)n * sizeof *log_p);
-        if (summary)
-            *summary = (jf_density_summary){.mean = mean(log_p, n),
-                                            .sampler_mean = mean(d.sampler, n),
-                                            .whole_mean = mean(d.whole, n),
-                                            .y_error = d.y_error,
-                                            .log_dy = d.log_dy,
-                                            .lost = d.lost,
-                                            .exact = d.exact};
+        if (units == DATA_UNITS) densities_to_data_units(m, &d, (long)n, rows);
+        memcpy(log_p, d.paper, n * sizeof *log_p);
+    }
+    if (status == JF_OK && summary) {
+        jf_density_summary told = {.mean = mean(log_p, n),
+                                   .sampler_mean = mean(d.sampler, n),
+                                   .whole_mean = mean(d.whole, n),
+                                   .y_error = d.y_error,
+                                   .log_dy = d.log_dy,
+                                   .lost = d.lost,
+                                   .exact = d.exact};
+        SIZED_GIVE(jf_density_summary, summary, &told);
     }
     densities_free(&d);
     free(rows);

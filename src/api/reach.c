@@ -89,7 +89,7 @@ static jf_status tell_reach(const model *m, const double *y, text *words) {
     return JF_OK;
 }
 
-jf_status jf_y_beyond(const jf_model *m, const double *y, char **words) {
+jf_status jf_y_beyond(char **words, const jf_model *m, const double *y) {
     text t = {0};
     *words = NULL;
     JF_TRY(check_conditions(m, 1, y));
@@ -101,14 +101,14 @@ jf_status jf_y_beyond(const jf_model *m, const double *y, char **words) {
     return give_text(m->ctx, words, &t, status);
 }
 
-jf_status jf_y_error(const jf_model *m, int n, const double *y, const double *y_back, double *out) {
+jf_status jf_y_error(const jf_model *m, size_t n, const double *y, const double *y_back, double *out) {
     const model_units *u = &m->units;
     double sum = 0;
     JF_TRY(check_conditions(m, n, y));
     JF_TRY(check_conditions(m, n, y_back));
-    for (long s = 0; s < n; s++)
+    for (size_t s = 0; s < n; s++)
         for (int i = 0; i < u->dim_y; i++) {
-            long at = s * u->dim_y + i;
+            size_t at = s * (size_t)u->dim_y + (size_t)i;
             sum += fabs(units_to_model(u, u->dim_x + i, y_back[at]) - units_to_model(u, u->dim_x + i, y[at]));
         }
     *out = n > 0 && u->dim_y > 0 ? sum / ((double)n * u->dim_y) : 0;
@@ -137,22 +137,22 @@ static jf_status copy_rows(const model *m, const dataset *d, int n, int class_in
     return status;
 }
 
-jf_status jf_data_rows(const jf_model *m, int n, int class_index, uint64_t seed, int *found, double *x,
+jf_status jf_data_rows(const jf_model *m, size_t n, int class_index, uint64_t seed, size_t *found, double *x,
                        double *y) {
     dataset *d;
     *found = 0;
-    if (n < 0 || class_index < -1 || class_index >= (m->units.classes > 0 ? m->units.classes : 1))
+    if (n > INT_MAX || class_index < -1 || class_index >= (m->units.classes > 0 ? m->units.classes : 1))
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
-                       "%d rows of class %d, expected 0 or more of class -1 (all) to %d", n, class_index,
+                       "%zu rows of class %d, expected rows of class -1 (all) to %d", n, class_index,
                        m->units.classes - 1);
     JF_TRY(open_data(m, &d));
     jf_status status = JF_OK;
     long there = rows_there(d, class_index);
-    if (there >= 0 && n > there) n = (int)there;
+    if (there >= 0 && n > (size_t)there) n = (size_t)there;
     if (dataset_dim(d) != m->units.dim_x + m->units.dim_y || d->dim_x != m->units.dim_x)
         status = jf_fail(m->ctx, JF_ERROR_SHAPE, "the data have x of %d and y of %d, the model of %d and %d",
                          d->dim_x, d->dim_y, m->units.dim_x, m->units.dim_y);
-    if (status == JF_OK && n > 0) status = copy_rows(m, d, n, class_index, seed, x, y);
+    if (status == JF_OK && n > 0) status = copy_rows(m, d, (int)n, class_index, seed, x, y);
     if (status == JF_OK) *found = n;
     dataset_free(d);
     return status;

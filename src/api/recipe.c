@@ -8,6 +8,16 @@ const char *jf_version(void) {
     return JF_VERSION;
 }
 
+int jf_version_check(int major, int minor, int patch) {
+    if (major != JF_VERSION_MAJOR || minor < 0 || patch < 0) return 0;
+    if (minor != JF_VERSION_MINOR) return JF_VERSION_MAJOR > 0 && minor < JF_VERSION_MINOR;
+    return patch <= JF_VERSION_PATCH;
+}
+
+void jf_text_free(char *chars) {
+    free(chars);
+}
+
 const char *jf_device_name(int index) {
     for (int i = 0; device_kinds[i]; i++)
         if (i == index) return device_kinds[i]->name;
@@ -46,32 +56,34 @@ static jf_status declare_and_check(recipe **r) {
     return status;
 }
 
-jf_status jf_recipe_load(jf_context *ctx, jf_recipe **out, const char *path) {
+jf_status jf_recipe_load(jf_recipe **out, jf_context *ctx, const char *path) {
     JF_TRY(load_recipe(ctx, out, path));
     return declare_and_check(out);
 }
 
-jf_status jf_recipe_parse(jf_context *ctx, jf_recipe **out, const char *chars, const char *name) {
+jf_status jf_recipe_parse(jf_recipe **out, jf_context *ctx, const char *chars, const char *name) {
     JF_TRY(recipe_parse(ctx, out, chars, name));
     return declare_and_check(out);
 }
 
-jf_status jf_recipe_for_table(jf_context *ctx, jf_recipe **out, const jf_table_request *request) {
+jf_status jf_recipe_for_table(jf_recipe **out, jf_context *ctx, const jf_table_request *request) {
+    jf_table_request q;
     *out = NULL;
-    if (!request->x && !request->data)
+    JF_TRY(SIZED_TAKE(ctx, jf_table_request, &q, request));
+    if (!q.x && !q.data)
         return jf_fail(ctx, JF_ERROR_ARGUMENT,
                        "a recipe for a table: neither a file of x nor data were given");
-    if (request->data && (request->x || request->y))
+    if (q.data && (q.x || q.y))
         return jf_fail(ctx, JF_ERROR_ARGUMENT,
                        "a recipe for a table: both data in memory and a file were given");
     return table_recipe_create(ctx, out,
-                               &(table_request){.x = request->x,
-                                                .y = request->y,
-                                                .rows = request->data,
-                                                .x_columns = request->x_columns,
-                                                .y_columns = request->y_columns,
-                                                .discrete = request->discrete,
-                                                .bounds = request->bounds});
+                               &(table_request){.x = q.x,
+                                                .y = q.y,
+                                                .rows = q.data,
+                                                .x_columns = q.x_columns,
+                                                .y_columns = q.y_columns,
+                                                .discrete = q.discrete,
+                                                .bounds = q.bounds});
 }
 
 jf_status jf_recipe_set(jf_recipe *r, const char *key, const char *value) {
@@ -82,8 +94,9 @@ const char *jf_recipe_get(const jf_recipe *r, const char *key) {
     return recipe_get(r, key);
 }
 
-jf_status jf_recipe_text(const jf_recipe *r, char **out, int with_docs) {
+jf_status jf_recipe_text(char **out, const jf_recipe *r, int with_docs) {
     text t = {0};
+    *out = NULL;
     JF_TRY(recipe_check(r));
     recipe_write(r, &t, with_docs);
     return give_text(recipe_context(r), out, &t, JF_OK);
@@ -93,7 +106,7 @@ void jf_recipe_free(jf_recipe *r) {
     recipe_free(r);
 }
 
-jf_status jf_recipe_list(jf_context *ctx, char **out) {
+jf_status jf_recipe_list(char **out, jf_context *ctx) {
     text t = {0};
     *out = NULL;
     shipped_list(ctx, &t, &shipped_recipes);

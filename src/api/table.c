@@ -38,7 +38,7 @@ static jf_status check_finite(jf_context *ctx, jf_table *t, const char *path) {
     return status;
 }
 
-jf_status jf_table_read(jf_context *ctx, jf_table *out, const char *path) {
+jf_status jf_table_read(jf_table *out, jf_context *ctx, const char *path) {
     const char *ending = file_extension(path);
     *out = (jf_table){0};
     if (strcmp(ending, ".npy") == 0)
@@ -97,15 +97,16 @@ static jf_status take_named(const model *m, const row_file *f, int first, int co
     return status;
 }
 
-jf_status jf_table_read_for(const jf_model *m, jf_table *out, const char *path, int first, int count) {
+jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, size_t first, size_t count) {
     row_file *f;
+    size_t dim = (size_t)(m->units.dim_x + m->units.dim_y);
     *out = (jf_table){0};
-    if (first < 0 || count < 1 || first + count > m->units.dim_x + m->units.dim_y)
+    if (first >= dim || count < 1 || count > dim - first)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
-                       "elements %d to %d of a model with %d, expected some of them", first,
-                       first + count - 1, m->units.dim_x + m->units.dim_y);
+                       "%zu elements from %zu on of a model with %zu, expected some of them", count, first,
+                       dim);
     JF_TRY(row_file_open(m->ctx, &f, path));
-    jf_status status = take_named(m, f, first, count, out);
+    jf_status status = take_named(m, f, (int)first, (int)count, out);
     if (status != JF_OK) jf_table_free(out);
     row_file_close(f);
     return status;
@@ -120,6 +121,7 @@ jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *
 }
 
 void jf_table_free(jf_table *t) {
+    if (!t) return;
     free(t->values);
     *t = (jf_table){0};
 }

@@ -3,21 +3,22 @@
 #include "judge/pack.h"
 #include "train/bench.h"
 #include "train/folder.h"
+#include <limits.h>
 #include <stdlib.h>
 
-static train_origin origin_of(const jf_device_options *on, uint64_t seed) {
-    return (train_origin){.device_name = on->device, .threads = on->threads, .seed = seed};
+static train_origin origin_of(const char *name, int threads, uint64_t seed) {
+    return (train_origin){.device_name = name, .threads = threads, .seed = seed};
 }
 
-static void relay_progress(void *user, const train_progress *p) {
-    const jf_train_options *o = user;
+static int relay_progress(void *user, const train_progress *p) {
+    jf_context *ctx = user;
     jf_term terms[TERM_COUNT];
     for (int i = 0; i < TERM_COUNT; i++)
         terms[i] = (jf_term){.name = loss_term_info[i].name,
                              .about = loss_about(p->objective, (term_id)i),
                              .value = p->terms.value[i],
                              .part = loss_term_info[i].role == TERM_IS_PART};
-    jf_progress progress = {.phase = p->phase,
+    jf_training training = {.phase = p->phase,
                             .epoch = p->epoch,
                             .epochs = p->epochs,
                             .batch = p->batch,
@@ -35,36 +36,38 @@ static void relay_progress(void *user, const train_progress *p) {
                             .held_out = p->held_out,
                             .best_epoch = p->best_epoch,
                             .model = p->model};
-    o->progress(o->user, &progress);
+    jf_progress progress = {
+        .phase = p->phase, .done = (uint64_t)p->batch, .total = (uint64_t)p->batches, .training = &training};
+    return context_tell(ctx, &progress) != JF_OK;
 }
 
-jf_status jf_train(jf_context *ctx, jf_model **out, const jf_recipe *r, const jf_train_options *options) {
-    static const jf_train_options defaults;
-    if (!options) options = &defaults;
+jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf_train_options *options) {
+    jf_train_options o;
     *out = NULL;
-    if (options->resume && !options->folder)
-        return jf_fail(ctx, JF_ERROR_ARGUMENT, "a run to resume: no folder was given");
-    return train_recipe(ctx, out, r, origin_of(&options->device, options->seed),
-                        &(train_options){.folder = options->folder,
-                                         .resume = options->resume,
-                                         .changed_data = options->changed_data,
-                                         .stop = options->stop,
+    JF_TRY(SIZED_TAKE(ctx, jf_train_options, &o, options));
+    if (o.resume && !o.folder) return jf_fail(ctx, JF_ERROR_ARGUMENT, "a run to resume: no folder was given");
+    return train_recipe(ctx, out, r, origin_of(o.device, o.threads, o.seed),
+                        &(train_options){.folder = o.folder,
+                                         .resume = o.resume,
+                                         .changed_data = o.changed_data,
                                          .interval = TRAIN_INTERVAL,
-                                         .progress = options->progress ? relay_progress : NULL,
-                                         .user = (void *)options});
+                                         .progress = relay_progress,
+                                         .user = ctx});
 }
 
-jf_status jf_judge(const jf_model *m, jf_judgement **out, const jf_judge_options *options) {
-    jf_judge_options o = options ? *options : (jf_judge_options){0};
+jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options *options) {
+    jf_judge_options o;
     *out = NULL;
+    JF_TRY(SIZED_TAKE(m->ctx, jf_judge_options, &o, options));
     if (o.test && o.test_data)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "data to judge on: both a file and data in memory were given");
+    if (o.points > LONG_MAX) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%zu points, expected less", o.points);
     return judge_create(m, out,
-                        &(judge_request){.points = o.points,
+                        &(judge_request){.points = (long)o.points,
                                          .seed = o.seed,
                                          .denoise = o.denoise,
-                                         .inputs = o.inputs,
+                                         .inputs = count_as_int(o.inputs),
                                          .test = o.test,
                                          .test_labels = o.test_labels,
                                          .test_rows = o.test_data,
@@ -80,23 +83,23 @@ void jf_judgement_free(jf_judgement *j) {
     judge_free(j);
 }
 
-jf_status jf_pack(const jf_model *m, const char *path, const jf_pack_options *options, char **told) {
-    jf_pack_options o = options ? *options : (jf_pack_options){0};
+jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pack_options *options) {
+    jf_pack_options o;
     text table = {0};
+    if (told) *told = NULL;
+    JF_TRY(SIZED_TAKE(m->ctx, jf_pack_options, &o, options));
     jf_status status = pack_model(m,
                                   &(pack_options){.path = path,
                                                   .name = o.name,
                                                   .half = o.half,
                                                   .run = o.run,
                                                   .tolerance = o.tolerance > 0 ? o.tolerance : PACK_TOLERANCE,
-                                                  .points = o.judge.points,
-                                                  .seed = o.judge.seed,
+                                                  .points = (long)o.points,
+                                                  .seed = o.seed,
                                                   .threads = o.threads,
                                                   .declare_all = recipe_declare_all},
                                   &table);
-    if (told) {
-        *told = NULL;
-        text_add(&table, "%s", "");
+    if (told && (status == JF_OK || status == JF_ERROR_NUMERIC)) {
         jf_status given = give_text(m->ctx, told, &table, JF_OK);
         return status == JF_OK ? given : status;
     }
@@ -126,47 +129,58 @@ static jf_status give_profile(jf_context *ctx, jf_profile *out, const bench_prof
                                           .share = part->share,
                                           .gflops = part->gflops};
     }
-    out->count = p->count;
+    out->count = (size_t)p->count;
     out->ms = p->ms;
     return JF_OK;
 }
 
 void jf_bench_result_free(jf_bench_result *r) {
+    if (!r) return;
     free(r->train_profile.parts);
     free(r->sample_profile.parts);
     r->train_profile = r->sample_profile = (jf_profile){0};
 }
 
-jf_status jf_bench(jf_context *ctx, const jf_recipe *r, const jf_bench_options *options,
-                   jf_bench_result *out) {
-    jf_bench_options o = options ? *options : (jf_bench_options){0};
+static jf_status measure(jf_context *ctx, const jf_recipe *r, const jf_bench_options *o,
+                         jf_bench_result *made) {
     dataset *data = NULL;
     model *m = NULL;
     bench_result result = {0};
     jf_status status;
-    *out = (jf_bench_result){.batch = o.batch > 0 ? o.batch : recipe_int(r, "train.batch")};
-    JF_TRY_DONE(train_open(ctx, &data, &m, r, origin_of(&o.device, 1)));
+    made->batch = o->batch > 0 && o->batch < INT_MAX ? o->batch : recipe_int(r, "train.batch");
+    JF_TRY_DONE(train_open(ctx, &data, &m, r, origin_of(o->device, o->threads, 1)));
     JF_TRY_DONE(bench_run(m,
-                          &(bench_options){.batch = out->batch,
-                                           .seconds = o.seconds > 0 ? o.seconds : 3,
-                                           .profile = o.profile,
-                                           .sample_as_trained = o.sample_as_trained},
+                          &(bench_options){.batch = (int)made->batch,
+                                           .seconds = o->seconds > 0 ? o->seconds : 3,
+                                           .profile = o->profile,
+                                           .sample_as_trained = o->sample_as_trained},
                           &result));
-    _Static_assert(sizeof out->device >= DEVICE_MAX_WORDS, "the device's description fits its field");
-    device_describe(m->d, out->device);
-    out->parameters = m->parameters.total;
-    out->steps = result.steps;
-    out->train_precision = precision_names[result.train_precision];
-    out->sample_precision = precision_names[result.sample_precision];
-    out->train_samples_per_s = result.train_samples_per_s;
-    out->sample_samples_per_s = result.sample_samples_per_s;
-    out->peak_memory_mib = result.peak_memory_mib;
-    JF_TRY_DONE(give_profile(ctx, &out->train_profile, &result.train));
-    JF_TRY_DONE(give_profile(ctx, &out->sample_profile, &result.sample));
+    _Static_assert(sizeof made->device >= DEVICE_MAX_WORDS, "the device's description fits its field");
+    device_describe(m->d, made->device);
+    made->parameters = m->parameters.total;
+    made->steps = result.steps;
+    made->train_precision = precision_names[result.train_precision];
+    made->sample_precision = precision_names[result.sample_precision];
+    made->train_samples_per_s = result.train_samples_per_s;
+    made->sample_samples_per_s = result.sample_samples_per_s;
+    made->peak_memory_mib = result.peak_memory_mib;
+    JF_TRY_DONE(give_profile(ctx, &made->train_profile, &result.train));
+    JF_TRY_DONE(give_profile(ctx, &made->sample_profile, &result.sample));
 done:
-    if (status != JF_OK) jf_bench_result_free(out);
     bench_result_free(&result);
     model_free(m);
     dataset_free(data);
+    return status;
+}
+
+jf_status jf_bench(jf_bench_result *out, jf_context *ctx, const jf_recipe *r,
+                   const jf_bench_options *options) {
+    jf_bench_options o;
+    jf_bench_result made = {0};
+    JF_TRY(SIZED_BEGIN(ctx, jf_bench_result, out));
+    JF_TRY(SIZED_TAKE(ctx, jf_bench_options, &o, options));
+    jf_status status = measure(ctx, r, &o, &made);
+    if (status != JF_OK) jf_bench_result_free(&made);
+    SIZED_GIVE(jf_bench_result, out, &made);
     return status;
 }

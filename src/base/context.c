@@ -10,20 +10,28 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { MESSAGE_SIZE = 2048 };
+/* Seconds between two questions of context_poll(). */
+#define POLL_INTERVAL 0.05
 
 typedef struct thread_message {
     pthread_t thread;
     struct thread_message *next;
+    double polled; /* when the progress callback was asked last, seconds */
+    int asking;    /* it is being asked */
     char text[MESSAGE_SIZE];
 } thread_message;
 
 struct jf_context {
+    atomic_size_t holders;
     _Atomic(thread_message *) messages;
     atomic_int lost; /* a message that found no memory */
     jf_log_fn log;
     void *log_user;
+    jf_progress_fn progress;
+    void *progress_user;
 };
 
 static thread_message *message_of_this_thread(const jf_context *ctx) {
@@ -44,6 +52,7 @@ static thread_message *add_message(jf_context *ctx) {
 jf_status jf_context_create(jf_context **out) {
     if (!out) return JF_ERROR_ARGUMENT;
     *out = calloc(1, sizeof **out);
+    if (*out) atomic_init(&(*out)->holders, 1);
     /* The thread that makes the context has its place from the start: it is told about missing memory, too. */
     if (*out && !add_message(*out)) {
         free(*out);
@@ -52,8 +61,14 @@ jf_status jf_context_create(jf_context **out) {
     return *out ? JF_OK : JF_ERROR_MEMORY; /* the one failure without a message: there is no place for it */
 }
 
+jf_context *context_hold(jf_context *ctx) {
+    if (ctx) atomic_fetch_add(&ctx->holders, 1);
+    return ctx;
+}
+
 void jf_context_free(jf_context *ctx) {
-    for (thread_message *m = ctx ? ctx->messages : NULL, *next; m; m = next) {
+    if (!ctx || atomic_fetch_sub(&ctx->holders, 1) > 1) return;
+    for (thread_message *m = ctx->messages, *next; m; m = next) {
         next = m->next;
         free(m);
     }
@@ -64,6 +79,39 @@ void jf_context_set_log(jf_context *ctx, jf_log_fn log, void *user) {
     if (!ctx) return;
     ctx->log = log;
     ctx->log_user = user;
+}
+
+void jf_context_set_progress(jf_context *ctx, jf_progress_fn progress, void *user) {
+    if (!ctx) return;
+    ctx->progress = progress;
+    ctx->progress_user = user;
+}
+
+static thread_message *place_of_this_thread(jf_context *ctx) {
+    thread_message *m = message_of_this_thread(ctx);
+    return m ? m : add_message(ctx);
+}
+
+jf_status context_tell(jf_context *ctx, const jf_progress *progress) {
+    if (!ctx || !ctx->progress) return JF_OK;
+    thread_message *m = place_of_this_thread(ctx);
+    if (m && m->asking) return JF_OK; /* a call that the callback makes has no progress of its own */
+    if (m) m->asking = 1;
+    int stop = ctx->progress(ctx->progress_user, progress);
+    if (m) m->asking = 0;
+    if (!stop) return JF_OK;
+    return jf_fail(ctx, JF_STOPPED, "%s: stopped on request", progress->phase);
+}
+
+jf_status context_poll(jf_context *ctx, const char *phase, uint64_t done, uint64_t total) {
+    struct timespec t;
+    if (!ctx || !ctx->progress) return JF_OK;
+    thread_message *m = place_of_this_thread(ctx);
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    double now = (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    if (m && now - m->polled < POLL_INTERVAL) return JF_OK;
+    if (m) m->polled = now;
+    return context_tell(ctx, &(jf_progress){.phase = phase, .done = done, .total = total});
 }
 
 const char *jf_context_error(const jf_context *ctx) {
@@ -111,8 +159,7 @@ jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...) {
     va_start(arguments, format);
     compose(message, format, arguments);
     va_end(arguments);
-    thread_message *m = message_of_this_thread(ctx);
-    if (!m) m = add_message(ctx);
+    thread_message *m = place_of_this_thread(ctx);
     if (m)
         memcpy(m->text, message, sizeof message);
     else

@@ -18,6 +18,16 @@ void jf_log(jf_context *ctx, const char *format, ...) __attribute__((format(prin
 /* The same for what people should not miss: the line begins with JF_WARNING. */
 void jf_warn(jf_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* For handles: keeps the context until jf_context_free() is called once more. */
+jf_context *context_hold(jf_context *ctx);
+
+/* How far a long call is, to be called wherever one could wait for a while, by the thread of the caller and never by a task of
+ * a pool. A few times a second it asks the progress callback; JF_STOPPED: that wants to stop, which is passed on like a
+ * failure (JF_TRY). total 0: not known. */
+jf_status context_poll(jf_context *ctx, const char *phase, uint64_t done, uint64_t total);
+/* The same at once, with all that there is to tell. */
+jf_status context_tell(jf_context *ctx, const jf_progress *progress);
+
 /* Passes a failure on. */
 #define JF_TRY(expression)                                                                                   \
     do {                                                                                                     \

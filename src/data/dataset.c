@@ -155,15 +155,23 @@ static jf_status refuse_column(const measured *m, int column) {
                    d->kind->name, words, row, row[0] ? ": " : "", largest);
 }
 
+static jf_status poll_measuring(const measured *m, long at) {
+    enum { POINTS_A_POLL = 1024 };
+    if (at % POINTS_A_POLL) return JF_OK;
+    return context_poll(m->d->ctx, "measuring columns", (uint64_t)at, (uint64_t)m->points);
+}
+
 /* Means and deviations of the first `columns` columns, in two walks: a large offset costs no digits, and the running mean
  * of a constant is that constant, so that its deviation is exactly 0. */
 static jf_status measure_columns(dataset *d, const measured *m, int columns) {
     for (int i = 0; i < columns; i++) d->mean[i] = d->deviation[i] = 0;
     for (long at = 0; at < m->points; at++) {
+        JF_TRY(poll_measuring(m, at));
         take_measured(m, at);
         for (int i = 0; i < columns; i++) d->mean[i] += (m->row[i] - d->mean[i]) / (double)(at + 1);
     }
     for (long at = 0; at < m->points; at++) {
+        JF_TRY(poll_measuring(m, at));
         take_measured(m, at);
         for (int i = 0; i < columns; i++)
             d->deviation[i] += (m->row[i] - d->mean[i]) * (m->row[i] - d->mean[i]);

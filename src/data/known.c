@@ -277,6 +277,7 @@ static jf_status user_folder(jf_context *ctx, char **out) {
 
 /* A set on its way. */
 typedef struct fetch {
+    jf_context *ctx;
     const known_fetch_options *options;
     const char *const *mirrors; /* (mirror_count) */
     int mirror_count;
@@ -288,9 +289,10 @@ static jf_status check_fetched(jf_context *ctx, const char *path, const void *fi
     return known_verify(ctx, path, file);
 }
 
-static void pass_progress(void *user, uint64_t bytes, uint64_t total) {
+static int tell_progress(void *user, uint64_t bytes, uint64_t total) {
     const fetch *f = user;
-    f->options->progress(f->options->user, f->file->name, bytes, total);
+    return context_tell(f->ctx, &(jf_progress){.phase = f->file->name, .done = bytes, .total = total}) !=
+           JF_OK;
 }
 
 /* Compressed files are smaller than their content, or, where it cannot be compressed, hardly larger. */
@@ -311,9 +313,8 @@ static jf_status download_known(jf_context *ctx, fetch *f, const char *path) {
                                        .stall_seconds = f->options->stall_seconds,
                                        .check = check_fetched,
                                        .check_user = f->file,
-                                       .progress = f->options->progress ? pass_progress : NULL,
-                                       .user = f,
-                                       .stop = f->options->stop});
+                                       .progress = tell_progress,
+                                       .user = f});
 done:
     for (int i = 0; i < f->mirror_count; i++) free(urls[i]);
     free(urls);
@@ -348,15 +349,16 @@ done:
 
 static jf_status fetch_files(jf_context *ctx, text *out, const known_set *set, fetch *f) {
     for (const known_file *file = set->files; file->name; file++) {
-        if (f->options->stop && *f->options->stop) return JF_STOPPED;
         f->file = file;
+        JF_TRY(context_tell(ctx, &(jf_progress){.phase = file->name, .total = file->size}));
         JF_TRY(fetch_file(ctx, out, f));
     }
     return JF_OK;
 }
 
 jf_status known_fetch(jf_context *ctx, text *out, const known_set *set, const known_fetch_options *options) {
-    fetch f = {.options = options, .mirrors = options->mirrors, .mirror_count = options->mirror_count};
+    fetch f = {
+        .ctx = ctx, .options = options, .mirrors = options->mirrors, .mirror_count = options->mirror_count};
     char *parent = NULL, *folder = NULL;
     jf_status status = JF_OK;
     if (is_generated(set)) {

@@ -39,9 +39,6 @@ typedef struct known_fetch_options {
     const char *const *mirrors; /* (mirror_count), in place of the set's own */
     int mirror_count;
     double stall_seconds; /* see io/download.h */
-    void (*progress)(void *user, const char *file, uint64_t bytes, uint64_t total);
-    void *user;
-    const volatile int *stop;
 } known_fetch_options;
 /* Fetches the files that are not there or wrong. */
 jf_status known_fetch(jf_context *ctx, text *out, const known_set *set, const known_fetch_options *options);

@@ -20,15 +20,20 @@ jf_status figure_write(const figure_job *job, const char *name, const text *cont
     return status;
 }
 
+static jf_load_options where_to(const figure_job *job) {
+    return (jf_load_options){sizeof(jf_load_options), job->options->device, job->options->threads};
+}
+
 /* The model in a run folder, if it was trained to the end by just this recipe; NULL otherwise. */
 static model *finished_model(const figure_job *job, const char *folder, const jf_recipe *r) {
     char *path = NULL, *now = NULL, *then = NULL;
     model *m = NULL;
+    jf_load_options where = where_to(job);
     int usable = file_join(job->ctx, &path, folder, "model.safetensors") == JF_OK && file_exists(path) &&
-                 jf_model_load(job->ctx, &m, folder, &job->options->train.device) == JF_OK &&
-                 jf_recipe_text(r, &now, 0) == JF_OK && jf_recipe_text(m->recipe, &then, 0) == JF_OK &&
+                 jf_model_load(&m, job->ctx, folder, &where) == JF_OK &&
+                 jf_recipe_text(&now, r, 0) == JF_OK && jf_recipe_text(&then, m->recipe, 0) == JF_OK &&
                  strcmp(now, then) == 0 && strncmp(m->trained, "finished", 8) == 0 &&
-                 m->seed == job->options->train.seed;
+                 m->seed == job->options->seed;
     if (!usable) {
         model_free(m);
         m = NULL;
@@ -48,7 +53,8 @@ static int is_of_subject(const model *m, const figure_subject *s) {
 
 /* A model that the user chose: figures read parts of it that only the right ones have. */
 static jf_status given_model(const figure_job *job, const char *path, const figure_subject *s, model **out) {
-    JF_TRY(jf_model_load(job->ctx, out, path, &job->options->train.device));
+    jf_load_options where = where_to(job);
+    JF_TRY(jf_model_load(out, job->ctx, path, &where));
     if (is_of_subject(*out, s)) return JF_OK;
     model_free(*out);
     *out = NULL;
@@ -85,16 +91,19 @@ static jf_status train_model(const figure_job *job, const figure_subject *subjec
     jf_recipe *r = NULL;
     char *folder = NULL;
     jf_status status;
-    JF_TRY_DONE(jf_recipe_load(job->ctx, &r, subject->recipe));
+    JF_TRY_DONE(jf_recipe_load(&r, job->ctx, subject->recipe));
     JF_TRY_DONE(figure_path(job, &folder, subject->recipe));
     *out = finished_model(job, folder, r);
     if (*out) {
         jf_log(job->ctx, "%s: taken from %s", subject->recipe, folder);
     } else {
         jf_log(job->ctx, "%s: training", subject->recipe);
-        jf_train_options train = job->options->train;
-        train.folder = folder;
-        status = jf_train(job->ctx, out, r, &train);
+        jf_train_options train = {.size = sizeof train,
+                                  .folder = folder,
+                                  .seed = job->options->seed,
+                                  .device = job->options->device,
+                                  .threads = job->options->threads};
+        status = jf_train(out, job->ctx, r, &train);
     }
 done:
     if (status == JF_STOPPED) {
@@ -109,7 +118,7 @@ done:
 jf_status figure_model(const figure_job *job, int index, const figure_subject *subject, model **out) {
     const jf_figure_options *o = job->options;
     *out = NULL;
-    if (index < o->model_count) return given_model(job, o->models[index], subject, out);
+    if ((size_t)index < o->model_count) return given_model(job, o->models[index], subject, out);
     JF_TRY(ready_model(job, subject, out));
     if (*out) return JF_OK;
     if (job->may_train) return train_model(job, subject, out);

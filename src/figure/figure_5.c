@@ -23,7 +23,8 @@ static jf_status paint_samples(const figure_job *job, const model *m, const char
     JF_TRY_DONE(MEM_NEW(m->ctx, &x, n * (size_t)m->units.dim_x));
     JF_TRY_DONE(MEM_NEW(m->ctx, &y, n * dim_y));
     for (size_t i = 0; i < n; i++) fill(m, i < SAMPLES ? 0 : 1, y + i * dim_y);
-    JF_TRY_DONE(jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.seed = 1}));
+    JF_TRY_DONE(
+        jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
     JF_TRY_DONE(jf_draw_image_samples(m, (int)n, x, y, 0, path));
 done:
     free(x);
@@ -39,8 +40,9 @@ static jf_status paint_along_z(const figure_job *job, const model *m, const char
     JF_TRY(MEM_NEW(m->ctx, &y, CONDITIONS * (size_t)m->units.dim_y));
     for (int k = 0; k < CONDITIONS; k++)
         fill(m, (double)k / (CONDITIONS - 1), y + (size_t)k * (size_t)m->units.dim_y);
-    JF_TRY_DONE(jf_lines_along_z(m, &lines, LINES, LINE_STEPS, CONDITIONS, y,
-                                 &(jf_use_options){.seed = 1, .straight = !turn}));
+    JF_TRY_DONE(
+        jf_lines_along_z(&lines, m, LINES, LINE_STEPS, CONDITIONS, y,
+                         &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1, .straight = !turn}));
     JF_TRY_DONE(jf_lines_draw(
         m, &lines, turn ? "quarter turns in z at fixed y" : "straight lines in z at fixed y", 0, path));
 done:
@@ -58,7 +60,8 @@ static jf_status paint_along_y(const figure_job *job, const model *m, const char
     to = y + m->units.dim_y;
     fill(m, -0.5, y);
     fill(m, 1.5, to);
-    JF_TRY_DONE(jf_lines_along_y(m, &lines, POINTS, Y_STEPS, y, to, &(jf_use_options){.seed = 1}));
+    JF_TRY_DONE(jf_lines_along_y(&lines, m, POINTS, Y_STEPS, y, to,
+                                 &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
     JF_TRY_DONE(jf_lines_draw(m, &lines, "lines in y at fixed z", 0, path));
 done:
     jf_lines_free(&lines);

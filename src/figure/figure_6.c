@@ -17,7 +17,7 @@ static jf_status make(const figure_job *job) {
     for (int i = 0; i < SHOWN; i++)
         if (chosen[i] < 0) chosen[i] = i; /* other data than the paper's */
     text_add(&table, "%s", figure_superres_columns);
-    for (int i = 0; i < SHOWN && chosen[i] < examples.images.count; i++) {
+    for (int i = 0; i < SHOWN && (size_t)chosen[i] < examples.images.count; i++) {
         char name[32];
         number_print(name, sizeof name, "figure-6-%d.png", i + 1);
         JF_TRY_DONE(figure_superres(job, models, &examples, chosen[i], name, &table));

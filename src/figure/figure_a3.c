@@ -22,7 +22,7 @@ static jf_status write_ranges(const figure_job *job, const model *m, int n, cons
                               const double *y) {
     jf_images images;
     text table = {0};
-    JF_TRY(jf_restore(m, &images, n, x, y));
+    JF_TRY(jf_restore(&images, m, n, x, y));
     size_t size = (size_t)images.h * (size_t)images.w * (size_t)images.channels;
     text_add(&table, "class,sample,least,greatest,share_beyond_noise\n");
     for (int i = 0; i < n; i++)
@@ -44,7 +44,8 @@ static jf_status make(const figure_job *job) {
     JF_TRY_DONE(MEM_NEW(job->ctx, &x, n * (size_t)m->units.dim_x));
     JF_TRY_DONE(MEM_NEW(job->ctx, &y, n * dim_y));
     for (size_t i = 0; i < n; i++) units_fill_y(&m->units, m->units.label[i / SAMPLES], y + i * dim_y);
-    JF_TRY_DONE(jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.seed = 1}));
+    JF_TRY_DONE(
+        jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
     JF_TRY_DONE(figure_path(job, &path, "figure-A3.png"));
     JF_TRY_DONE(jf_draw_image_samples(m, (int)n, x, y, OWN_RANGE, path));
     JF_TRY_DONE(write_ranges(job, m, (int)n, x, y));

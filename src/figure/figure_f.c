@@ -17,9 +17,9 @@ static jf_status make(const figure_job *job) {
     JF_TRY_DONE(figure_examples_create(job, models[1], &examples));
     int chosen = figure_example_named(&examples, names[part]);
     if (chosen < 0) chosen = part; /* other data than the paper's */
-    if (chosen >= examples.images.count) {
+    if ((size_t)chosen >= examples.images.count) {
         status =
-            jf_fail(job->ctx, JF_ERROR_DATA, "figure %s: found %d classes in the data, expected at least %d",
+            jf_fail(job->ctx, JF_ERROR_DATA, "figure %s: found %zu classes in the data, expected at least %d",
                     job->kind->name, examples.images.count, part + 1);
         goto done;
     }

@@ -76,7 +76,7 @@ static jf_status find_examples(const figure_job *job, const model *fine, char **
 /* One file: CLASS.png. */
 static jf_status take_example(jf_context *ctx, const char *path, figure_examples *out) {
     jf_images one, *all = &out->images;
-    JF_TRY(jf_images_read(ctx, &one, path));
+    JF_TRY(jf_images_read(&one, ctx, path));
     size_t size = (size_t)one.h * (size_t)one.w * (size_t)one.channels;
     int fits = all->count == 0 || (one.h == all->h && one.w == all->w && one.channels == all->channels);
     jf_status status = fits ? JF_OK
@@ -124,7 +124,7 @@ jf_status figure_examples_create(const figure_job *job, const model *fine, figur
 }
 
 int figure_example_named(const figure_examples *e, const char *name) {
-    for (int c = 0; c < e->images.count; c++)
+    for (int c = 0; (size_t)c < e->images.count; c++)
         if (strcmp(e->name[c], name) == 0) return c;
     return -1;
 }
@@ -133,12 +133,13 @@ jf_status figure_superres(const figure_job *job, model *const models[2], const f
                           int index, const char *name, text *table) {
     const jf_images *all = &examples->images;
     jf_images one = *all;
-    jf_superres_result result = {0};
+    jf_superres_result result = {.size = sizeof(jf_superres_result)};
     char *path = NULL;
     jf_status status;
     one.count = 1;
     one.values += (size_t)index * (size_t)all->h * (size_t)all->w * (size_t)all->channels;
-    JF_TRY_DONE(jf_superres(models[0], models[1], &one, &(jf_superres_options){.seed = 1}, &result));
+    JF_TRY_DONE(jf_superres(&result, models[0], models[1], &one,
+                            &(jf_superres_options){.size = sizeof(jf_superres_options), .seed = 1}));
     JF_TRY_DONE(figure_path(job, &path, name));
     JF_TRY_DONE(jf_superres_write(job->ctx, &result, examples->name[index][0] ? examples->name[index] : NULL,
                                   0, path));

@@ -1,5 +1,6 @@
 /* The list of figures, and the public functions over it. */
 #include "base/file.h"
+#include "base/sized.h"
 #include "figure/figure.h"
 #include <string.h>
 
@@ -62,8 +63,10 @@ static jf_status draw_group(jf_context *ctx, const char *group, const jf_figure_
 }
 
 jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *options) {
+    jf_figure_options o;
     text known = {0};
     const figure_kind *kind = NULL;
+    JF_TRY(SIZED_TAKE(ctx, jf_figure_options, &o, options));
     for (int i = 0; figure_kinds[i]; i++) {
         if (same_name(figure_kinds[i]->name, name)) kind = figure_kinds[i];
         text_add(&known, "%s%s", i ? ", " : "", figure_kinds[i]->name);
@@ -72,11 +75,11 @@ jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *
     if (!kind && !is_group(name))
         status = jf_fail(ctx, JF_ERROR_ARGUMENT, "no figure \"%s\"; there are: %s, F and all", name,
                          known.chars ? known.chars : "");
-    else if (!options || !options->folder)
+    else if (!o.folder)
         status = jf_fail(ctx, JF_ERROR_ARGUMENT, "figure %s: no folder was given", name);
     text_free(&known);
-    if (status == JF_OK) status = file_make_folder(ctx, options->folder);
+    if (status == JF_OK) status = file_make_folder(ctx, o.folder);
     if (status != JF_OK) return status;
-    if (!kind) return draw_group(ctx, name, options);
-    return kind->make(&(figure_job){ctx, options, kind, !options->model_folder});
+    if (!kind) return draw_group(ctx, name, &o);
+    return kind->make(&(figure_job){ctx, &o, kind, !o.model_folder});
 }

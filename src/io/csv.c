@@ -15,6 +15,7 @@
 #include <strings.h>
 
 static const size_t file_limit = (size_t)1 << 32;
+#define LINES_A_POLL 4096
 
 typedef struct field {
     const char *chars;
@@ -196,7 +197,7 @@ static jf_status read_first_line(reader *in) {
 }
 
 static jf_status read_table(reader *in, const char *bytes, size_t size) {
-    const char *end = bytes + size;
+    const char *begin = bytes, *end = bytes + size;
     if (memchr(bytes, '\0', size))
         return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s: not a text file: it holds a byte of 0", in->path);
     if (size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) bytes += 3; /* byte order mark of some editors */
@@ -204,7 +205,8 @@ static jf_status read_table(reader *in, const char *bytes, size_t size) {
         const char *stop = memchr(bytes, '\n', (size_t)(end - bytes));
         in->at = bytes;
         in->end = stop ? stop : end;
-        in->line++;
+        if (in->line++ % LINES_A_POLL == 0)
+            JF_TRY(context_poll(in->ctx, "reading rows", (uint64_t)(bytes - begin), (uint64_t)size));
         bytes = stop ? stop + 1 : end;
         while (in->end > in->at && is_space(in->end[-1]) && in->end[-1] != '\t') in->end--;
         const char *start = in->at;

@@ -40,8 +40,8 @@ typedef struct fetching {
 
     /* of the transfer under way */
     CURL *curl;
-    uint64_t start; /* where in the file its first byte belongs */
-    int began;      /* that byte has come */
+    uint64_t start, total; /* where in the file its first byte belongs; bytes of the whole, 0: not known */
+    int began;             /* that byte has come */
     double moved_at;
     curl_off_t moved; /* bytes that had come by then */
     cut cut;
@@ -54,8 +54,9 @@ static double now_seconds(void) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Tells how far it is; whether a stop is wanted. */
 static int stop_wanted(const fetching *f) {
-    return f->d->stop && *f->d->stop;
+    return f->d->progress && f->d->progress(f->d->user, f->size, f->total);
 }
 
 int download_is_url(const char *url) {
@@ -198,12 +199,11 @@ static int on_progress(void *user, curl_off_t total, curl_off_t now, curl_off_t 
     fetching *f = user;
     double t = now_seconds();
     if (now != f->moved) f->moved = now, f->moved_at = t;
+    f->total = f->began && total > 0 ? f->start + (uint64_t)total : 0;
     if (stop_wanted(f))
         f->cut = CUT_STOPPED;
     else if (t - f->moved_at > f->stall_seconds)
         f->cut = CUT_STALLED;
-    if (f->d->progress && f->began && f->cut == CUT_NOT)
-        f->d->progress(f->d->user, f->size, total > 0 ? f->start + (uint64_t)total : 0);
     return f->cut != CUT_NOT;
 }
 

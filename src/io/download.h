@@ -15,14 +15,14 @@ typedef struct download {
      * send us to the next mirror; other failures end the download. */
     jf_status (*check)(jf_context *ctx, const char *path, const void *check_user);
     const void *check_user;
-    void (*progress)(void *user, uint64_t bytes, uint64_t total); /* total 0: not known; may be NULL */
+    /* Also before the first byte and while nothing comes; non-zero: stop. total 0: not known. May be NULL. */
+    int (*progress)(void *user, uint64_t bytes, uint64_t total);
     void *user;
-    const volatile int *stop; /* non-zero from anywhere: stops; may be NULL */
 } download;
 
 /* Fetches into `path`, whose folder exists. What comes in lies in `path`.part, from where a later call goes
- * on; what was at `path` before is replaced when the new file is whole and right. JF_STOPPED where `stop`
- * was seen. A failure names what went wrong with every mirror. */
+ * on; what was at `path` before is replaced when the new file is whole and right. JF_STOPPED where `progress`
+ * asked for it. A failure names what went wrong with every mirror. */
 jf_status download_file(jf_context *ctx, const char *path, const download *d);
 
 int download_is_url(const char *text); /* begins with http://, https:// or file:// */

@@ -26,7 +26,7 @@ static jf_status create(jf_context *ctx, memory_rows **out, size_t rows, const m
                         const memory_array *y) {
     JF_TRY(MEM_NEW(ctx, out, 1));
     atomic_init(&(*out)->holders, 1);
-    (*out)->ctx = ctx;
+    (*out)->ctx = context_hold(ctx);
     (*out)->rows = rows;
     (*out)->x = *x;
     if (y) (*out)->y = *y;
@@ -134,6 +134,7 @@ void memory_rows_free(memory_rows *r) {
     if (r->release) r->release(r->release_user);
     memory_rows_free(r->original);
     names_free(r->names, memory_rows_columns(r));
+    jf_context_free(r->ctx);
     free(r->own);
     free(r);
 }

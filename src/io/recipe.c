@@ -38,7 +38,7 @@ jf_status recipe_create(jf_context *ctx, recipe **out, const char *name) {
     recipe *r = NULL;
     JF_TRY(check_name(ctx, name));
     JF_TRY(MEM_NEW(ctx, &r, 1));
-    r->ctx = ctx;
+    r->ctx = context_hold(ctx);
     jf_status status = mem_copy_text(ctx, &r->name, name);
     if (status == JF_OK)
         *out = r;
@@ -86,6 +86,7 @@ void recipe_free(recipe *r) {
     }
     for (size_t i = 0; i < r->table_count; i++) free(r->tables[i].only_if);
     memory_rows_free(r->rows);
+    jf_context_free(r->ctx);
     free(r->entries);
     free(r->tables);
     free(r->name);

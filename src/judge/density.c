@@ -152,6 +152,7 @@ static jf_status exact_densities(const model *m, densities *out, long n, const d
     for (long at = 0; at < n; at += (long)chunk) {
         int rows = n - at < (long)chunk ? (int)(n - at) : (int)chunk;
         const double *part = xy + (size_t)at * dim;
+        JF_TRY_DONE(context_poll(m->ctx, "densities", (uint64_t)at, (uint64_t)n));
         evaluate(&e, rows, part);
         JF_TRY_DONE(m->d->kind->status(m->d));
         JF_TRY_DONE(model_check_results(m, ROWS_OF_LATENT, at, rows, e.state, e.logdet));

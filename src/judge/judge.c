@@ -278,7 +278,7 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
     double noise;
     if (q->denoise) JF_TRY(model_noise(m, &noise)); /* before much is computed */
     JF_TRY(MEM_NEW(m->ctx, &j, 1));
-    *j = (judgement){.ctx = m->ctx,
+    *j = (judgement){.ctx = context_hold(m->ctx),
                      .points = q->points > 0 ? q->points : 50000,
                      .has_data = m->objective.kind->from_data,
                      .gaussian = NAN,
@@ -328,5 +328,6 @@ void judge_free(judgement *j) {
     free(j->calibration_words);
     text_free(&j->json);
     text_free(&j->table);
+    jf_context_free(j->ctx);
     free(j);
 }

@@ -69,6 +69,7 @@ jf_status image_log_dy(const model *m, long n, const double *rows, log_dy_judgem
     if (samples > n) samples = (int)n;
     JF_TRY_DONE(work_create(m, &w, at_once));
     for (int s = 0; s < samples; s++) {
+        JF_TRY_DONE(context_poll(m->ctx, "Jacobians", (uint64_t)s, (uint64_t)samples));
         double value = log_dy_of(m, &w, at_once, rows + (size_t)s * (size_t)f->dim);
         JF_TRY_DONE(m->d->kind->status(m->d));
         out->mean += value / samples;

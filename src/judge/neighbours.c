@@ -111,6 +111,7 @@ static jf_status search_run(search *s, block_visitor visit, void *arg) {
     put_to(s);
     for (long other = 0; other < s->among->n; other += BLOCK) {
         int m = block_size(s->among, other);
+        JF_TRY(context_poll(d->ctx, "neighbours", (uint64_t)other, (uint64_t)s->among->n));
         put_among(s, other, m);
         for (long first = 0; first < s->to->n; first += BLOCK) {
             int n = block_size(s->to, first);

@@ -61,6 +61,7 @@ jf_status model_score(const model *m, long n, const double *rows, double *score,
     for (long at = 0; at < n; at += chunk) {
         int count = n - at < chunk ? (int)(n - at) : chunk;
         double *to = score + (size_t)at * dim_x;
+        JF_TRY_DONE(context_poll(m->ctx, "rows", (uint64_t)at, (uint64_t)n));
         flow_run_put_rows(run, count, rows + (size_t)at * dim);
         run_score(m, run, count);
         read_score(m, run, count, part, to, log_p ? log_p + at : NULL);

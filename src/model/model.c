@@ -21,7 +21,7 @@ jf_status model_create(jf_context *ctx, model **out, const recipe *r, const mode
 static jf_status model_new(jf_context *ctx, model **out, device *d, const model_origin *origin) {
     jf_status status = MEM_NEW(ctx, out, 1);
     if (status == JF_OK)
-        **out = (model){.ctx = ctx,
+        **out = (model){.ctx = context_hold(ctx),
                         .d = d,
                         .seed = origin->seed,
                         .parameters = {.ctx = ctx, .check = origin->check, .check_with = origin->check_with}};
@@ -90,6 +90,7 @@ void model_free(model *m) {
     recipe_free(m->recipe);
     units_free(&m->units);
     free(m->trained);
+    jf_context_free(m->ctx);
     free(m);
 }
 

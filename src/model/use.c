@@ -155,6 +155,8 @@ static jf_status run_chunks(const model *m, pass_fn go, void *user, row_content 
     for (long at = 0; status == JF_OK && at < n; at += chunk) {
         int rows = n - at < chunk ? (int)(n - at) : chunk;
         double *part = state + (size_t)at * dim;
+        status = context_poll(m->ctx, "rows", (uint64_t)at, (uint64_t)n);
+        if (status != JF_OK) break;
         if (apart) copy_y(m, rows, part, aside, 0);
         flow_run_put_rows(run, rows, part);
         go(m, run, rows, user);

@@ -42,6 +42,7 @@ typedef struct trainer {
     char *history;       /* NULL: there is no run folder */
     double saved_epochs; /* that the last checkpoint holds; below 0: there is none of this run */
     double clock_start, seconds_before, last_checkpoint, last_read;
+    int stop;       /* `progress` asked for it */
     int told_phase; /* whose held-out loss was said not to be finite, from 1; 0: none */
 } trainer;
 
@@ -173,6 +174,7 @@ static double seconds_left(const trainer *t) {
     return t->s.step > 0 ? left * elapsed(t) / t->s.step : NAN;
 }
 
+/* Whether a stop is wanted is remembered until the next batch would begin. */
 static void report(trainer *t, int batches) {
     if (!t->options->progress) return;
     const phase *p = &phases[(int)t->s.phase];
@@ -194,11 +196,7 @@ static void report(trainer *t, int batches) {
                                .held_out = t->s.held_out,
                                .best_epoch = (int)t->s.best_epoch,
                                .model = t->s.batch == batches ? t->m : NULL};
-    t->options->progress(t->options->user, &progress);
-}
-
-static int stop_wanted(const trainer *t) {
-    return t->options->stop && *t->options->stop;
+    t->stop |= t->options->progress(t->options->user, &progress) != 0;
 }
 
 static jf_status save_checkpoint(trainer *t) {
@@ -244,6 +242,7 @@ static jf_status measure_ks(trainer *t) {
     for (int b = 0; points < TRAIN_KS_POINTS; b++) {
         batch_request q = ks_batch(t, b);
         if (q.n == 0) break;
+        JF_TRY_DONE(context_poll(m->ctx, "latent histograms", points, TRAIN_KS_POINTS));
         feed_take(t->feed, &q);
         flow_forward(m->flow, &measuring, q.n, t->run->state, t->run->logdet);
         flow_run_get_rows(t->run, q.n, rows);
@@ -275,9 +274,11 @@ static int has_held_out(const trainer *t) {
 
 /* Mean loss over the held-out rows, with the phase's share of data and fixed noise; NAN where there are none.
  */
-static double validate(trainer *t, const phase *p) {
+static jf_status validate(trainer *t, const phase *p, double *out) {
     const model *m = t->m;
-    if (!has_held_out(t)) return NAN;
+    jf_status status = JF_OK;
+    *out = NAN;
+    if (!has_held_out(t)) return JF_OK;
     device *d = m->d;
     long done = 0, most = recipe_int(m->recipe, "train.validation"),
          rows = t->data->held < most ? t->data->held : most;
@@ -288,13 +289,16 @@ static double validate(trainer *t, const phase *p) {
         n = rows - done < t->batch ? (int)(rows - done) : t->batch;
         batch_key key = {p, (int)t->s.epoch, 0, 0};
         batch_request q = batch_held_out(m, &key, done, n);
+        status = context_poll(m->ctx, "validation", (uint64_t)done, (uint64_t)rows);
+        if (status != JF_OK) break;
         feed_take(t->feed, &q);
         m->objective.kind->evaluate(&m->objective, t->run, n, 1.0 / (double)rows, t->scratch_terms);
     }
     t->run->pass = training;
     d->kind->get_scalars(d, mean.value, t->scratch_terms, TERM_COUNT);
     loss_terms_total(&mean);
-    return mean.value[TERM_TOTAL];
+    if (status == JF_OK) *out = mean.value[TERM_TOTAL];
+    return status;
 }
 
 /* Names the held-out row that makes the loss infinite, once for each phase. */
@@ -346,13 +350,16 @@ static int phase_over(const trainer *t, const phase *p) {
     return t->s.epoch > phase_epochs(p, t->m) || (patience && t->s.since_best >= patience);
 }
 
+/* Stopped while it measures, the epoch has not ended: a run that is resumed ends it. */
 static jf_status end_epoch(trainer *t, const phase *p) {
     loss_terms mean = epoch_mean(&t->s);
+    double validation;
     int every = recipe_int(t->m->recipe, "train.ks_every"), epochs = phase_epochs(p, t->m);
     int measured =
         t->m->objective.kind->from_data && every && ((int)t->s.epoch % every == 0 || t->s.epoch == epochs);
     if (measured) JF_TRY(measure_ks(t));
-    double validation = validate(t, p), score = has_held_out(t) ? validation : mean.value[TERM_TOTAL];
+    JF_TRY(validate(t, p, &validation));
+    double score = has_held_out(t) ? validation : mean.value[TERM_TOTAL];
     t->s.held_out = validation;
     JF_TRY(t->m->d->kind->status(t->m->d));
     if (has_held_out(t) && !isfinite(validation)) JF_TRY(tell_validation(t, p, validation));
@@ -412,7 +419,7 @@ static void end_phase(trainer *t, const phase *p) {
 /* The rest of an epoch. */
 static jf_status run_batches(trainer *t, int batches) {
     while (t->s.batch < batches) {
-        if (stop_wanted(t)) {
+        if (t->stop) {
             JF_TRY(read_device(t));
             return JF_STOPPED;
         }
@@ -547,10 +554,10 @@ static void release(trainer *t) {
 /* ---- how it ended ---- */
 
 /* Of the weights that the run leaves: mean over held-out rows, or over points as the histograms have them. */
-static double final_loss(trainer *t) {
+static jf_status final_loss(trainer *t, double *out) {
     const model *m = t->m;
     device *d = m->d;
-    if (has_held_out(t)) return validate(t, &phases[phase_count - 1]);
+    if (has_held_out(t)) return validate(t, &phases[phase_count - 1], out);
     loss_terms sums = {0};
     double points = 0;
     pass training = begin_measuring(t);
@@ -565,7 +572,8 @@ static double final_loss(trainer *t) {
     t->run->pass = training;
     d->kind->get_scalars(d, sums.value, t->scratch_terms, TERM_COUNT);
     loss_terms_total(&sums);
-    return points > 0 ? sums.value[TERM_TOTAL] / points : NAN;
+    *out = points > 0 ? sums.value[TERM_TOTAL] / points : NAN;
+    return JF_OK;
 }
 
 /* Adds the loss, beside that of a Gaussian, to the sentence; warns where it is worse. */
@@ -574,7 +582,7 @@ static jf_status tell_loss(trainer *t, char *sentence, size_t size) {
     size_t used = strlen(sentence);
     double gaussian, loss;
     if (!m->objective.kind->from_data) return JF_OK;
-    loss = final_loss(t);
+    if (final_loss(t, &loss) != JF_OK) return JF_OK; /* the run is over: a stop spares this sentence alone */
     JF_TRY(dataset_gaussian(t->data, recipe_real(m->recipe, "train.noise"), &gaussian));
     if (isnan(gaussian)) return JF_OK;
     gaussian += loss_y_at_best(&m->objective, m->units.dim_y);

@@ -27,12 +27,11 @@ typedef struct train_progress {
 typedef struct train_options {
     const char *folder; /* the run folder; NULL: nothing is written */
     int resume;
-    int changed_data;         /* resuming goes on although the data are not those of the checkpoint */
-    const volatile int *stop; /* set from outside (a signal): stops after the batch; may be NULL */
+    int changed_data; /* resuming goes on although the data are not those of the checkpoint */
     /* Seconds between two looks at what the device has done, and so between two reports; 0: after every batch. Epochs end
      * with one in any case. What becomes of the run does not depend on it. */
     double interval;
-    void (*progress)(void *user, const train_progress *p);
+    int (*progress)(void *user, const train_progress *p); /* non-zero: stop after the batch; may be NULL */
     void *user;
 } train_options;
 
@@ -66,7 +65,7 @@ jf_status train_measure_reach(model *m, const dataset *data);
 
 /* ---- loop.c ---- */
 
-/* Trains `m` (fresh, or to be resumed from its folder). JF_STOPPED where the stop flag was seen: the
+/* Trains `m` (fresh, or to be resumed from its folder). JF_STOPPED where `progress` wanted it, or the context's callback did while something was measured: the
  * checkpoint is then written and m holds the best weights so far. */
 jf_status train_run(model *m, const dataset *data, const train_options *options);
 

@@ -48,7 +48,7 @@ int main(void) {
     jf_context *ctx = NULL;
     jf_recipe *recipe = NULL;
     if (jf_context_create(&ctx) != JF_OK) return 1;
-    jf_status status = jf_recipe_parse(ctx, &recipe, "[loss]\nobjective = none\n", "mine");
+    jf_status status = jf_recipe_parse(&recipe, ctx, "[loss]\nobjective = none\n", "mine");
     printf("%s: %s\n", jf_status_name(status), jf_context_error(ctx));
     printf("%d %d %d %d %d\n", rules, device_kinds, phases(), quantile(), jf_fail());
     jf_recipe_free(recipe);

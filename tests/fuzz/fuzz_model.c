@@ -27,14 +27,14 @@ static void use(const jf_model *m) {
         fuzz_expect_finite(x, ROWS * dim_x);
         if (jf_density(m, ROWS, x, y, log_p, NULL, NULL) == JF_OK) fuzz_expect_finite(log_p, ROWS);
     }
-    if (jf_model_info(m, &words) == JF_OK) free(words);
+    if (jf_model_info(&words, m) == JF_OK) free(words);
     free(x);
     free(y);
 }
 
 static jf_status load(jf_context *ctx, const char *path) {
     jf_model *m;
-    JF_TRY(jf_model_load(ctx, &m, path, &(jf_device_options){.threads = 1}));
+    JF_TRY(jf_model_load(&m, ctx, path, &(jf_load_options){.size = sizeof(jf_load_options), .threads = 1}));
     use(m);
     jf_model_free(m);
     return JF_OK;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #define MOST_COLUMNS 1000000
+#define ROWS_A_POLL  4096
 
 static const recipe_key keys[] = {
     {"data", "file", KEY_TEXT, NULL, 0, 0, NULL,
@@ -203,7 +204,8 @@ static jf_status refuse_outside(const dataset *d, size_t row, int element, doubl
 static jf_status check_values(const dataset *d, char *varies) {
     char place[512];
     size_t rows = row_file_rows(((const table *)d->own)->x_file);
-    for (size_t row = 0; row < rows; row++)
+    for (size_t row = 0; row < rows; row++) {
+        if (row % ROWS_A_POLL == 0) JF_TRY(context_poll(d->ctx, "checking rows", row, rows));
         for (int i = 0; i < dataset_dim(d); i++) {
             double value = value_in_file(d, row, i);
             if (!isfinite(value))
@@ -213,6 +215,7 @@ static jf_status check_values(const dataset *d, char *varies) {
                 return refuse_outside(d, row, i, value);
             if (!varies[i]) varies[i] = value != value_in_file(d, 0, i);
         }
+    }
     return JF_OK;
 }
 
