@@ -423,7 +423,7 @@ class Corner {
         const plot = new Plot({ label: k === r ? "Histogram of " + names[i] : `${names[j]} against ${names[i]}`, height: 1, side: false, axes: false, focusable: false });
         if (k < r) plot.canvas.addEventListener("click", () => { this.view.axes = [i, j]; this.view.setAxis(0, i); });
         this.panels.push({ plot, i, j });
-        this.grid.append(element("div", {}, plot.canvas, element("span", { class: "small muted", text: r === count - 1 || k === r ? names[i] : "" })));
+        this.grid.append(element("div", {}, plot.canvas, element("span", { class: "small muted", text: k === r ? names[i] : `${names[j]} against ${names[i]}` })));
         plot.draw = () => this.drawPanel(plot, i, j);
       }
   }

@@ -79,10 +79,10 @@ void buffer_add_text(buffer *b, const char *text) {
 }
 
 void buffer_add_number(buffer *b, double value) {
-    if (isfinite(value))
-        buffer_add(b, "%.9g", value);
-    else
-        buffer_add(b, "null");
+    char text[32]; /* thousands of them in an answer: formatted once */
+    int length =
+        isfinite(value) ? snprintf(text, sizeof text, "%.9g", value) : snprintf(text, sizeof text, "null");
+    buffer_add_bytes(b, text, (size_t)length);
 }
 
 void buffer_add_numbers(buffer *b, const double *values, size_t count) {

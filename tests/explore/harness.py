@@ -8,6 +8,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,6 +23,13 @@ PROGRAM = str(BUILD / "jointflow")
 
 class Skip(Exception):
     """Why a case cannot run here."""
+
+
+def not_sanitized(why):
+    """Skips a case, or a script, whose program was built with a sanitizer."""
+    cache = BUILD / "CMakeCache.txt"
+    if cache.exists() and re.search(r"^JOINTFLOW_SANITIZE:[A-Z]*=.", cache.read_text(encoding="utf-8"), re.M):
+        raise Skip(why)
 
 
 def check(good, *what):
@@ -121,14 +129,18 @@ def sample(model, *arguments):
     return lines[0].split(","), [[float(value) for value in line.split(",")] for line in lines[1:]]
 
 
-def run(names):
-    os.chdir(tempfile.mkdtemp(prefix="jointflow-explore-"))
+def run(names, before=None):
+    """before: called ahead of each case; it may skip them all."""
+    folder = tempfile.mkdtemp(prefix="jointflow-explore-")
+    os.chdir(folder)
     wanted, counts = sys.argv[1:], {"ok": 0, "FAIL": 0, "skip": 0}
     for name, case in list(names.items()):
         if not name.startswith("explore__") or (wanted and not any(part in name for part in wanted)):
             continue
         began, word, why = time.time(), "ok", ""
         try:
+            if before:
+                before()
             case()
         except Skip as reason:
             word, why = "skip", str(reason)
@@ -141,5 +153,7 @@ def run(names):
         if why:
             print("      " + why.strip().replace("\n", "\n      "))
         sys.stdout.flush()
+    os.chdir("/")
+    shutil.rmtree(folder, ignore_errors=True)
     print(f"{counts['ok']} passed, {counts['FAIL']} failed, {counts['skip']} skipped")
     sys.exit(counts["FAIL"] > 0)
