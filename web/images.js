@@ -121,7 +121,7 @@ class ImageView {
       this.grid.show(this.images, this.chosen);
       this.trust.show(answer);
       this.showLarge();
-      if (this.pad) this.showSpread(unpacked(answer.input));
+      if (this.pad) this.showSpread((this.pad.seen = unpacked(answer.input)));
       tellTime(began, `${answer.n} images`);
     });
   }
@@ -278,9 +278,10 @@ class ChainView {
         step.grid.show(this.made[k], -1);
         step.words.textContent = `${this.made[k].count} images of ${this.made[k].w} × ${this.made[k].h}; made smaller again, they are ${shown(answer.steps[k].psnr, 3)} dB from the input`;
       });
+      this.pad.seen = unpacked(answer.input);
       const truth = unpacked(answer.truth), both = unpacked(answer.mean_and_spread);
       both.bytes = both.bytes.map((v, k) => (k < both.bytes.length / 2 ? v : Math.min(255, 2 * v)));
-      this.inputs.replaceChildren(imageFigure(unpacked(answer.input), 0, "input"), imageFigure(both, 0, "mean of the answers"),
+      this.inputs.replaceChildren(imageFigure(this.pad.seen, 0, "input"), imageFigure(both, 0, "mean of the answers"),
         imageFigure(both, 1, "their deviation, black to white: 0 to 0.5"), ...(truth ? [imageFigure(truth, 0, "the truth")] : []));
       this.error.textContent = `Error of y of what is on screen: ${shown(answer.y_error, 2)} (mean |y′ − y| in deviations of the data, over all steps).`;
       this.pick(this.made.length - 1, 0);

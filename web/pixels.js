@@ -131,10 +131,15 @@ class Pad {
   paint(row, column, value) {
     const { h, w } = this.size;
     if (row < 0 || column < 0 || row >= h || column >= w) return;
-    if (this.image.h !== h || this.image.w !== w) this.image = { ...this.size, channels: this.channels, values: new Array(h * w * this.channels).fill(0) };
+    if (this.image.h !== h || this.image.w !== w) this.image = { ...this.size, channels: this.channels, values: this.small() };
     for (let c = 0; c < this.channels; c++) this.image.values[(row * w + column) * this.channels + c] = value;
     this.redraw();
     this.changed(this.image);
+  }
+  /* What the model saw of a whole image, to go on drawing from; or nothing. */
+  small() {
+    const { h, w } = this.size, count = h * w * this.channels;
+    return this.seen && this.seen.bytes.length === count ? Array.from(this.seen.bytes, (v) => v / 255) : new Array(count).fill(0);
   }
   clear() {
     this.set({ ...this.size, channels: this.channels, values: new Array(this.size.h * this.size.w * this.channels).fill(0) });

@@ -1,7 +1,8 @@
 "use strict";
 /* Models of vectors: samples of p(x | y) and their latent points, side by side and linked. */
 
-const NEAR_ROWS = 250; /* rows of the data that are drawn behind samples of a y that is a number */
+/* How many of the rows of the data are drawn behind samples at a y that is a number: those with the nearest y. */
+const nearRows = (rows) => Math.min(rows, Math.max(30, Math.round(rows / 16)));
 
 class VectorView {
   constructor(model, index, state) {
@@ -163,7 +164,7 @@ class VectorView {
     }
     const order = far.map((_, r) => r);
     const chosen = dim_y === 0 ? order : classes.length ? order.filter((r) => far[r] === 0)
-      : order.sort((a, b) => far[a] - far[b]).slice(0, NEAR_ROWS);
+      : order.sort((a, b) => far[a] - far[b]).slice(0, nearRows(rows));
     this.near = new Float64Array(chosen.length * dim_x);
     chosen.forEach((r, k) => this.near.set(this.data.x.subarray(r * dim_x, (r + 1) * dim_x), k * dim_x));
   }
