@@ -20,7 +20,7 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
+.PHONY: deb deb-packages docs docs-packages help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
         develop-packages export-packages fuzz-packages browser-packages \
         measure-packages python-packages
@@ -102,6 +102,10 @@ golden: measure-packages ## write the golden values of the tests again, with an 
 bench: build measure-packages ## measure the speed, beside that of other libraries
 	$(PYTHON) bench/run
 
+deb: build deb-packages ## build Debian packages into build/packages/
+	cpack --config build/CPackConfig.cmake -G DEB -B build/packages
+	@ls build/packages/*.deb
+
 install: build ## install below PREFIX, by default /usr/local
 	cmake --install build --prefix $(abspath $(PREFIX))
 
@@ -122,5 +126,7 @@ fuzz-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages fuzz)
 python-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages python)
+deb-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages deb)
 measure-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages measure)

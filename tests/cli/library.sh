@@ -33,6 +33,23 @@ case_begin library__shared_exports_what_the_headers_declare_and_nothing_else
 need nm
 expect_exports "$BUILD/libjointflow.so" -D
 
+# The list is written down, so that a name that goes or comes is seen in a change: one that goes breaks programs, and
+# JOINTFLOW_ABI of CMakeLists.txt has to rise.
+case_begin library__exports_are_those_that_are_written_down
+need
+declared > declared
+run diff "$ROOT/cmake/exports.txt" declared
+expect_status 0
+
+case_begin library__header_is_cpp_and_c99_too
+need c++
+echo '#include <jointflow/jointflow.h>' | tee header.cpp > header.c
+echo 'jf_status (*load)(jf_model **, jf_context *, const char *, const jf_load_options *) = jf_model_load;' >> header.cpp
+run c++ -std=c++11 -Wall -Wextra -Werror -pedantic -fsyntax-only -I"$ROOT/include" header.cpp
+expect_status 0
+run "$compiler" -std=c99 -Wall -Wextra -Werror -pedantic -fsyntax-only -I"$ROOT/include" header.c
+expect_status 0
+
 # A program with functions and variables that are named like some inside of the library.
 same_names() {
     cat << 'END'
