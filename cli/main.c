@@ -13,19 +13,23 @@
 #include <unistd.h>
 
 /* A new command is a file and a line in both lists. */
-extern const command command_train, command_sample, command_encode, command_decode, command_density,
-    command_superres, command_interpolate, command_judge, command_compare, command_report, command_explore,
-    command_figure, command_pack, command_export, command_info, command_bench, command_recipe, command_data,
-    command_help, command_version;
+extern const command command_train, command_sweep, command_sample, command_encode, command_decode,
+    command_density, command_superres, command_interpolate, command_judge, command_compare, command_report,
+    command_explore, command_figure, command_pack, command_export, command_info, command_bench,
+    command_recipe, command_data, command_help, command_version;
 
 const command *const commands[] = {
-    &command_train,       &command_sample,  &command_encode,
-    &command_decode,      &command_density, &command_superres,
-    &command_interpolate, &command_judge,   &command_compare,
-    &command_report,      &command_explore, &command_figure,
-    &command_pack,        &command_export,  &command_info,
-    &command_bench,       &command_recipe,  &command_data,
-    &command_help,        &command_version, NULL,
+    &command_train,    &command_sweep,
+    &command_sample,   &command_encode,
+    &command_decode,   &command_density,
+    &command_superres, &command_interpolate,
+    &command_judge,    &command_compare,
+    &command_report,   &command_explore,
+    &command_figure,   &command_pack,
+    &command_export,   &command_info,
+    &command_bench,    &command_recipe,
+    &command_data,     &command_help,
+    &command_version,  NULL,
 };
 
 /* With a standard stream closed, the next file that is opened would take its place and messages would end in

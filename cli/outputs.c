@@ -1,5 +1,6 @@
 /* Files are compared by device and inode: a link, another spelling of a path and a second name are the same file. */
 #include "outputs.h"
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,6 +83,22 @@ int output_check_folder(const char *folder) {
         code = cli_fail("%s: is a file; expected a folder", path);
     else if (access(path, W_OK | X_OK) != 0)
         code = cli_fail("%s: may not be written to; choose another folder with -o", path);
+    free(path);
+    return code;
+}
+
+int output_make_folder(const char *folder) {
+    char *path = cli_join("%s/", folder);
+    int made = path != NULL;
+    for (char *at = path ? path + 1 : NULL; at && *at && made; at++) {
+        if (*at != '/') continue;
+        *at = '\0';
+        made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        *at = '/';
+    }
+    int code = made   ? CLI_OK
+               : path ? cli_fail("%s: cannot be made: %s", folder, strerror(errno))
+                      : cli_fail_memory();
     free(path);
     return code;
 }

@@ -12,6 +12,8 @@ int output_check_file(const call *c, const char *path);
 /* A folder to write into, which need not be there yet: refused where it cannot be made, since a file is in its way or what it
  * would lie in may not be written to. */
 int output_check_folder(const char *folder);
+/* Makes it, and those that it lies in. */
+int output_make_folder(const char *folder);
 /* A run folder to begin a run in: refused where the recipe or its data would be written over. */
 int output_check_run(const call *c, const jf_recipe *r, const char *folder);
 

@@ -40,6 +40,8 @@ TEST(api__rows_that_are_missing_are_refused) {
     CHECK_STATUS(jf_draw_samples(m, 1, x, NULL, test_path("a.png")), JF_ERROR_ARGUMENT);
     CHECK_STATUS(jf_draw_corner(m, 1, NULL, y, test_path("a.png")), JF_ERROR_ARGUMENT);
     CHECK_STATUS(jf_draw_corner(m, 0, NULL, NULL, test_path("a.png")), JF_OK); /* panels without data */
+    jf_groups none = {.size = sizeof(jf_groups)};
+    CHECK_STATUS(jf_draw_groups(ctx, &none, test_path("a.png")), JF_ERROR_ARGUMENT);
     CHECK_STATUS(jf_encode(m, 1, x, y, out, NULL, NULL), JF_OK);
     CHECK_STATUS(jf_encode(m, 0, NULL, NULL, NULL, NULL, NULL), JF_OK); /* nothing is missing of nothing */
     CHECK_STATUS(jf_sample(m, 0, NULL, NULL, NULL, NULL, NULL), JF_OK);

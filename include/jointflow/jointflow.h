@@ -604,6 +604,16 @@ jf_status jf_draw_samples(const jf_model *m, size_t n, const double *x, const do
 /* A corner plot of vectors: every column of x against every other, each alone on the diagonal with its median and 5% and 95%;
  * the first eight columns, in a colour for each of the first six different y. */
 jf_status jf_draw_corner(const jf_model *m, size_t n, const double *x, const double *y, const char *path);
+/* A picture of values in groups, such as the losses of several settings with several seeds each: a dot for each value and a
+ * bar at the mean of each group, of which the first stands out. */
+typedef struct jf_groups {
+    size_t size; /* sizeof(jf_groups) */
+    size_t count, each;
+    const char *const *labels;       /* (count) */
+    const double *values;            /* (count, each); NAN: none */
+    const char *value_label, *title; /* title: may be NULL */
+} jf_groups;
+jf_status jf_draw_groups(jf_context *ctx, const jf_groups *groups, const char *path);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

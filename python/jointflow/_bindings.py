@@ -394,6 +394,17 @@ class jf_table(Structure):
         ('columns', c_size_t),
     ]
 
+class jf_groups(Sized):
+    _fields_ = [
+        ('size', c_size_t),
+        ('count', c_size_t),
+        ('each', c_size_t),
+        ('labels', POINTER(c_char_p)),
+        ('values', c_void_p),
+        ('value_label', c_char_p),
+        ('title', c_char_p),
+    ]
+
 # name: what it returns, what it takes
 FUNCTIONS = {
     'jf_status_name': (c_char_p, (c_int,)),
@@ -501,4 +512,5 @@ FUNCTIONS = {
     'jf_table_free': (None, (POINTER(jf_table),)),
     'jf_draw_samples': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_char_p)),
     'jf_draw_corner': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_char_p)),
+    'jf_draw_groups': (c_int, (c_void_p, POINTER(jf_groups), c_char_p)),
 }

@@ -25,6 +25,17 @@ int picture_panel_height(int width, int equal_units, const double limits[4]);
 /* Every column of x against every other, and each by itself on the diagonal; a colour for each y. */
 jf_status picture_corner(const model *m, long n, const double *x, const double *y, const char *path);
 
+/* ---- picture_groups.c ---- */
+
+typedef struct value_groups {
+    size_t count, each;              /* groups, and values of each */
+    const char *const *labels;       /* (count) */
+    const double *values;            /* (count, each); those that are not finite are left out */
+    const char *value_label, *title; /* the title may be NULL */
+} value_groups;
+/* A dot for each value and a bar at the mean of each group, of which the first stands out. */
+jf_status picture_groups(jf_context *ctx, const value_groups *g, const char *path);
+
 /* ---- picture_images.c ---- */
 
 /* The same of image models. full_range: black and white are the least and the greatest value; 2: of each image by

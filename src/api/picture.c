@@ -50,3 +50,13 @@ jf_status jf_draw_corner(const jf_model *m, size_t n, const double *x, const dou
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "corner plots are of vectors, and this model is of images");
     return picture_corner(m, (int)n, x, y, path);
 }
+
+jf_status jf_draw_groups(jf_context *ctx, const jf_groups *groups, const char *path) {
+    jf_groups g;
+    JF_TRY(SIZED_TAKE(ctx, jf_groups, &g, groups));
+    if (g.count == 0 || g.each == 0 || g.count > 1000 || g.each > 100000)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT,
+                       "%zu groups of %zu values: expected 1 to 1000 groups of 1 to 100000", g.count, g.each);
+    return picture_groups(ctx, &(value_groups){g.count, g.each, g.labels, g.values, g.value_label, g.title},
+                          path);
+}

@@ -1,6 +1,6 @@
 # What the program says about itself.
 . "$(dirname "$0")/lib.sh"
-COMMANDS="train sample encode decode density superres interpolate judge compare report explore figure pack export info bench recipe data help version"
+COMMANDS="train sweep sample encode decode density superres interpolate judge compare report explore figure pack export info bench recipe data help version"
 
 case_begin cli__alone_lists_every_command_and_exits_with_2
 run jointflow
