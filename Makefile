@@ -7,7 +7,7 @@ VENV ?= out/python
 # Seconds a unit test may take under the sanitizers.
 DEBUG_TIME_LIMIT ?= 600
 # Unit tests, by parts of their names, that the thread sanitizer watches.
-THREAD_TESTS ?= pool batches train__ one_model__many_threads_get \
+THREAD_TESTS ?= pool batches train__ one_model__many_threads_get handles__ \
                  device_cpu__law_has device_cpu__dense_coupling_has device_cpu__image_coupling_has
 
 # Seconds of fuzzing for each reader.
@@ -106,6 +106,11 @@ deb: build deb-packages ## build Debian packages into build/packages/
 	cpack --config build/CPackConfig.cmake -G DEB -B build/packages
 	@ls build/packages/*.deb
 
+docs: docs-packages ## write the reference of the interface, from its header, into out/reference/
+	mkdir -p out
+	doxygen docs/Doxyfile
+	@echo out/reference/html/jointflow_8h.html
+
 install: build ## install below PREFIX, by default /usr/local
 	cmake --install build --prefix $(abspath $(PREFIX))
 
@@ -126,6 +131,8 @@ fuzz-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages fuzz)
 python-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages python)
+docs-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages docs)
 deb-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages deb)
 measure-packages:

@@ -1,4 +1,5 @@
 #include "cli.h"
+#include "words.h"
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -26,7 +27,8 @@ int cli_fail(const char *format, ...) {
 }
 
 int cli_fail_library(const call *c) {
-    return cli_fail("%s", jf_context_error(c->ctx));
+    char told[WORDS_SIZE];
+    return cli_fail("%s", words_for_users(jf_context_error(c->ctx), told));
 }
 
 int cli_fail_memory(void) {

@@ -5,6 +5,7 @@
 #include "cli.h"
 #include "help.h"
 #include "nearest.h"
+#include "words.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -60,9 +61,10 @@ static int unknown_command(const char *name) {
 
 /* What the library wants people to know, where the command has no better place for it. */
 static void note(void *user, const char *line) {
+    char told[WORDS_SIZE];
     (void)user;
     int warning = strncmp(line, JF_WARNING, strlen(JF_WARNING)) == 0; /* which says so itself */
-    fprintf(stderr, "jointflow: %s%s\n", warning ? "" : "note: ", line);
+    fprintf(stderr, "jointflow: %s%s\n", warning ? "" : "note: ", words_for_users(line, told));
 }
 
 static int run_command(const command *k, int argc, char **argv) {

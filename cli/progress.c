@@ -1,4 +1,5 @@
 #include "progress.h"
+#include "words.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -119,14 +120,15 @@ static void close_line(progress *p) {
 
 /* Warnings are said in any case, and to standard error. */
 void progress_note(void *user, const char *line) {
+    char told[WORDS_SIZE];
     progress *p = user;
     int warning = strncmp(line, JF_WARNING, strlen(JF_WARNING)) == 0;
     if (p->quiet && !warning) return;
     if (p->line_open) printf("\r\033[K");
     p->line_open = 0;
-    if (!warning) puts(line);
+    if (!warning) puts(words_for_users(line, told));
     fflush(stdout);
-    if (warning) fprintf(stderr, "jointflow: %s\n", line);
+    if (warning) fprintf(stderr, "jointflow: %s\n", words_for_users(line, told));
 }
 
 void progress_end(progress *p) {

@@ -79,7 +79,7 @@ TEST(changed_data__of_a_table_are_refused_and_nothing_is_written) {
             test_fail(__FILE__, __LINE__, "%s: not refused: %s", changes[i].name, jf_context_error(r->ctx));
         CHECK_HAS(jf_context_error(r->ctx), "run/checkpoint.safetensors: the run to resume has other data: ");
         CHECK_HAS(jf_context_error(r->ctx), "108 rows and 12 held out, checksum ");
-        CHECK_HAS(jf_context_error(r->ctx), "(--changed-data)");
+        CHECK_HAS(jf_context_error(r->ctx), "(changed_data)");
         CHECK(same_file(checkpoint, test_path("checkpoint")) && same_file(history, test_path("history")));
         run_close(r);
     }

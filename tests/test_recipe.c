@@ -297,11 +297,11 @@ TEST(recipe__values_set_by_hand_are_reported_as_such) {
     recipe *r = parse(ctx, WITH_BLOCKS "[train]\nrate = 0.5\n");
     CHECK_STATUS(recipe_set(r, "train.rate", "fast"), JF_OK);
     CHECK_STATUS(recipe_check(r), JF_ERROR_RECIPE);
-    CHECK_TEXT(jf_context_error(ctx), "--set train.rate: found \"fast\", expected a number from 1e-08 to 1");
+    CHECK_TEXT(jf_context_error(ctx), "set train.rate: found \"fast\", expected a number from 1e-08 to 1");
     CHECK_STATUS(recipe_set(r, "train.rate", "0.1"), JF_OK);
     CHECK_STATUS(recipe_set(r, "train.rat", "1"), JF_OK);
     CHECK_STATUS(recipe_check(r), JF_ERROR_RECIPE);
-    CHECK_TEXT(jf_context_error(ctx), "--set train.rat: unknown key; did you mean \"train.rate\"?");
+    CHECK_TEXT(jf_context_error(ctx), "set train.rat: unknown key; did you mean \"train.rate\"?");
     recipe_free(r);
     jf_context_free(ctx);
 }
@@ -317,7 +317,7 @@ TEST(recipe__set_refuses_what_a_file_could_not_hold) {
     static const char *const values[] = {"a\nb", "a #b", "#a", "a\t;b", "\x7f", "caf\xE9", "\xC3"};
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
         CHECK_STATUS(recipe_set(r, "model.note", values[i]), JF_ERROR_RECIPE);
-        CHECK_HAS(jf_context_error(ctx), "--set model.note: ");
+        CHECK_HAS(jf_context_error(ctx), "set model.note: ");
     }
     CHECK_TEXT(recipe_get(r, "model.note"), "");
     recipe_free(r);
@@ -346,7 +346,7 @@ TEST(recipe__failures_of_readers_name_the_place) {
     CHECK_TEXT(jf_context_error(ctx), "c.ini: train.rate: too small");
     CHECK_STATUS(recipe_set(r, "train.rate", "0.5"), JF_OK);
     recipe_fail(r, "train.rate", "too %s", "large");
-    CHECK_TEXT(jf_context_error(ctx), "--set train.rate: too large");
+    CHECK_TEXT(jf_context_error(ctx), "set train.rate: too large");
     recipe_free(r);
     jf_context_free(ctx);
 }

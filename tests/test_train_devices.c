@@ -149,7 +149,7 @@ TEST(train__resuming_in_another_precision_is_refused_on_the_same_device) {
     CHECK_STATUS(run_train(other, test_path("run"), 1), JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(other->ctx),
               "checkpoint.safetensors: the run to resume computes its products in bf16, now it is fp32: set "
-              "train.precision (--precision bf16)");
+              "train.precision = bf16");
     device_kind changed = choosing_device("chooser", PRECISION_TF32); /* a program with another default */
     run *later = open_at(vectors, &changed, "auto"), *same = open_at(vectors, &changed, "bf16");
     CHECK_STATUS(run_train(later, test_path("run"), 1), JF_ERROR_ARGUMENT);

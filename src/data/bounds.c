@@ -156,11 +156,11 @@ const char *look_hint(const column_look *look, const char *name, char *out, size
     if (look->whole)
         number_print(
             out, size,
-            "%s: all values are whole numbers from %.9g to %.9g: --bounds %s=whole:%.9g:%.9g makes samples "
+            "%s: all values are whole numbers from %.9g to %.9g: bounds %s=whole:%.9g:%.9g makes samples "
             "such numbers, too",
             name, look->lo, look->hi, name, look->lo, look->hi);
     else if (look->lo >= 0 && look->lo < 1e-2 * look->hi)
-        number_print(out, size, "%s: no value is below %.3g: --bounds %s=0: keeps samples above 0", name,
+        number_print(out, size, "%s: no value is below %.3g: bounds %s=0: keeps samples above 0", name,
                      look->lo, name);
     return out;
 }

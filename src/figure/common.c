@@ -124,7 +124,7 @@ jf_status figure_model(const figure_job *job, int index, const figure_subject *s
     if (job->may_train) return train_model(job, subject, out);
     return jf_fail(
         job->ctx, JF_ERROR_IO,
-        "no model \"%s\" %s%s: train the recipe %s and pack it under that name, or name one with --model",
+        "no model \"%s\" %s%s: train the recipe %s and pack it under that name, or name one (models)",
         subject->shipped, o->model_folder ? "in " : "came with the program",
         o->model_folder ? o->model_folder : "", subject->recipe);
 }

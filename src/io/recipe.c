@@ -148,22 +148,22 @@ static jf_status check_writable(const recipe *r, const char *dotted_key, const c
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)value[i];
         if ((c < ' ' && c != '\t') || c == 127)
-            return jf_fail(r->ctx, JF_ERROR_RECIPE, "--set %s: the value holds a control character (code %d)",
+            return jf_fail(r->ctx, JF_ERROR_RECIPE, "set %s: the value holds a control character (code %d)",
                            dotted_key, c);
         if ((c == '#' || c == ';') && (i == 0 || is_space(value[i - 1])))
             return jf_fail(r->ctx, JF_ERROR_RECIPE,
-                           "--set %s: found \"%.*s\"; \"%c\" after a space would start a comment", dotted_key,
+                           "set %s: found \"%.*s\"; \"%c\" after a space would start a comment", dotted_key,
                            (int)(length < 200 ? length : 200), value, c);
     }
     size_t good = utf8_prefix(value, length);
     if (good < length)
         return jf_fail(
             r->ctx, JF_ERROR_RECIPE,
-            "--set %s: byte %zu of the value has code %d, expected text in UTF-8 (no model file could "
+            "set %s: byte %zu of the value has code %d, expected text in UTF-8 (no model file could "
             "hold another)",
             dotted_key, good + 1, (unsigned char)value[good]);
     if (length > 4000)
-        return jf_fail(r->ctx, JF_ERROR_RECIPE, "--set %s: a value of %zu characters; expected at most 4000",
+        return jf_fail(r->ctx, JF_ERROR_RECIPE, "set %s: a value of %zu characters; expected at most 4000",
                        dotted_key, length);
     return JF_OK;
 }
@@ -172,8 +172,7 @@ static jf_status set_value(recipe *r, const char *dotted_key, const char *value,
     const char *dot = strchr(dotted_key, '.');
     if (!dot || strlen(dotted_key) > 200 || !recipe_valid_name(dotted_key, (size_t)(dot - dotted_key)) ||
         !recipe_valid_name(dot + 1, strlen(dot + 1)))
-        return jf_fail(r->ctx, JF_ERROR_RECIPE, "--set %.200s: expected a key written section.key",
-                       dotted_key);
+        return jf_fail(r->ctx, JF_ERROR_RECIPE, "set %.200s: expected a key written section.key", dotted_key);
     while (is_space(*value)) value++;
     size_t length = strlen(value);
     while (length > 0 && is_space(value[length - 1])) length--;

@@ -9,12 +9,12 @@
 
 /* ---- messages ---- */
 
-/* Where a value was written: "FILE:LINE: ", "--set " for one set by hand, "FILE: " where it is nowhere. */
+/* Where a value was written: "FILE:LINE: ", "set " for one set by hand, "FILE: " where it is nowhere. */
 static void add_place(const recipe *r, const recipe_entry *entry, text *out) {
     if (!entry)
         text_add(out, "%s: ", r->name);
     else if (entry->line <= RECIPE_BY_HAND)
-        text_add(out, "--set ");
+        text_add(out, "set ");
     else
         text_add(out, "%s:%d: ", r->name, entry->line);
 }

@@ -625,7 +625,7 @@ static jf_status tell_what_is_saved(const trainer *t, jf_status status) {
     if ((status != JF_ERROR_DEVICE && status != JF_ERROR_MEMORY) || t->saved_epochs < 0) return status;
     snprintf(why, sizeof why, "%s", jf_context_error(t->m->ctx));
     return jf_fail(t->m->ctx, status,
-                   "%s; %s holds the run as it was after %.0f epochs: go on from there (--resume)", why,
+                   "%s; %s holds the run as it was after %.0f epochs: go on from there (resume)", why,
                    t->options->folder, t->saved_epochs);
 }
 

@@ -74,7 +74,7 @@ static jf_status match_data(const char *path, const char *there, jf_context *ctx
         return jf_fail(
             ctx, JF_ERROR_ARGUMENT,
             "%s: the run to resume has other data: %s there, %s now; bring those back, begin a new "
-            "run, or go on with the changed data (--changed-data)",
+            "run, or go on with the changed data (changed_data)",
             path, there, data->identity);
     jf_log(ctx, "%s: of other data: %s there, %s now; going on with these", path, there, data->identity);
     return JF_OK;
@@ -113,8 +113,8 @@ static jf_status match_device(const char *path, const tensor_file *file, const m
     }
     if (!same)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
-                       "%s: the run to resume computes its products in %s, now it is %s: set train.precision "
-                       "(--precision %s)",
+                       "%s: the run to resume computes its products in %s, now it is %s: set "
+                       "train.precision = %s",
                        path, there, now, there);
     return match_keep(path, tensors_note(file, "recipe"), m);
 }

@@ -101,11 +101,10 @@ static void add_found(jf_context *ctx, const row_file *f, const size_t *columns,
         number_print(place, sizeof place, "x%d", i);
         if (found) {
             text_add(out, "%s%s=%.9g:%.9g", out->length ? "," : "", place, s.lo, s.hi);
-            jf_log(
-                ctx,
-                "%s: %s fills %s evenly up to both edges, which is taken as its support (--bounds %s=none: "
-                "any number)",
-                row_file_path(f), name ? name : place, support_words(&s, words, sizeof words), place);
+            jf_log(ctx,
+                   "%s: %s fills %s evenly up to both edges, which is taken as its support (bounds %s=none: "
+                   "any number)",
+                   row_file_path(f), name ? name : place, support_words(&s, words, sizeof words), place);
         } else if (hints < HINTS && look_hint(&looks[i], name ? name : place, hint, sizeof hint)[0]) {
             jf_log(ctx, "hint: %s: %s", row_file_path(f), hint);
             hints++;

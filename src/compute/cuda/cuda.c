@@ -125,7 +125,7 @@ static jf_status cuda_open(device *d, int threads) {
     char why[200];
     cuda_device *own;
     if (cuda_missing(d->index, why, sizeof why))
-        return jf_fail(d->ctx, JF_ERROR_DEVICE, "device cuda: %s; --device cpu works everywhere", why);
+        return jf_fail(d->ctx, JF_ERROR_DEVICE, "device cuda: %s; the device cpu works everywhere", why);
     JF_TRY(MEM_NEW(d->ctx, &own, 1));
     d->own = own;
     own->index = d->index;
