@@ -1,5 +1,6 @@
 /* jointflow judge: how far to trust a model. */
 #include "judging.h"
+#include "simulator.h"
 #include <limits.h>
 #include <stdio.h>
 
@@ -10,7 +11,15 @@ static int judge(const call *c) {
     jf_model *m = NULL;
     jf_judgement *j = NULL;
     int code = cli_load_model(c, &m, argument(a, 0));
-    if (code == CLI_OK && jf_judge(&j, m, &options) != JF_OK) code = cli_fail_library(c);
+    simulator s = {.command = option_text(a, "simulator"), .timeout = option_real(a, "simulator-timeout")};
+    if (code == CLI_OK && s.command) {
+        s.dim_x = jf_model_dim_x(m);
+        s.dim_y = jf_model_dim_y(m);
+        options.simulate = simulator_run;
+        options.simulate_user = &s;
+    }
+    if (code == CLI_OK && jf_judge(&j, m, &options) != JF_OK)
+        code = s.problem[0] ? cli_fail("%s", s.problem) : cli_fail_library(c);
     if (code == CLI_OK) {
         if (option_given(a, "json"))
             puts(jf_judgement_json(j));
@@ -26,6 +35,12 @@ static const option options[] = {
     {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "one JSON object instead of a table"},
     OPTIONS_JUDGE,
     OPTION_TEMPERATURE,
+    {"simulator", 0, OPTION_TEXT, "COMMAND", NULL, 0, 0,
+     "models of vectors: also judge what is simulated from answers. COMMAND reads rows of x from standard "
+     "input, numbers "
+     "separated by commas, and writes as many rows of y; no header lines"},
+    {"simulator-timeout", 0, OPTION_REAL, "SECONDS", "600", 0.001, 1e6,
+     "how long a run of COMMAND may take; it is run twice"},
     OPTION_SEED,
     OPTION_THREADS,
     OPTION_DEVICE,
@@ -37,6 +52,8 @@ static const example examples[] = {
     {"More inputs, and samples without the noise of training, too",
      "jointflow judge out/fashion-sr-14-28-small --inputs 1000 --denoise"},
     {"On images that the model has never seen", "jointflow judge out/fashion-class-small --test holiday/"},
+    {"Whether answers, simulated, lead back to what was measured",
+     "jointflow judge out/theta --simulator 'python3 simulate.py'"},
     {"One number for a script", "jointflow judge out/crescents --json | jq .gap"},
     {0},
 };

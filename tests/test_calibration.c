@@ -168,3 +168,44 @@ TEST(judge__a_model_that_learned_nothing_is_no_better_than_a_linear_gaussian) {
     judge_free(j);
     run_close(r);
 }
+
+/* ---- what is simulated from answers ---- */
+
+/* y = x0, noise of deviation 0.1 by the number of the row. */
+static int shift(void *user, size_t n, const double *x, double *y) {
+    int *calls = user;
+    for (size_t i = 0; i < n; i++) {
+        rng stream = rng_stream((rng_key){.seed = 9, .purpose = RNG_TEST, .epoch = (uint64_t)*calls}, i);
+        y[i] = x[2 * i] + 0.1 * rng_normal(&stream);
+    }
+    (*calls)++;
+    return *calls > 2;
+}
+
+/* Of the identity answers are N(0, 1) whatever y is: right where y has nothing to do with x, wrong where it is x0. */
+TEST(predictive__answers_that_lead_back_to_y_are_told_from_others) {
+    run *r = open_identity_of("sectors");
+    const model_units *u = &r->m->units;
+    predictive p;
+    char *words;
+    for (int related = 0; related < 2; related++) {
+        double rows[3 * PAIRS];
+        int calls = 0;
+        rng stream = rng_stream((rng_key){.seed = 7, .purpose = RNG_TEST}, 0);
+        for (int i = 0; i < 3 * PAIRS; i++) rows[i] = rng_normal(&stream);
+        units_unstandardise(u, PAIRS, rows);
+        for (int i = 0; related && i < PAIRS; i++) rows[3 * i + 2] = rows[3 * i];
+        CHECK_STATUS(predictive_create(r->m, &p, PAIRS, rows, 1, 1, shift, &calls), JF_OK);
+        CHECK_STATUS(predictive_tell(r->m, &p, &words), JF_OK);
+        CHECK(calls == 2 && p.rows == PAIRS && p.columns == 1);
+        CHECK((fabs(p.column[0].off) > p.limit) == related);
+        CHECK_HAS(words, related ? "y0, simulated from answers, is off by"
+                                 : "as near to y as what is simulated from the truth");
+        if (related) CHECK_NEAR(p.column[0].of_truth, 0.1, 0.01);
+        free(words);
+        predictive_free(&p);
+        calls = 2; /* fails */
+        CHECK_STATUS(predictive_create(r->m, &p, PAIRS, rows, 1, 1, shift, &calls), JF_ERROR_DATA);
+    }
+    run_close(r);
+}

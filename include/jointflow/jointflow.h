@@ -440,6 +440,10 @@ typedef struct jf_judge_options {
     const char *test, *test_labels;
     double temperature; /* of the samples whose calibration is judged; 0: 1 */
     jf_data *test_data; /* of models of tables, in place of test: rows in memory to judge on */
+    /* Of models of vectors: what makes y (n, dim_y) of x (n, dim_x), the data's units, to judge what is simulated from answers;
+     * not 0 where it failed. NULL: none. */
+    int (*simulate)(void *user, size_t n, const double *x, double *y);
+    void *simulate_user;
 } jf_judge_options;
 jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options *options);
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */

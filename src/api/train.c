@@ -71,7 +71,9 @@ jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options
                                          .test = o.test,
                                          .test_labels = o.test_labels,
                                          .test_rows = o.test_data,
-                                         .temperature = o.temperature});
+                                         .temperature = o.temperature,
+                                         .simulate = o.simulate,
+                                         .simulate_user = o.simulate_user});
 }
 const char *jf_judgement_json(const jf_judgement *j) {
     return j->json.chars;

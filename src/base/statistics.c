@@ -6,6 +6,18 @@ double normal_cdf(double t) {
     return 0.5 * erfc(-t * 0.70710678118654752440);
 }
 
+double normal_two_sided(double probability) {
+    double lo = 0, hi = 40;
+    for (int i = 0; i < 100; i++) {
+        double middle = (lo + hi) / 2;
+        if (erfc(middle / sqrt(2)) > probability)
+            lo = middle;
+        else
+            hi = middle;
+    }
+    return hi;
+}
+
 /* A total order: NaN comes last. */
 static int by_value(const void *a, const void *b) {
     double x = *(const double *)a, y = *(const double *)b;

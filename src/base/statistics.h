@@ -5,6 +5,8 @@
 #include <stddef.h>
 
 double normal_cdf(double t);
+/* How far from 0 a draw of N(0, 1) is, on either side, with this probability. */
+double normal_two_sided(double probability);
 void sort_ascending(double *values, size_t n); /* NaN last */
 /* Kolmogorov-Smirnov distance of the values (sorted in place) to N(0, 1); NaN where one of them is. */
 double ks_to_normal(double *values, size_t n);

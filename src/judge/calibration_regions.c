@@ -21,19 +21,6 @@ static double score(int which, int rank) {
 }
 static const double score_variance[SCORES] = {1.0 / 12, 1.0 / 180};
 
-/* How many standard deviations of N(0, 1) are left on either side with this probability. */
-static double two_sided(double probability) {
-    double lo = 0, hi = 40;
-    for (int i = 0; i < 100; i++) {
-        double middle = (lo + hi) / 2;
-        if (erfc(middle / sqrt(2)) > probability)
-            lo = middle;
-        else
-            hi = middle;
-    }
-    return hi;
-}
-
 /* ---- which region a row is in ---- */
 
 typedef struct cut {
@@ -127,7 +114,7 @@ static void compare_all(const model_units *u, calibration_region *out, long n, c
                         const int *ranks, cut *c, double *sorted) {
     int numbers = u->dim_x + 1, cuts = cuts_of(u);
     int compared = SCORES * numbers * (u->classes > 0 ? u->classes : 3 * cuts);
-    double limit = two_sided(LEVEL / compared);
+    double limit = normal_two_sided(LEVEL / compared);
     out->limit = limit;
     out->compared = compared;
     for (int k = 0; k < cuts; k++) {

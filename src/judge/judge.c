@@ -187,6 +187,13 @@ static jf_status judge_calibration(judgement *j, const model *m, const judge_req
     return j->calibration.rows ? calibration_tell(m, &j->calibration, &j->calibration_words) : JF_OK;
 }
 
+static jf_status judge_predictive(judgement *j, const model *m, const judge_request *q) {
+    double temperature = q->temperature > 0 ? q->temperature : 1;
+    JF_TRY(predictive_create(m, &j->predictive, j->points, j->clean, q->seed, temperature, q->simulate,
+                             q->simulate_user));
+    return predictive_tell(m, &j->predictive, &j->predictive_words);
+}
+
 static jf_status judge_data(judgement *j, const model *m, const dataset *data, const judge_request *q) {
     uint64_t seed = q->seed;
     const flow *f = m->flow;
@@ -196,6 +203,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     densities d = {0};
     jf_status status;
     JF_TRY_DONE(draw_points(j, m, data, seed));
+    if (q->simulate) JF_TRY_DONE(judge_predictive(j, m, q)); /* first, since it may fail */
     JF_TRY_DONE(MEM_NEW(m->ctx, &logdet, n));
     JF_TRY_DONE(MEM_NEW(m->ctx, &j->encoded, n * dim));
     memcpy(j->encoded, j->data, sizeof(double) * n * dim);
@@ -326,6 +334,8 @@ void judge_free(judgement *j) {
     free(j->class_of);
     calibration_free(&j->calibration);
     free(j->calibration_words);
+    predictive_free(&j->predictive);
+    free(j->predictive_words);
     text_free(&j->json);
     text_free(&j->table);
     jf_context_free(j->ctx);

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "judge/calibration.h"
+#include "judge/predictive.h"
 #include "model/model.h"
 
 /* Up to here densities come from the Jacobian; beyond, the whole map's log-determinant stands in. */
@@ -184,6 +185,8 @@ struct jf_judgement {
     int *class_of; /* (points): class of each; NULL: there are none */
     calibration calibration; /* rows 0: images, or too few points */
     char *calibration_words; /* NULL: not judged */
+    predictive predictive;   /* rows 0: there was no simulator */
+    char *predictive_words;
     text json, table;
 };
 typedef struct judge_request {
@@ -194,7 +197,9 @@ typedef struct judge_request {
     const char *test, *test_labels; /* data to judge on instead of those held out; NULL: none */
     memory_rows *test_rows;         /* the same from memory; NULL: none */
     int latent_only; /* encoded points and their latent histograms, and nothing that costs more: no words either */
-    double temperature; /* of the samples whose calibration is judged; 0: 1 */
+    double temperature;            /* of the samples whose calibration is judged; 0: 1 */
+    predictive_simulator simulate; /* NULL: none */
+    void *simulate_user;
 } judge_request;
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */

@@ -119,6 +119,7 @@ static void verdict(page *p) {
         html_paragraph(&p->html, words);
     }
     if (j->calibration_words) html_paragraph(&p->html, j->calibration_words);
+    if (j->predictive_words) html_paragraph(&p->html, j->predictive_words);
     int bad = 0;
     for (int i = 0; i < j->latent.elements; i++) bad += j->latent.ks[i] > 3 * j->latent.chance_max;
     number_print(

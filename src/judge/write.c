@@ -133,6 +133,27 @@ static void write_region(text *t, const calibration *c, const model *m) {
     text_add(t, ", \"verdict\": \"%s\"}", calibration_words[r->verdict]);
 }
 
+static void write_predictive(text *t, const judgement *j, const model *m) {
+    const predictive *p = &j->predictive;
+    char place[32];
+    open_object(t, "posterior_predictive", '{');
+    field(t, "pairs", (double)p->rows);
+    field(t, "by_chance", p->limit);
+    text_add(t, ", \"words\": ");
+    json_add_string(t, j->predictive_words);
+    open_object(t, "columns", '[');
+    for (int k = 0; k < p->columns; k++) {
+        text_add(t, "%s{\"name\": ", k ? ", " : "");
+        json_add_string(t, calibration_name(m, m->units.dim_x + k, place, sizeof place));
+        field(t, "error", p->column[k].error);
+        field(t, "of_truth", p->column[k].of_truth);
+        field(t, "deviation", p->column[k].deviation);
+        field(t, "standard_errors", p->column[k].off);
+        text_add(t, "}");
+    }
+    text_add(t, "]}");
+}
+
 static void write_calibration(text *t, const judgement *j, const model *m) {
     const calibration *c = &j->calibration;
     char place[32];
@@ -223,6 +244,7 @@ static void write_json(judgement *j, const model *m) {
         if (isfinite(j->energy_denoised)) field(t, "energy_distance_denoised", j->energy_denoised);
         if (j->classes) write_classes(t, j, m);
         if (j->calibration.rows) write_calibration(t, j, m);
+        if (j->predictive.rows) write_predictive(t, j, m);
         if (j->image.inputs) write_image(t, "image", &j->image);
         if (j->denoised.inputs) write_image(t, "image_denoised", &j->denoised);
     } else {
@@ -386,6 +408,20 @@ static void table_of_calibration(text *t, const judgement *j) {
     text_add(t, "  %s\n", j->calibration_words);
 }
 
+static void table_of_predictive(text *t, const judgement *j, const model *m) {
+    const predictive *p = &j->predictive;
+    char place[32];
+    text_add(t, "\n  y simulated from an answer to each of %ld pairs of the data, and from the truth\n",
+             p->rows);
+    text_add(t, "  %-16s %12s %12s %12s %10s\n", "r.m.s. error of", "from answers", "from truth", "deviation",
+             "st. errors");
+    for (int k = 0; k < p->columns; k++)
+        text_add(t, "  %-16.16s %12.4g %12.4g %12.4g %10.1f\n",
+                 calibration_name(m, m->units.dim_x + k, place, sizeof place), p->column[k].error,
+                 p->column[k].of_truth, p->column[k].deviation, p->column[k].off);
+    text_add(t, "  %s\n", j->predictive_words);
+}
+
 static void table_of_data(text *t, const judgement *j, const model *m) {
     char warning[256], doubt[512];
     judge_warning(j, warning, sizeof warning);
@@ -437,6 +473,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
     if (j->calibration.rows) table_of_calibration(t, j);
+    if (j->predictive.rows) table_of_predictive(t, j, m);
     if (j->image.inputs) {
         table_of_image(t, j, &j->image, "");
         if (j->denoised.inputs) table_of_image(t, j, &j->denoised, ", without the noise of training");

@@ -54,6 +54,7 @@ typedef enum latent_stream {
     LATENT_COVERAGE = 2, /* answers to held-out images: their spread, coverage and PSNR */
     LATENT_ENERGY = 3,   /* samples that are compared with the data */
     LATENT_CALIBRATION = 4, /* samples among which the truth is ranked */
+    LATENT_PREDICTIVE = 5,  /* answers that are simulated */
     LATENT_FINE = 256,      /* the second step of super-resolution */
 } latent_stream;
 #define LATENT_STREAM_SIZE (UINT64_C(1) << 32)
