@@ -63,7 +63,7 @@ def adopt(pointer: int, shape: Shape, free: Any, *arguments: Any) -> np.ndarray:
     """An array of doubles that the library allocated, without a copy: free(*arguments) is called when it is gone."""
     buffer = (ctypes.c_double * int(np.prod(shape))).from_address(pointer)
     weakref.finalize(buffer, free, *arguments)
-    return np.frombuffer(buffer, dtype=np.float64).reshape(shape)
+    return np.frombuffer(memoryview(buffer), dtype=np.float64).reshape(shape)
 
 
 # ---- images ----

@@ -39,7 +39,7 @@ def with_rows(x: Any, y: Any, more_x: Any, more_y: Any = None) -> "tuple[Any, An
     """Both tables with more rows at their end, and how many these are."""
     if (y is None) != (more_y is None):
         raise ShapeError("validation has a y where the data have none, or none where they do")
-    joined = []
+    joined: List[Any] = []
     for values, more, what in ((x, more_x, "x"), (y, more_y, "y")):
         if values is None:
             joined.append(None)

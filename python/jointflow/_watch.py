@@ -72,14 +72,15 @@ class Bar:
     """tqdm's bar; one for each phase."""
 
     def __init__(self, tqdm: Any) -> None:
-        self._tqdm, self._bar, self._label = tqdm, None, ""
+        self._tqdm, self._label = tqdm, ""
+        self._bar: Any = None
 
     def show(self, label: str, done: float, total: float, words: str) -> None:
         if self._bar is None or label != self._label:
             self.close()
-            self._bar, self._label = self._tqdm(total=total, desc=label, file=sys.stderr), label
+            self._bar, self._label = self._tqdm(total=total, desc=label, unit="epoch", file=sys.stderr), label
         self._bar.set_postfix_str(words, refresh=False)
-        self._bar.update(done - self._bar.n)
+        self._bar.update(round(done - self._bar.n, 1))
 
     def close(self) -> None:
         if self._bar is not None:

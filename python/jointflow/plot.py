@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import TYPE_CHECKING, Any, Dict, List, Optional
 
 import numpy as np
 
@@ -18,6 +18,12 @@ def _pyplot() -> Any:
     return pyplot
 
 
+def _labels(y: Any, count: int) -> List[Optional[str]]:
+    """Of each condition, where that is one number or a name."""
+    values = np.asarray(y).ravel()
+    return [f"y = {value}" for value in values] if y is not None and len(values) == count else [None] * count
+
+
 def samples(x: Any, y: Any = None, *, names: Optional[Any] = None, ax: Any = None, **style: Any) -> Any:
     """Samples (n, dim_x), or (conditions, n, dim_x) in a colour each: the first two elements against each other, or
     histograms of one."""
@@ -25,14 +31,12 @@ def samples(x: Any, y: Any = None, *, names: Optional[Any] = None, ax: Any = Non
         ax = _pyplot().subplots()[1]
     x = np.asarray(x)
     groups = x if x.ndim == 3 else x[np.newaxis]
-    labels = [None] * len(groups) if y is None else [f"y = {value}" for value in np.asarray(y).reshape(len(groups), -1).squeeze(-1)] \
-        if np.asarray(y).size == len(groups) else [None] * len(groups)
-    style = {"s": 3, "alpha": 0.6, "linewidths": 0, **style} if groups.shape[-1] > 1 else {"bins": 60, "alpha": 0.6, **style}
+    labels = _labels(y, len(groups))
     for group, label in zip(groups, labels):
         if groups.shape[-1] > 1:
-            ax.scatter(group[:, 0], group[:, 1], label=label, **style)
+            ax.scatter(group[:, 0], group[:, 1], label=label, **{"s": 3, "alpha": 0.6, "linewidths": 0, **style})
         else:
-            ax.hist(group[:, 0], density=True, label=label, **style)
+            ax.hist(group[:, 0], density=True, label=label, **{"bins": 60, "alpha": 0.6, **style})
     columns = list(names) if names is not None else []
     ax.set_xlabel(columns[0] if columns and columns[0] else "x0")
     if groups.shape[-1] > 1:

@@ -21,6 +21,13 @@ def test_bindings__are_those_of_the_public_headers():
     assert done.returncode == 0, done.stdout
 
 
+def test_types__are_consistent(tmp_path):
+    if not _has("mypy"):
+        pytest.skip("mypy is not installed")
+    done = subprocess.run([sys.executable, "-m", "mypy", "--cache-dir", tmp_path], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_docs__reference_is_that_of_the_docstrings():
     done = subprocess.run([sys.executable, ROOT / "scripts/make-python-docs", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
