@@ -23,7 +23,7 @@ ALONE = bool(os.environ.get("JOINTFLOW_SYSTEM_LIBRARY"))
 def version():
     """Written once, in the public header."""
     header = (ROOT / "include/jointflow/jointflow.h").read_text()
-    return re.search(r'^#define JF_VERSION "(.*)"', header, flags=re.M)[1]
+    return re.search(r'^#define JF_VERSION +"(.*)"', header, flags=re.M)[1]
 
 
 def run(*command):

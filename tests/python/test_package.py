@@ -88,7 +88,7 @@ def test_library__that_is_missing_or_another_is_refused_with_what_to_do(tmp_path
 
 
 def test_version__is_that_of_the_library():
-    assert jointflow.__version__ == re.search(r'JF_VERSION "(.*)"', (ROOT / "include/jointflow/jointflow.h").read_text())[1]
+    assert jointflow.__version__ == re.search(r'JF_VERSION +"(.*)"', (ROOT / "include/jointflow/jointflow.h").read_text())[1]
 
 
 def _has(module):

@@ -152,6 +152,26 @@ def test_long_calls__leave_the_interpreter_to_other_threads(crescents):
     assert after - before > 1000
 
 
+def test_interrupt__ends_a_long_call_soon_and_is_raised():
+    import signal
+    import subprocess
+    import sys
+    import textwrap
+    program = textwrap.dedent("""
+        import numpy as np, os, signal, threading, time, jointflow
+        flow = jointflow.load("crescents", threads=1)
+        threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        start = time.monotonic()
+        try:
+            flow.sample(0, 20_000_000)  # minutes
+        except KeyboardInterrupt:
+            print("raised", time.monotonic() - start < 40, flow.sample(0).shape)
+    """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
+                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    assert done.stdout == "raised True (2,)\n", done.stdout + done.stderr
+
+
 FAILURES = [
     (lambda m: m.sample(np.nan), ValueError, "row 1: y0 is nan, expected a finite number"),
     (lambda m: m.sample(None), ValueError, "needs a condition y of 1 number"),
