@@ -271,6 +271,8 @@ class jf_judge_options(Sized):
         ('test_labels', c_char_p),
         ('temperature', c_double),
         ('test_data', c_void_p),
+        ('simulate', CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p, c_void_p)),
+        ('simulate_user', c_void_p),
     ]
 
 class jf_pack_options(Sized):
