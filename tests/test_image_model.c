@@ -279,6 +279,20 @@ TEST(image_model__a_judgement_asks_what_only_images_are_asked) {
     close_model(&f);
 }
 
+TEST(image_model__samples_are_judged_at_the_temperature_asked_for) {
+    fixture f = open_model(superres, "cpu");
+    double spread[2];
+    for (int i = 0; i < 2; i++) {
+        judgement *j = NULL;
+        judge_request q = {.points = 8, .seed = 1, .inputs = 4, .temperature = i ? 0.5 : 0};
+        CHECK_STATUS(judge_create(f.m, &j, &q), JF_OK);
+        spread[i] = j->image.spread;
+        judge_free(j);
+    }
+    CHECK(spread[1] > 0.3 * spread[0] && spread[1] < 0.7 * spread[0]);
+    close_model(&f);
+}
+
 TEST(image_model__a_judgement_by_class_needs_no_truth) {
     fixture f = open_model(classes, "cpu");
     judgement *j = NULL;

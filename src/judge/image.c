@@ -32,14 +32,15 @@ static const double *sample_at(const trial *t, int input, int k) {
     return t->samples + ((size_t)input * (size_t)t->each + (size_t)k) * t->dim;
 }
 
-static jf_status draw_samples(trial *t, uint64_t seed) {
+static jf_status draw_samples(trial *t, const judge_request *q) {
     const model *m = t->m;
     long n = (long)t->inputs * t->each;
     JF_TRY(MEM_NEW(m->ctx, &t->samples, (size_t)n * t->dim));
     for (long i = 0; i < n; i++)
         memcpy(t->samples + (size_t)i * t->dim, t->rows + (size_t)(i / t->each) * t->dim,
                t->dim * sizeof(double));
-    JF_TRY(model_sample(m, (latent_points){seed, LATENT_COVERAGE, 0, 1}, DATA_UNITS, n, t->samples, NULL));
+    latent_points from = {q->seed, LATENT_COVERAGE, 0, q->temperature};
+    JF_TRY(model_sample(m, from, DATA_UNITS, n, t->samples, NULL));
     for (long i = 0; i < n; i++) /* what was asked for, not what came back: they differ by y_error */
         memcpy(t->samples + (size_t)i * t->dim + t->dim_x,
                t->rows + (size_t)(i / t->each) * t->dim + t->dim_x, t->dim_y * sizeof(double));
@@ -219,7 +220,7 @@ jf_status judge_image(judgement *j, const model *m, const dataset *data, const j
     JF_TRY_DONE(MEM_NEW(m->ctx, &image, t.pixels));
     if (j->class_of) JF_TRY_DONE(MEM_NEW(m->ctx, &t.class_of, (size_t)t.inputs));
     choose_inputs(&t, j);
-    JF_TRY_DONE(draw_samples(&t, q->seed));
+    JF_TRY_DONE(draw_samples(&t, q));
     JF_TRY_DONE(measure(&t, data, q->seed, image, &j->image));
     if (!data->is_test) JF_TRY_DONE(gaussian_floor(m, data, &j->image.floor)); /* fitted to data trained on */
     if (q->denoise) JF_TRY_DONE(measure_denoised(&t, data, q->seed, image, &j->denoised));

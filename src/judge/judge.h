@@ -197,7 +197,7 @@ typedef struct judge_request {
     const char *test, *test_labels; /* data to judge on instead of those held out; NULL: none */
     memory_rows *test_rows;         /* the same from memory; NULL: none */
     int latent_only; /* encoded points and their latent histograms, and nothing that costs more: no words either */
-    double temperature;            /* of the samples whose calibration is judged; 0: 1 */
+    double temperature; /* of the samples that are judged, of vectors for their calibration; 0: 1 */
     predictive_simulator simulate; /* NULL: none */
     void *simulate_user;
 } judge_request;
