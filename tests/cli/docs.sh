@@ -21,8 +21,26 @@ expect_file answers.c
 run "${compiler:-cc}" -std=c11 -Wall -Wextra -Werror -fsyntax-only -I"$ROOT/include" answers.c
 expect_status 0
 
+# The commands of the page as they stand there, with fewer rows, a small model and few samples.
+case_begin docs__commands_of_the_tutorial_work
+awk '$0 == "```sh" { on = 1; next } /^```/ { on = 0 } on' "$ROOT/docs/tutorial.md" |
+    sed -e 's/i < [0-9]*;/i < 1200;/' -e 's/-n 5000/-n 100/' \
+        -e '/^jointflow train/s/$/ --set train.epochs=2 --set model.blocks=1 --set model.width=8/' > commands.sh
+expect test "$(grep -c '^jointflow' commands.sh)" -eq 3
+run bash -e commands.sh
+expect_status 0
+expect_line 'thrown.csv: speed fills 5 to 15 evenly up to both edges, .*'
+expect_line '  99 samples for each of [0-9]* pairs of the data: .*'
+expect_file corner.png
+# Whatever else the page says can be typed, is an option.
+for option in bounds corner simulator; do
+    grep -q -- "--$option" "$ROOT/docs/tutorial.md" || case_fail "the page does not mention --$option"
+    jointflow train --help > help; jointflow sample --help >> help; jointflow judge --help >> help
+    expect grep -q -- "--$option" help
+done
+
 case_begin docs__links_lead_somewhere
-for page in README.md CONTRIBUTING.md CHANGELOG.md docs/architecture.md docs/math.md docs/recipes.md; do
+for page in README.md CONTRIBUTING.md CHANGELOG.md docs/architecture.md docs/math.md docs/recipes.md docs/tutorial.md; do
     grep -oE '\]\([^)#]+' "$ROOT/$page" | sed 's/^](//' | grep -v '^http' | while read -r target; do
         [ -e "$(dirname "$ROOT/$page")/$target" ] || echo "$page: $target"
     done
