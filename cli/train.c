@@ -5,6 +5,7 @@
 #include "outputs.h"
 #include "progress.h"
 #include "stop.h"
+#include "words.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -50,8 +51,9 @@ static int check_table(const call *c) {
 }
 
 static void say_found(void *user, const char *line) {
+    char told[WORDS_SIZE];
     (void)user;
-    puts(line);
+    puts(words_for_users(line, told));
     fflush(stdout);
 }
 
