@@ -222,7 +222,8 @@ static void wait_for_one(trial *trials, int count, const options *o) {
     pid_t child;
     while ((child = waitpid(-1, &status, 0)) < 0)
         if (errno != EINTR) die("waitpid");
-    while (i < count && trials[i].child != child) i++;
+    while (i < count && (trials[i].ended || trials[i].child != child))
+        i++; /* numbers of processes come again */
     if (i == count) die("waitpid gave a process that is not ours");
     trial *t = &trials[i];
     t->ended = 1;

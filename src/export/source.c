@@ -96,14 +96,22 @@ static void describe_images(const export_source *s, text *out) {
              size.x_channels, size.h, size.w, size.y_channels, recipe_get(s->m->recipe, "data.task"));
 }
 
-void export_describe(const export_source *s, text *out) {
+static void describe_classes(const export_source *s, text *out) {
     const model_units *u = &s->m->units;
+    for (int i = 0; s->dim_y > 0 && i < u->classes; i++) {
+        text_add(out, "class %d%s%s: ", i, u->class_name[i][0] ? ", " : "", u->class_name[i]);
+        if (units_planes(u))
+            text_add(out, "y = 1 in channel %d, 0 in the others\n", i);
+        else
+            text_add(out, "y = %.9g\n", u->label[i]);
+    }
+}
+
+void export_describe(const export_source *s, text *out) {
     text_add(out, "p(x | y), x of %d number%s, y of %d\n", s->dim_x, s->dim_x == 1 ? "" : "s", s->dim_y);
     describe_columns(s, out);
     describe_images(s, out);
-    for (int i = 0; s->dim_y > 0 && i < u->classes; i++)
-        text_add(out, "class %d%s%s: y = %.9g\n", i, u->class_name[i][0] ? ", " : "", u->class_name[i],
-                 u->label[i]);
+    describe_classes(s, out);
     if (s->m->trained[0]) text_add(out, "%s\n", s->m->trained);
 }
 

@@ -171,6 +171,13 @@ expect same x.csv x.found 1e-5
 expect same log_p.csv log_p.found 1e-5
 run_onnx fashion-class
 
+case_begin export__the_file_tells_what_stands_for_a_class
+jointflow export crescents -o toy.c > /dev/null
+expect grep -qx ' \* class 1, lower: y = 1' toy.c
+jointflow train "$ROOT/tests/cli/glyphs.ini" -o run --no-report --quiet --set data.one_hot=yes
+jointflow export run -o planes.onnx > /dev/null
+expect grep -aqx 'class 1, square: y = 1 in channel 1, 0 in the others' planes.onnx
+
 case_begin export__what_cannot_be_written_is_told_in_words
 run jointflow export crescents
 expect_status 2
