@@ -42,7 +42,7 @@ class Browser:
             made = self.call("POST", "/session", {"capabilities": {"alwaysMatch": {
                 "browserName": "chrome", "goog:chromeOptions": options,
                 "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}}})
-        except AssertionError as failure:
+        except (AssertionError, OSError) as failure:
             self.process.kill()
             raise Skip("chromium does not start: " + str(failure)[:300]) from failure
         self.session = f"/session/{made['sessionId']}"
