@@ -2,6 +2,7 @@
 #include "base/context.h"
 #include "flow_fixture.h"
 #include "jointflow/jointflow.h"
+#include <limits.h>
 #include <pthread.h>
 
 enum { THREADS = 8, ROUNDS = 3 };
@@ -74,8 +75,9 @@ static int same_answers(const user *u) {
 /* Of a fault of its own: each thread asks for another number of rows that there cannot be. */
 static int finds_its_own_message(const user *u) {
     char expected[40];
-    snprintf(expected, sizeof expected, "found %d rows", -1 - u->index);
-    return jf_sample(u->m, -1 - u->index, u->alone.y, u->together.x, NULL, NULL, NULL) == JF_ERROR_ARGUMENT &&
+    snprintf(expected, sizeof expected, "found %zu rows", (size_t)INT_MAX + 1 + (size_t)u->index);
+    return jf_sample(u->m, (size_t)INT_MAX + 1 + (size_t)u->index, u->alone.y, u->together.x, NULL, NULL,
+                     NULL) == JF_ERROR_ARGUMENT &&
            strstr(jf_context_error(u->ctx), expected) != NULL;
 }
 
