@@ -162,7 +162,7 @@ def test_interrupt__from_outside_ends_fit_soon(tmp_path):
         import numpy as np, jointflow
         x = np.random.default_rng(0).normal(size=(5000, 2))
         print("begins", flush=True)
-        flow = jointflow.Flow(epochs=100000, progress=False).fit(x)
+        flow = jointflow.Flow(epochs=100000, progress=False, settings={"train.patience": 0}).fit(x)
         print("stopped" if flow.stopped_ else "finished", flow.sample(n=3).shape, flush=True)
     """)
     with subprocess.Popen([sys.executable, "-W", "ignore", "-c", program], stdout=subprocess.PIPE, text=True,
