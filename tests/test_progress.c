@@ -45,6 +45,13 @@ static void wait_for_the_next_question(void) {
     usleep(60 * 1000);
 }
 
+static void check_same_answers(const jf_model *whole, const jf_model *resumed) {
+    double y[1] = {1}, a[2], b[2];
+    CHECK_STATUS(jf_sample(whole, 1, y, a, NULL, NULL, NULL), JF_OK);
+    CHECK_STATUS(jf_sample(resumed, 1, y, b, NULL, NULL, NULL), JF_OK);
+    CHECK(memcmp(a, b, sizeof a) == 0);
+}
+
 TEST(progress__training_tells_where_it_stands_and_is_stopped_by_the_callback) {
     watcher w = {0};
     jf_context *ctx = new_context(&w);
@@ -57,10 +64,7 @@ TEST(progress__training_tells_where_it_stands_and_is_stopped_by_the_callback) {
     jf_model_free(m);
     w.stop_in = NULL;
     CHECK_STATUS(train_in(&m, ctx, test_path("run"), 1), JF_OK);
-    double y[1] = {1}, a[2], b[2];
-    CHECK_STATUS(jf_sample(whole, 1, y, a, NULL, NULL, NULL), JF_OK);
-    CHECK_STATUS(jf_sample(m, 1, y, b, NULL, NULL, NULL), JF_OK);
-    CHECK(memcmp(a, b, sizeof a) == 0);
+    check_same_answers(whole, m);
     jf_model_free(m);
     jf_model_free(whole);
     jf_context_free(ctx);
@@ -83,10 +87,7 @@ TEST(progress__a_training_that_is_stopped_while_it_measures_resumes_exactly) {
     }
     CHECK_STATUS(status, JF_OK);
     CHECK(stops > 0);
-    double y[1] = {1}, a[2], b[2];
-    CHECK_STATUS(jf_sample(whole, 1, y, a, NULL, NULL, NULL), JF_OK);
-    CHECK_STATUS(jf_sample(m, 1, y, b, NULL, NULL, NULL), JF_OK);
-    CHECK(memcmp(a, b, sizeof a) == 0);
+    check_same_answers(whole, m);
     jf_model_free(m);
     jf_model_free(whole);
     jf_context_free(ctx);

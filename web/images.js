@@ -4,6 +4,20 @@
 
 const IMAGE_COUNT = 25;
 
+/* Row view.row of the images that a model was not trained on, onto the pad of a view. */
+async function takeHeldOut(view, model, tell) {
+  try {
+    const { image } = await ask("held_out", { model, row: view.row });
+    if (view.closed) return;
+    const found = unpacked(image);
+    view.state.set({ row: view.row });
+    view.pad.set({ h: found.h, w: found.w, channels: found.channels, values: Array.from(found.bytes, (v) => v / 255) });
+  } catch (error) {
+    if (tell) showFailure(error.message);
+    else view.draw(); /* the data need not be here: an empty pad is a beginning, too */
+  }
+}
+
 /* Images as buttons; picked(number) follows the mouse and the keyboard. */
 class ImageGrid {
   constructor(picked) {
@@ -89,17 +103,8 @@ class ImageView {
     return element("div", { class: "panel" }, element("h2", { text: "An image of the held-out data" }), element("div", { class: "row" }, label, input,
       element("button", { type: "button", text: "Take it", on: { click: () => this.takeHeldOut(true) } })));
   }
-  async takeHeldOut(tell = false) {
-    try {
-      const { image } = await ask("held_out", { model: this.index, row: this.row });
-      if (this.closed) return;
-      const found = unpacked(image);
-      this.state.set({ row: this.row });
-      this.pad.set({ h: found.h, w: found.w, channels: found.channels, values: Array.from(found.bytes, (v) => v / 255) });
-    } catch (error) {
-      if (tell) showFailure(error.message);
-      else this.draw(); /* the data need not be here: an empty pad is a beginning, too */
-    }
+  takeHeldOut(tell = false) {
+    return takeHeldOut(this, this.index, tell);
   }
 
   /* ---- samples ---- */
@@ -252,17 +257,8 @@ class ChainView {
         panel("Samples", element("div", { class: "fields" }, seed.label, seed.input), element("div", { class: "row" }, seed.next))));
   }
 
-  async takeHeldOut(tell = false) {
-    try {
-      const { image } = await ask("held_out", { model: this.last, row: this.row });
-      if (this.closed) return;
-      const found = unpacked(image);
-      this.state.set({ row: this.row });
-      this.pad.set({ h: found.h, w: found.w, channels: found.channels, values: Array.from(found.bytes, (v) => v / 255) });
-    } catch (error) {
-      if (tell) showFailure(error.message);
-      else this.draw();
-    }
+  takeHeldOut(tell = false) {
+    return takeHeldOut(this, this.last, tell);
   }
 
   draw() {
