@@ -150,9 +150,14 @@ INTERRUPTED = """
 """
 
 
+def heed_interrupts():
+    """In a new process: tests that run in the background are started with Ctrl-C ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_interrupt__stops_saves_and_the_resumed_run_is_as_an_unbroken_one(tmp_path):
     done = subprocess.run([sys.executable, "-c", textwrap.dedent(INTERRUPTED), tmp_path / "run"], capture_output=True,
-                          text=True, timeout=120)
+                          text=True, timeout=120, preexec_fn=heed_interrupts)
     assert done.stdout.strip() == "as unbroken", done.stderr
     assert (tmp_path / "run" / "model.safetensors").exists()
 
@@ -166,7 +171,7 @@ def test_interrupt__from_outside_ends_fit_soon(tmp_path):
         print("stopped" if flow.stopped_ else "finished", flow.sample(n=3).shape, flush=True)
     """)
     with subprocess.Popen([sys.executable, "-W", "ignore", "-c", program], stdout=subprocess.PIPE, text=True,
-                          preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler)) as process:
+                          preexec_fn=heed_interrupts) as process:
         assert process.stdout.readline() == "begins\n"
         time.sleep(2)
         process.send_signal(signal.SIGINT)
