@@ -444,11 +444,15 @@ def explore__a_server_that_ended_is_told():
 
 # ---- watching ----
 
-def explore__a_training_is_watched_to_the_numbers_of_its_history():
+def training_watched():
     recipe = pathlib.Path("slow.ini")
     recipe.write_text("[data]\nset = crescents\n[model]\nblocks = 2\ndepth = 2\nwidth = 16\n[train]\nbatch = 500\nbatches = 60\n"
                       "precondition = 0\nanneal = 0\nepochs = 5000\nks_every = 2\n", encoding="ascii")
-    with Server(str(recipe), "--watch", "-o", "watched", "--force", "--no-report", command="train") as s, Browser() as b:
+    return Server(str(recipe), "--watch", "-o", "watched", "--force", "--no-report", command="train")
+
+
+def explore__a_training_is_watched_to_the_numbers_of_its_history():
+    with training_watched() as s, Browser() as b:
         b.open(s.address)
         b.wait("!!(page.view && page.view.told && page.view.told.history.length >= 6 && page.view.look)", seconds=90)
         told = b.value("page.view.told")
@@ -489,14 +493,30 @@ def explore__axe_finds_nothing_serious_in_light_and_dark():
                     check(not found, name, "dark" if dark else "light", found)
 
 
+def check_room(browser, name):
+    wide = browser.value("[document.documentElement.scrollWidth, innerWidth]")
+    check(wide[1] <= 400 and wide[0] <= wide[1], name, "is", wide[0], "wide on a screen of", wide[1])
+
+
+def explore__a_training_to_watch_has_room_on_a_phone_and_nothing_serious():
+    axe.source()
+    with training_watched() as s:
+        for dark in [False, True]:
+            with Browser(dark=dark, width=360, height=740) as b:
+                b.open(s.address)
+                b.wait("!!(page.view && page.view.told && page.view.told.history.length >= 2 && page.view.look)", seconds=90)
+                check_room(b, "a training")
+                found = axe.findings(b)
+                check(not found, "dark" if dark else "light", found)
+
+
 def explore__a_phone_has_room_for_every_view():
     with Server("sectors", table_model(), "mnist-class", "fashion") as s, Browser(width=360, height=740) as b:
         for name, address, ready in views(s):
             b.open("about:blank")
             b.open(address)
             b.wait(ready, seconds=60)
-            wide = b.value("[document.documentElement.scrollWidth, innerWidth]")
-            check(wide[1] <= 400 and wide[0] <= wide[1], name, "is", wide[0], "wide on a screen of", wide[1])
+            check_room(b, name)
             small = b.value("[...document.querySelectorAll('button, select, input[type=number]')].filter((x) => x.checkVisibility() && !x.closest('.grid') && x.getBoundingClientRect().height < 32).map((x) => x.outerHTML.slice(0, 80))")
             check(not small, name, "has things that are too small for a finger:", small)
 
