@@ -12,7 +12,7 @@ need() { # PROGRAM...: skips the case without them
 }
 
 need_packages() {
-    need cpack dpkg-deb dpkg-shlibdeps "$@" || return 1
+    need cpack dpkg-deb dpkg-shlibdeps file "$@" || return 1
     [ -d "$packages" ] && return
     cpack --config "$BUILD/CPackConfig.cmake" -G DEB -B "$packages" > "$work/cpack" 2>&1 ||
         case_fail "cpack: $(tail -n 1 "$work/cpack")"
