@@ -92,13 +92,14 @@ static void lay_out_back(const image_plan *p, const image_passes *m, image_batch
     }
 }
 
-static void lay_out_packed(const image_plan *p, const image_passes *m, image_batch *b, cuda_room *r) {
+static void lay_out_packed(const image_plan *p, precision in, image_batch *b, cuda_room *r) {
+    const image_passes *m = passes[in];
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
         int tiles = p->tiles[net][0] > p->tiles[net][1] ? p->tiles[net][0] : p->tiles[net][1];
         b->weights[net] = cuda_take(r, (size_t)tiles * 32 * (size_t)m->lane_bytes);
         b->biases[net] = (float *)cuda_take(r, (size_t)p->biases[net] * sizeof(float));
         b->norms[net] = cuda_take(r, p->norm_numbers * (size_t)m->number_bytes);
-        if (m->holds && p->held.ranks > 0)
+        if (is_held(p, in))
             b->tables[net] = cuda_take(r, (size_t)p->depth * (size_t)p->held.block_tables * 16);
     }
 }
@@ -107,7 +108,7 @@ static void lay_out_packed(const image_plan *p, const image_passes *m, image_bat
 static float *lay_out(const image_plan *p, image_batch *b, cuda_room *r, int n, layer_use use) {
     const image_passes *m = passes[use.precision];
     int rows = wave_of(p, n, use);
-    lay_out_packed(p, m, b, r);
+    lay_out_packed(p, use.precision, b, r);
     if (!use.kept) lay_out_kept(p, use.precision, b, r, rows, use.backward);
     if (!use.backward) return NULL;
     lay_out_back(p, m, b, r, rows, use.gradients);

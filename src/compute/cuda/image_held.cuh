@@ -17,9 +17,11 @@
 #ifndef JF_COMPUTE_CUDA_IMAGE_HELD_CUH
 #define JF_COMPUTE_CUDA_IMAGE_HELD_CUH
 
+#include "compute/cuda/image_cluster.cuh"
+#include "compute/cuda/image_held_tables.cuh"
 #include "compute/cuda/image_norm.cuh"
 
-enum { HELD_THREADS = 32 * HELD_WARPS, UNIT_TILES = HELD_PIXELS / TILE_ROWS, THIN_TABLES = 4 };
+enum { HELD_THREADS = 32 * HELD_WARPS };
 
 typedef struct held_call {
     op_view branches[2];
@@ -39,93 +41,6 @@ typedef struct held_call {
     size_t sum_stride;
     int given_bands;
 } held_call;
-
-/* ---- exchange between the blocks of a cluster ---- */
-
-static __device__ inline unsigned in_block(unsigned address, int rank) {
-    unsigned there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-    return there;
-}
-static __device__ inline void send_8(unsigned to, float a, float b, unsigned barrier) {
-    asm volatile(
-        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
-        "f"(a), "f"(b), "r"(barrier)
-        : "memory");
-}
-static __device__ inline void send_16(unsigned to, uint4 v, unsigned barrier) {
-    asm volatile(
-        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
-            to),
-        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(barrier)
-        : "memory");
-}
-static __device__ inline void barrier_open(unsigned barrier) {
-    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier) : "memory");
-}
-static __device__ inline void barrier_expect(unsigned barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-static __device__ inline void barrier_wait(unsigned barrier, int parity) {
-    asm volatile("{ .reg .pred done;\n"
-                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra again; }" ::"r"(barrier),
-                 "r"(parity)
-                 : "memory");
-}
-static __device__ inline void meet_cluster() {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
-/* What a thread knows of the others of its cluster. Exchanges are numbered; two barriers take turns, since no block can be
- * further ahead than the exchange that it waits for. */
-struct cluster_view {
-    int ranks, rank, warps;
-    unsigned barriers;                      /* two, of 8 bytes */
-    float2 (*slots)[MAX_RANKS][HELD_WARPS]; /* of exchange k % 2 */
-    int exchanges, sums;
-
-    __device__ unsigned barrier() const { return barriers + (unsigned)(exchanges % 2) * 8; }
-    __device__ void expect(int bytes) const {
-        if (ranks > 1 && threadIdx.x == 0) barrier_expect(barrier(), bytes);
-    }
-    __device__ void arrived() {
-        if (ranks == 1) return;
-        barrier_wait(barrier(), exchanges / 2 % 2);
-        exchanges++;
-    }
-    /* The sums of all samples' elements, of which each warp has its own; those of each block go to `to`. All threads wait here. */
-    __device__ double2 add_up(float sum, float square, float2 *to) {
-        const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-        float2(*slot)[HELD_WARPS] = slots[sums++ % 2];
-        const float2 of_warp = warp_sum(sum, square);
-        if (lane == 0) {
-            slot[rank][warp] = of_warp;
-            for (int other = 0; other < ranks; other++)
-                if (other != rank)
-                    send_8(in_block(shared_address(&slot[rank][warp]), other), of_warp.x, of_warp.y,
-                           in_block(barrier(), other));
-        }
-        expect((ranks - 1) * warps * (int)sizeof(float2));
-        __syncthreads();
-        arrived();
-        double2 total = make_double2(0, 0);
-        for (int r = 0; r < ranks; r++) {
-            float2 v = lane < warps ? slot[r][lane] : make_float2(0, 0);
-#pragma unroll
-            for (int step = 8; step > 0; step /= 2) {
-                v.x += __shfl_xor_sync(0xffffffff, v.x, step);
-                v.y += __shfl_xor_sync(0xffffffff, v.y, step);
-            }
-            v.x = __shfl_sync(0xffffffff, v.x, 0), v.y = __shfl_sync(0xffffffff, v.y, 0);
-            if (r == rank && threadIdx.x == 0) *to = v;
-            total.x += (double)v.x, total.y += (double)v.y;
-        }
-        return total;
-    }
-};
 
 /* ---- fragments ---- */
 
@@ -652,80 +567,6 @@ static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __gr
     __syncthreads();
     for (int block = 0; block < c.depth; block++) h.residual_block(next, block);
 #endif
-}
-
-/* ---- what is the same for all samples ---- */
-
-typedef struct tables_call {
-    held_plan shape;
-    const float *params;
-    const int32_t *norms,
-        *second; /* norms as for packing; of each residual block the second 1x1 convolution: weights, bias */
-    uint4 *tables[2];
-    int first_net, norm_count, depth, K, wide, h, w, per_element;
-} tables_call;
-
-/* Of a residual block (blockIdx.y) of a network (blockIdx.z) and 16 pixels of a warp (blockIdx.x), as fragments: scale and bias of the
- * first norm and of the second; scale of the third; and in floats W(g) and W(b) + the bias, W being the weights of the second 1x1
- * convolution. */
-static __global__ void held_tables_kernel(const __grid_constant__ tables_call c) {
-    extern __shared__ float of_pixels[]; /* g and b of the third norm: (2, 16, wide) */
-    const int net = c.first_net + (int)blockIdx.z, block = (int)blockIdx.y, tile = (int)blockIdx.x;
-    const int band = tile / (c.shape.warps * UNIT_TILES),
-              first = tile % (c.shape.warps * UNIT_TILES) * TILE_ROWS, rows_left = c.h - band * c.shape.rows,
-              present = (rows_left < c.shape.rows ? rows_left : c.shape.rows) * c.w;
-    const int32_t *norms = c.norms + (net * c.norm_count + 3 * block) * NORM_NUMBERS,
-                  *second = c.second + (net * c.depth + block) * 2;
-    auto parameter =
-        [&](int norm, int which, int row,
-            int channel) { /* which: scale, bias */
-                           const int channels = norm == 2 ? c.wide : c.K, pixel = first + row;
-                           if (channel >= channels || pixel >= present) return 0.f;
-                           size_t at = (size_t)norms[norm * NORM_NUMBERS + which] + (size_t)channel;
-                           if (c.per_element)
-                               at += (size_t)(band * c.shape.rows * c.w + pixel) * (size_t)channels;
-                           return c.params[at];
-        };
-    for (int i = (int)threadIdx.x; i < 2 * TILE_ROWS * c.wide; i += (int)blockDim.x) {
-        const int which = i / (TILE_ROWS * c.wide), at = i - which * TILE_ROWS * c.wide;
-        const float v = parameter(2, which, at / c.wide, at % c.wide);
-        of_pixels[i] = which ? v : low_bf16(pair_bf16(v, v)); /* the scale as the products have it */
-    }
-    __syncthreads();
-    const int pairs = c.K / 16, wide_pairs = (c.wide + 15) / 16,
-              thin_table = c.shape.table_tiles * pairs * 32,
-              wide_table = c.shape.table_tiles * wide_pairs * 32;
-    uint4 *to = c.tables[net] + (size_t)block * (size_t)c.shape.block_tables;
-    auto fragment = [&](int norm, int which, int pair, int lane) {
-        unsigned w[4];
-        for (int k = 0; k < 4; k++) {
-            const int row = lane / 4 + k % 2 * 8, channel = 16 * pair + k / 2 * 8 + lane % 4 * 2;
-            w[k] = pair_bf16(parameter(norm, which, row, channel), parameter(norm, which, row, channel + 1));
-        }
-        return make_uint4(w[0], w[1], w[2], w[3]);
-    };
-    for (int i = (int)threadIdx.x; i < THIN_TABLES * pairs * 32; i += (int)blockDim.x) {
-        const int kind = i / (pairs * 32), pair = i / 32 % pairs, lane = i % 32;
-        to[kind * thin_table + (tile * pairs + pair) * 32 + lane] = fragment(kind / 2, kind % 2, pair, lane);
-    }
-    for (int i = (int)threadIdx.x; i < wide_pairs * 32; i += (int)blockDim.x)
-        to[THIN_TABLES * thin_table + tile * wide_pairs * 32 + i] = fragment(2, 0, i / 32, i % 32);
-    for (int i = (int)threadIdx.x; i < 4 * pairs * 32;
-         i += (int)blockDim.x) { /* tiles of 8 channels, twice */
-        const int kind = i / (2 * pairs * 32), j = i / 32 % (2 * pairs), lane = i % 32,
-                  channel = 8 * j + lane % 4 * 2;
-        const float *of = of_pixels + (kind * TILE_ROWS + lane / 4) * c.wide,
-                    *w = c.params + second[0] + channel, *bias = c.params + second[1] + channel;
-        float4 sum = kind ? make_float4(bias[0], bias[1], bias[0], bias[1]) : make_float4(0, 0, 0, 0);
-        for (int k = 0; k < c.wide; k++, w += c.K) {
-            const unsigned both = pair_bf16(w[0], w[1]);
-            const float upper = of[k], lower = of[k + 8 * c.wide];
-            sum.x = fmaf(low_bf16(both), upper, sum.x), sum.y = fmaf(high_bf16(both), upper, sum.y);
-            sum.z = fmaf(low_bf16(both), lower, sum.z), sum.w = fmaf(high_bf16(both), lower, sum.w);
-        }
-        *(float4 *)&to[(THIN_TABLES + 2 * kind) * thin_table + wide_table + (tile * 2 * pairs + j) * 32 +
-                       lane] = sum;
-    }
 }
 
 #endif

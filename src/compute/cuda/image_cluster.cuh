@@ -1,0 +1,93 @@
+/* What the thread blocks of a cluster tell each other while they hold a sample (image_held.cuh): stores into each other's shared
+ * memory, which count down a barrier there. On GPUs from 9.0 on. */
+#ifndef JF_COMPUTE_CUDA_IMAGE_CLUSTER_CUH
+#define JF_COMPUTE_CUDA_IMAGE_CLUSTER_CUH
+
+#include "compute/cuda/image_product.cuh"
+
+static __device__ inline unsigned in_block(unsigned address, int rank) {
+    unsigned there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+static __device__ inline void send_8(unsigned to, float a, float b, unsigned barrier) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
+        "f"(a), "f"(b), "r"(barrier)
+        : "memory");
+}
+static __device__ inline void send_16(unsigned to, uint4 v, unsigned barrier) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+            to),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(barrier)
+        : "memory");
+}
+static __device__ inline void barrier_open(unsigned barrier) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier) : "memory");
+}
+static __device__ inline void barrier_expect(unsigned barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+static __device__ inline void barrier_wait(unsigned barrier, int parity) {
+    asm volatile("{ .reg .pred done;\n"
+                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again; }" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+static __device__ inline void meet_cluster() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/* What a thread knows of the others of its cluster. Exchanges are numbered; two barriers take turns, since no block can be
+ * further ahead than the exchange that it waits for. */
+struct cluster_view {
+    int ranks, rank, warps;
+    unsigned barriers;                      /* two, of 8 bytes */
+    float2 (*slots)[MAX_RANKS][HELD_WARPS]; /* of exchange k % 2 */
+    int exchanges, sums;
+
+    __device__ unsigned barrier() const { return barriers + (unsigned)(exchanges % 2) * 8; }
+    __device__ void expect(int bytes) const {
+        if (ranks > 1 && threadIdx.x == 0) barrier_expect(barrier(), bytes);
+    }
+    __device__ void arrived() {
+        if (ranks == 1) return;
+        barrier_wait(barrier(), exchanges / 2 % 2);
+        exchanges++;
+    }
+    /* The sums of all samples' elements, of which each warp has its own; those of each block go to `to`. All threads wait here. */
+    __device__ double2 add_up(float sum, float square, float2 *to) {
+        const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
+        float2(*slot)[HELD_WARPS] = slots[sums++ % 2];
+        const float2 of_warp = warp_sum(sum, square);
+        if (lane == 0) {
+            slot[rank][warp] = of_warp;
+            for (int other = 0; other < ranks; other++)
+                if (other != rank)
+                    send_8(in_block(shared_address(&slot[rank][warp]), other), of_warp.x, of_warp.y,
+                           in_block(barrier(), other));
+        }
+        expect((ranks - 1) * warps * (int)sizeof(float2));
+        __syncthreads();
+        arrived();
+        double2 total = make_double2(0, 0);
+        for (int r = 0; r < ranks; r++) {
+            float2 v = lane < warps ? slot[r][lane] : make_float2(0, 0);
+#pragma unroll
+            for (int step = 8; step > 0; step /= 2) {
+                v.x += __shfl_xor_sync(0xffffffff, v.x, step);
+                v.y += __shfl_xor_sync(0xffffffff, v.y, step);
+            }
+            v.x = __shfl_sync(0xffffffff, v.x, 0), v.y = __shfl_sync(0xffffffff, v.y, 0);
+            if (r == rank && threadIdx.x == 0) *to = v;
+            total.x += (double)v.x, total.y += (double)v.y;
+        }
+        return total;
+    }
+};
+
+#endif
