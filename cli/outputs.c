@@ -103,6 +103,19 @@ int output_make_folder(const char *folder) {
     return code;
 }
 
+int output_replace_file(const char *path, const char *text) {
+    char *part = cli_join("%s.part", path);
+    FILE *out = part ? fopen(part, "w") : NULL;
+    int written = out && fputs(text, out) >= 0;
+    if (out && fclose(out) != 0) written = 0;
+    if (written && rename(part, path) != 0) written = 0;
+    int code = written ? CLI_OK
+               : part  ? cli_fail("%s: cannot be written: %s", path, strerror(errno))
+                       : cli_fail_memory();
+    free(part);
+    return code;
+}
+
 static int check_in_run(const char *folder, const char *input, const char *what) {
     int code = CLI_OK;
     for (int i = 0; i < RUN_FILES && code == CLI_OK; i++) {

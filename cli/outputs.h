@@ -14,6 +14,8 @@ int output_check_file(const call *c, const char *path);
 int output_check_folder(const char *folder);
 /* Makes it, and those that it lies in. */
 int output_make_folder(const char *folder);
+/* Writes a file of text, under another name first, so that it is whole or not there. */
+int output_replace_file(const char *path, const char *text);
 /* A run folder to begin a run in: refused where the recipe or its data would be written over. */
 int output_check_run(const call *c, const jf_recipe *r, const char *folder);
 

@@ -107,13 +107,6 @@ static char *read_text(const char *path) {
     return text;
 }
 
-static int write_text(const char *path, const char *text) {
-    FILE *out = fopen(path, "w");
-    int written = out && fputs(text, out) >= 0;
-    if (out && fclose(out) != 0) written = 0;
-    return written ? CLI_OK : cli_fail("%s: cannot be written", path);
-}
-
 /* Results of another recipe must not stand in one table with these: what does not vary is kept in the folder. */
 static int claim_folder(const call *c, const sweep_plan *p, const char *folder) {
     jf_recipe *r = NULL;
@@ -122,7 +115,7 @@ static int claim_folder(const call *c, const sweep_plan *p, const char *folder) 
     if (code == CLI_OK && there && strcmp(there, text) != 0)
         code = cli_fail("%s: holds a sweep of another recipe (sweep.ini); choose another folder with -o",
                         folder);
-    if (code == CLI_OK && !there) code = write_text(path, text);
+    if (code == CLI_OK && !there) code = output_replace_file(path, text);
     jf_text_free(text);
     jf_recipe_free(r);
     free(there);

@@ -1,5 +1,5 @@
 #include "results.h"
-#include <errno.h>
+#include "outputs.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -89,24 +89,10 @@ int sweep_result_read(const char *folder, sweep_result *out) {
     return out->done;
 }
 
-/* Under another name first, so that it is whole or not there. */
-static int replace_file(const char *path, const char *text) {
-    char *part = cli_join("%s.part", path);
-    FILE *out = part ? fopen(part, "w") : NULL;
-    int written = out && fputs(text, out) >= 0;
-    if (out && fclose(out) != 0) written = 0;
-    if (written && rename(part, path) != 0) written = 0;
-    int code = written ? CLI_OK
-               : part  ? cli_fail("%s: cannot be written: %s", path, strerror(errno))
-                       : cli_fail_memory();
-    free(part);
-    return code;
-}
-
 int sweep_result_write(const char *folder, const sweep_result *r) {
     char *path = cli_join("%s/result.csv", folder),
          *text = cli_join("%s\n%.17g,%lld,%.3f\n", header, r->loss, (long long)r->epoch, r->seconds);
-    int code = path && text ? replace_file(path, text) : cli_fail_memory();
+    int code = path && text ? output_replace_file(path, text) : cli_fail_memory();
     free(path);
     free(text);
     return code;
@@ -230,7 +216,7 @@ static int write_table(const sweep_plan *p, const sweep_result *results, const c
         all = append(all, "%s%s", line);
         free(line);
     }
-    int code = all && path ? replace_file(path, all) : cli_fail_memory();
+    int code = all && path ? output_replace_file(path, all) : cli_fail_memory();
     free(all);
     free(path);
     return code;
