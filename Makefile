@@ -22,7 +22,7 @@ endif
 
 .PHONY: deb deb-packages docs docs-packages help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
-        develop-packages export-packages fuzz-packages browser-packages \
+        develop-packages export-packages fuzz-packages browser-packages mpi-packages \
         measure-packages python-packages
 
 help: ## this list
@@ -48,7 +48,7 @@ python: build python-packages ## build, then install the Python package into a v
 	$(PYTHON) -m venv --system-site-packages $(VENV)
 	JOINTFLOW_LIBRARY=$(CURDIR)/build/libjointflow.so $(VENV)/bin/pip install --no-build-isolation --no-index .
 
-test: build browser-packages export-packages python-packages ## build, then run all tests
+test: mpi-packages build browser-packages export-packages python-packages ## build, then run all tests
 	tests/run
 
 debug-build: packages
@@ -127,6 +127,8 @@ browser-packages:
 export-packages: # whoever has node and npm from elsewhere keeps them
 	@$(if $(SKIP_PACKAGES),:,command -v node > /dev/null && command -v npm > /dev/null || scripts/install-packages export || \
 		echo "make: without them exported ONNX graphs are not run")
+mpi-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages mpi || echo "make: without them several processes are not tested")
 fuzz-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages fuzz)
 python-packages:

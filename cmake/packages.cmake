@@ -7,6 +7,9 @@ set(CPACK_PACKAGE_FILE_NAME jointflow)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_COMPONENTS_ALL library development commandline data python)
+if(have_mpi)
+    list(APPEND CPACK_COMPONENTS_ALL mpi)
+endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_COMPONENTS_GROUPING IGNORE)
 
@@ -45,5 +48,11 @@ set(CPACK_DEBIAN_PYTHON_PACKAGE_ARCHITECTURE all)
 string(CONCAT CPACK_DEBIAN_PYTHON_PACKAGE_DEPENDS "python3 (>= 3.9), python3-numpy, ${library_package} ${same_version}, "
     "jointflow-data ${same_version}")
 set(CPACK_DEBIAN_PYTHON_PACKAGE_RECOMMENDS "python3-matplotlib, python3-tqdm")
+
+set(CPACK_DEBIAN_MPI_PACKAGE_NAME libjointflow-mpi)
+set(CPACK_DEBIAN_MPI_DESCRIPTION "${PROJECT_DESCRIPTION}: training by several processes, with Open MPI")
+set(CPACK_DEBIAN_MPI_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_MPI_PACKAGE_DEPENDS openmpi-bin)
+set(CPACK_DEBIAN_COMMANDLINE_PACKAGE_SUGGESTS "libjointflow-mpi ${same_version}")
 
 include(CPack)

@@ -54,6 +54,23 @@ int jf_version_check(int major, int minor, int patch);
 /* Texts that functions give. */
 void jf_text_free(char *chars);
 
+/* ---- several processes: ranks that a launcher (mpirun, srun) has started ---- */
+typedef struct jf_ranks_options {
+    size_t size;
+    int ranks;    /* how many there have to be; 0: any number */
+    double limit; /* seconds without a sign of life after which a rank is lost; 0: 20 */
+} jf_ranks_options;
+/* Joins the processes that were started together with this one, before anything else is done with the context, by the thread
+ * that will use it: what follows is shared by all of them, which make the same calls in the same order. Does nothing where
+ * there is no launcher. They leave when the context goes, for which all of them wait. */
+jf_status jf_ranks_join(jf_context *ctx, const jf_ranks_options *options);
+int jf_ranks_rank(
+    const jf_context
+        *ctx); /* of this process, from 0; rank 0 alone writes files, and its progress is asked */
+int jf_ranks_size(const jf_context *ctx); /* 1: there are no others */
+/* After a failure of this process alone: ends all of them, this one too, with that exit status. Returns where there is one. */
+void jf_ranks_end(jf_context *ctx, int status);
+
 /* ---- data in memory: what a program has in arrays needs no file ---- */
 /* A handle of rows of x and y. Recipes, models and calls that it is given to keep it alive by themselves, so that it may be
  * freed at any time. Its values are read while anybody keeps it, by any number of threads, and must not change. */

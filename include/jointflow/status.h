@@ -14,6 +14,7 @@
     X(JF_ERROR_DEVICE, -8, "the device is unknown, missing or has failed")                                   \
     X(JF_ERROR_NUMERIC, -9, "a value that should be finite is not")                                          \
     X(JF_ERROR_UNSUPPORTED, -10, "this model cannot answer that")                                            \
+    X(JF_ERROR_RANK, -11, "a process of several that work together is missing, lost or different")           \
     X(JF_STOPPED, 1, "stopped on request; everything so far is saved")
 
 typedef enum jf_status {

@@ -30,6 +30,7 @@ JF_ERROR_SHAPE = -7
 JF_ERROR_DEVICE = -8
 JF_ERROR_NUMERIC = -9
 JF_ERROR_UNSUPPORTED = -10
+JF_ERROR_RANK = -11
 JF_STOPPED = 1
 
 
@@ -44,6 +45,13 @@ class jf_progress(Structure):
     ]
 
 jf_progress_fn = CFUNCTYPE(c_int, c_void_p, POINTER(jf_progress))
+
+class jf_ranks_options(Sized):
+    _fields_ = [
+        ('size', c_size_t),
+        ('ranks', c_int),
+        ('limit', c_double),
+    ]
 
 JF_FLOAT = 1
 JF_DOUBLE = 2
@@ -419,6 +427,10 @@ FUNCTIONS = {
     'jf_version': (c_char_p, ()),
     'jf_version_check': (c_int, (c_int, c_int, c_int)),
     'jf_text_free': (None, (c_void_p,)),
+    'jf_ranks_join': (c_int, (c_void_p, POINTER(jf_ranks_options))),
+    'jf_ranks_rank': (c_int, (c_void_p,)),
+    'jf_ranks_size': (c_int, (c_void_p,)),
+    'jf_ranks_end': (None, (c_void_p, c_int)),
     'jf_data_create': (c_int, (POINTER(c_void_p), c_void_p, POINTER(jf_array), POINTER(jf_array))),
     'jf_data_fill': (c_int, (POINTER(c_void_p), c_void_p, c_size_t, c_size_t, c_size_t, jf_fill_fn, c_void_p)),
     'jf_data_set_names': (c_int, (c_void_p, POINTER(c_char_p))),

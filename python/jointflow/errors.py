@@ -56,6 +56,10 @@ class UnsupportedError(Error, NotImplementedError):
     """This model cannot answer that."""
 
 
+class RankError(Error, RuntimeError):
+    """A process of several that work together is missing, lost or different."""
+
+
 class NotFittedError(Error, ValueError, AttributeError):
     """The flow has no model yet: call fit() or use load()."""
 
@@ -75,4 +79,5 @@ BY_STATUS: "dict[int, type[Error]]" = {
     c.JF_ERROR_DEVICE: DeviceError,
     c.JF_ERROR_NUMERIC: NumericError,
     c.JF_ERROR_UNSUPPORTED: UnsupportedError,
+    c.JF_ERROR_RANK: RankError,
 }

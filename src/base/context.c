@@ -32,6 +32,9 @@ struct jf_context {
     void *log_user;
     jf_progress_fn progress;
     void *progress_user;
+    void *company; /* NULL: this process works by itself */
+    void (*company_poll)(void *company);
+    void (*company_leave)(void *company);
 };
 
 static thread_message *message_of_this_thread(const jf_context *ctx) {
@@ -68,6 +71,7 @@ jf_context *context_hold(jf_context *ctx) {
 
 void jf_context_free(jf_context *ctx) {
     if (!ctx || atomic_fetch_sub(&ctx->holders, 1) > 1) return;
+    if (ctx->company) ctx->company_leave(ctx->company);
     for (thread_message *m = ctx->messages, *next; m; m = next) {
         next = m->next;
         free(m);
@@ -85,6 +89,17 @@ void jf_context_set_progress(jf_context *ctx, jf_progress_fn progress, void *use
     if (!ctx) return;
     ctx->progress = progress;
     ctx->progress_user = user;
+}
+
+void context_set_company(jf_context *ctx, void *company, void (*poll)(void *company),
+                         void (*leave)(void *company)) {
+    ctx->company = company;
+    ctx->company_poll = poll;
+    ctx->company_leave = leave;
+}
+
+void *context_company(const jf_context *ctx) {
+    return ctx ? ctx->company : NULL;
 }
 
 static thread_message *place_of_this_thread(jf_context *ctx) {
@@ -105,6 +120,7 @@ jf_status context_tell(jf_context *ctx, const jf_progress *progress) {
 
 jf_status context_poll(jf_context *ctx, const char *phase, uint64_t done, uint64_t total) {
     struct timespec t;
+    if (ctx && ctx->company) ctx->company_poll(ctx->company);
     if (!ctx || !ctx->progress) return JF_OK;
     thread_message *m = place_of_this_thread(ctx);
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -28,6 +28,12 @@ jf_status context_poll(jf_context *ctx, const char *phase, uint64_t done, uint64
 /* The same at once, with all that there is to tell. */
 jf_status context_tell(jf_context *ctx, const jf_progress *progress);
 
+/* Other processes that work together with this one (ranks/ranks.h): `poll` is called wherever context_poll() is, `leave` when the
+ * context goes. */
+void context_set_company(jf_context *ctx, void *company, void (*poll)(void *company),
+                         void (*leave)(void *company));
+void *context_company(const jf_context *ctx); /* borrowed; NULL: none */
+
 /* Passes a failure on. */
 #define JF_TRY(expression)                                                                                   \
     do {                                                                                                     \

@@ -1,0 +1,140 @@
+/* Ranks over MPI: the module libjointflow-mpi.so, loaded by ranks/module.c where a launcher started the program. It is apart so
+ * that neither the library nor the program needs MPI. It computes nothing: sums are the library's, in its order. */
+#include "ranks/link.h"
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TAG_BYTES = 1, TAG_BEAT = 2 };
+
+typedef struct mpi_ranks {
+    MPI_Comm comm; /* of our own, so that nobody else's messages are among ours */
+    int rank, size;
+    MPI_Request transfer[2];
+    MPI_Request sign_out, sign_in;
+    char sent, came; /* signs of life */
+    int finalise;    /* MPI was begun here */
+} mpi_ranks;
+
+static int failed(int code, const char *what, char *why, size_t room) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int length;
+    if (code == MPI_SUCCESS) return 0;
+    MPI_Error_string(code, text, &length);
+    snprintf(why, room, "%s: %s", what, text);
+    return 1;
+}
+
+static void listen_for_sign(mpi_ranks *m) {
+    MPI_Irecv(&m->came, 1, MPI_CHAR, (m->rank + m->size - 1) % m->size, TAG_BEAT, m->comm, &m->sign_in);
+}
+
+static int start_mpi(mpi_ranks *m, char *why, size_t room) {
+    int begun = 0, level;
+    MPI_Initialized(&begun);
+    if (begun) return 0;
+    if (failed(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", why, room))
+        return 1;
+    m->finalise = 1;
+    if (level >= MPI_THREAD_FUNNELED) return 0;
+    snprintf(why, room, "this MPI does not work in programs with threads");
+    return 1;
+}
+
+static int join(void **own, int *rank, int *size, char *why, size_t room) {
+    mpi_ranks *m = calloc(1, sizeof *m);
+    if (!m) {
+        snprintf(why, room, "not enough memory");
+        return 1;
+    }
+    if (start_mpi(m, why, room) ||
+        failed(MPI_Comm_dup(MPI_COMM_WORLD, &m->comm), "MPI_Comm_dup", why, room)) {
+        free(m);
+        return 1;
+    }
+    MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(m->comm, &m->rank);
+    MPI_Comm_size(m->comm, &m->size);
+    m->transfer[0] = m->transfer[1] = m->sign_out = m->sign_in = MPI_REQUEST_NULL;
+    if (m->size > 1) listen_for_sign(m);
+    *own = m;
+    *rank = m->rank;
+    *size = m->size;
+    return 0;
+}
+
+static void leave(void *own) {
+    mpi_ranks *m = own;
+    MPI_Barrier(m->comm); /* nobody sends signs any more */
+    if (m->sign_in != MPI_REQUEST_NULL) {
+        MPI_Cancel(&m->sign_in);
+        MPI_Wait(&m->sign_in, MPI_STATUS_IGNORE);
+    }
+    if (m->sign_out != MPI_REQUEST_NULL) MPI_Request_free(&m->sign_out);
+    MPI_Comm_free(&m->comm);
+    if (m->finalise) MPI_Finalize();
+    free(m);
+}
+
+static void end(void *own, int status) {
+    MPI_Abort(((mpi_ranks *)own)->comm, status);
+}
+
+static int begin(void *own, const ranks_transfer *t) {
+    mpi_ranks *m = own;
+    int code = MPI_SUCCESS;
+    if (t->in_bytes)
+        code = MPI_Irecv(t->in, (int)t->in_bytes, MPI_BYTE, t->from, TAG_BYTES, m->comm, &m->transfer[0]);
+    if (code == MPI_SUCCESS && t->out_bytes)
+        code = MPI_Isend(t->out, (int)t->out_bytes, MPI_BYTE, t->to, TAG_BYTES, m->comm, &m->transfer[1]);
+    return code != MPI_SUCCESS;
+}
+
+static int ended(void *own) {
+    mpi_ranks *m = own;
+    int all = 0;
+    if (MPI_Testall(2, m->transfer, &all, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return -1;
+    return all;
+}
+
+static void beat(void *own) {
+    mpi_ranks *m = own;
+    int gone = 0;
+    if (m->size == 1) return;
+    if (MPI_Test(&m->sign_out, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS || !gone) return;
+    MPI_Isend(&m->sent, 1, MPI_CHAR, (m->rank + 1) % m->size, TAG_BEAT, m->comm, &m->sign_out);
+}
+
+static int heard(void *own) {
+    mpi_ranks *m = own;
+    int any = 0, came = 0;
+    if (m->size == 1) return 1;
+    while (MPI_Test(&m->sign_in, &came, MPI_STATUS_IGNORE) == MPI_SUCCESS && came) {
+        any = 1;
+        listen_for_sign(m);
+    }
+    return any;
+}
+
+#define TEXT(x)  #x
+#define VALUE(x) TEXT(x)
+#ifdef OPEN_MPI
+#define NAME                                                                                                 \
+    "Open MPI " VALUE(OMPI_MAJOR_VERSION) "." VALUE(OMPI_MINOR_VERSION) "." VALUE(OMPI_RELEASE_VERSION)
+#else
+#define NAME "MPI " VALUE(MPI_VERSION) "." VALUE(MPI_SUBVERSION)
+#endif
+
+extern const ranks_link jointflow_ranks_link;
+__attribute__((visibility("default"))) const ranks_link jointflow_ranks_link = {
+    .version = RANKS_LINK_VERSION,
+    .name = NAME,
+    .join = join,
+    .leave = leave,
+    .end = end,
+    .begin = begin,
+    .ended = ended,
+    .beat = beat,
+    .heard = heard,
+};

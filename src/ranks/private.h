@@ -1,0 +1,25 @@
+/* Inside ranks/ alone. */
+#ifndef JF_RANKS_PRIVATE_H
+#define JF_RANKS_PRIVATE_H
+
+#include "ranks/ranks.h"
+#include <pthread.h>
+
+struct ranks {
+    jf_context *ctx; /* which owns this */
+    const ranks_link *link;
+    void *own; /* of the link */
+    int rank, size;
+    pthread_t thread; /* that joined: a link is its alone */
+    double limit;
+    double beaten; /* when the last sign of life was given, */
+    double heard;  /* and the last one came */
+    void *room;    /* (room_bytes): what others send, to be added */
+    size_t room_bytes;
+};
+
+/* Sends and receives at the same time, any number of bytes, and waits for both. */
+jf_status ranks_exchange(ranks *r, const ranks_transfer *t);
+jf_status ranks_room(ranks *r, size_t bytes); /* at least so many */
+
+#endif

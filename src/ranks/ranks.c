@@ -1,0 +1,139 @@
+/* Who takes part, and how one waits for another. */
+#include "base/memory.h"
+#include "ranks/private.h"
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#define BEAT_INTERVAL 0.5 /* seconds between two signs of life */
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+ranks *ranks_of(jf_context *ctx) {
+    static const ranks alone = {.size = 1}; /* nothing is ever written to one rank */
+    ranks *r = context_company(ctx);
+    return r ? r : (ranks *)&alone;
+}
+
+int ranks_rank(const ranks *r) {
+    return r->rank;
+}
+int ranks_size(const ranks *r) {
+    return r->size;
+}
+int ranks_is_first(const ranks *r) {
+    return r->rank == 0;
+}
+
+ranks_share ranks_share_of_rank(const ranks *r, int rank, size_t n) {
+    size_t size = (size_t)r->size, at = (size_t)rank;
+    return (ranks_share){n / size * at + n % size * at / size,
+                         n / size * (at + 1) + n % size * (at + 1) / size};
+}
+ranks_share ranks_share_of(const ranks *r, size_t n) {
+    return ranks_share_of_rank(r, r->rank, n);
+}
+
+/* ---- membership ---- */
+
+static void give_sign(void *company) {
+    ranks *r = company;
+    double t = now();
+    if (t - r->beaten < BEAT_INTERVAL || !pthread_equal(r->thread, pthread_self())) return;
+    r->beaten = t;
+    r->link->beat(r->own);
+}
+
+static void leave(void *company) {
+    ranks *r = company;
+    r->link->leave(r->own);
+    free(r->room);
+    free(r);
+}
+
+jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, int rank, int size,
+                          double limit) {
+    ranks *r;
+    if (context_company(ctx))
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: they were joined before with this context");
+    JF_TRY(MEM_NEW(ctx, &r, 1));
+    *r = (ranks){.ctx = ctx,
+                 .link = link,
+                 .own = own,
+                 .rank = rank,
+                 .size = size,
+                 .thread = pthread_self(),
+                 .limit = limit > 0 ? limit : RANKS_LIMIT,
+                 .heard = now()};
+    context_set_company(ctx, r, give_sign, leave);
+    return JF_OK;
+}
+
+void ranks_end(ranks *r, int status) {
+    if (r->size > 1) r->link->end(r->own, status);
+}
+
+jf_status ranks_room(ranks *r, size_t bytes) {
+    if (bytes <= r->room_bytes) return JF_OK;
+    free(r->room);
+    r->room = NULL;
+    r->room_bytes = 0;
+    JF_TRY(mem_alloc(r->ctx, &r->room, bytes, 1));
+    r->room_bytes = bytes;
+    return JF_OK;
+}
+
+/* ---- waiting ---- */
+
+/* Others are often there within microseconds; a processor that is shared goes to who has work. */
+static void pause_a_little(long tries) {
+    if (tries < 200) return;
+    if (tries < 20000)
+        sched_yield();
+    else
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+static jf_status wait_for(ranks *r, const ranks_transfer *t) {
+    double began = 0, at;
+    int ended;
+    for (long tries = 0; (ended = r->link->ended(r->own)) == 0; tries++) {
+        pause_a_little(tries);
+        if (tries % 64 != 63) continue; /* clocks and neighbours now and then */
+        at = now();
+        if (began == 0) began = at;
+        give_sign(r);
+        if (r->link->heard(r->own)) r->heard = at;
+        if (r->heard < began) r->heard = began; /* silence counts while one listens */
+        if (at - r->heard <= r->limit) continue;
+        return jf_fail(r->ctx, JF_ERROR_RANK,
+                       "rank %d: no sign of life from rank %d for %.0f seconds: it was stopped, hangs or is "
+                       "cut off; all ranks end",
+                       r->rank, (r->rank + r->size - 1) % r->size, r->limit);
+    }
+    if (ended > 0) return JF_OK;
+    return jf_fail(r->ctx, JF_ERROR_RANK, "rank %d: the connection to rank %d failed; all ranks end", r->rank,
+                   t->in_bytes ? t->from : t->to);
+}
+
+jf_status ranks_exchange(ranks *r, const ranks_transfer *t) {
+    ranks_transfer left = *t;
+    while (left.out_bytes > 0 || left.in_bytes > 0) {
+        ranks_transfer piece = left;
+        if (piece.out_bytes > RANKS_MOST_BYTES) piece.out_bytes = RANKS_MOST_BYTES;
+        if (piece.in_bytes > RANKS_MOST_BYTES) piece.in_bytes = RANKS_MOST_BYTES;
+        if (r->link->begin(r->own, &piece) != 0)
+            return jf_fail(r->ctx, JF_ERROR_RANK, "rank %d: %s cannot begin a transfer; all ranks end",
+                           r->rank, r->link->name);
+        JF_TRY(wait_for(r, &piece));
+        left.out = (const char *)left.out + piece.out_bytes;
+        left.in = (char *)left.in + piece.in_bytes;
+        left.out_bytes -= piece.out_bytes;
+        left.in_bytes -= piece.in_bytes;
+    }
+    return JF_OK;
+}

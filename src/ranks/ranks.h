@@ -1,0 +1,60 @@
+/* Several processes that work on one thing: rank 0 .. size-1. Each holds all of the model; work is cut among them, and what
+ * they found is added up or gathered.
+ *
+ * - A program that was started by itself has one rank, with which every function returns at once: callers need not ask.
+ * - All ranks call the same functions in the same order, with the same counts. JF_STOPPED and failures of one rank alone lead
+ *   to ranks_end(), or the others wait for it in vain.
+ * - Sums are taken in a fixed order, the same for every rank: neighbours first, (0 + 1) + (2 + 3), then pairs of pairs. So what
+ *   a process adds up by halves has the same bits on 2, 4, 8 ... ranks of equal parts, and all ranks have the same bits.
+ * - Who waits, waits as long as the rank before it in the ring gives signs of life, which it does while it waits, and wherever
+ *   it calls context_poll(). A rank that was silent for `limit` seconds is lost, and whoever notices fails with JF_ERROR_RANK. */
+#ifndef JF_RANKS_RANKS_H
+#define JF_RANKS_RANKS_H
+
+#include "base/context.h"
+#include "ranks/link.h"
+
+typedef struct ranks ranks;
+
+#define RANKS_LIMIT 20.0 /* seconds of silence */
+
+/* The ranks of a context: borrowed; never NULL, one rank where none were joined. */
+ranks *ranks_of(jf_context *ctx);
+int ranks_rank(const ranks *r);
+int ranks_size(const ranks *r);
+int ranks_is_first(const ranks *r); /* rank 0, which alone writes and tells */
+
+/* How many processes a launcher (mpirun, srun) has started, as the environment tells; 1: none, or just this one. */
+int ranks_launched(void);
+/* Joins the processes of the launcher; they belong to the context from then on, and leave with it. expected: how many there
+ * have to be, 0: any number. limit: seconds, 0: RANKS_LIMIT. */
+jf_status ranks_join(jf_context *ctx, int expected, double limit);
+/* The same over a link that is there: for tests, and what ranks_join() does in the end. */
+jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, int rank, int size,
+                          double limit);
+/* After a failure of this rank: ends all of them. Returns where there is one rank only. */
+void ranks_end(ranks *r, int status);
+
+/* Of all ranks, on all ranks. */
+jf_status ranks_sum_floats(ranks *r, float *values, size_t count);
+jf_status ranks_sum_doubles(ranks *r, double *values, size_t count);
+/* Bytes of one rank, on all. */
+jf_status ranks_broadcast(ranks *r, void *bytes, size_t count, int from);
+/* `count` bytes of every rank, one after the other, on all; mine may be their place in `all` (size * count). */
+jf_status ranks_gather(ranks *r, const void *mine, size_t count, void *all);
+/* The same where counts differ: counts (size) in bytes, known to all. */
+jf_status ranks_gather_parts(ranks *r, const void *mine, const size_t *counts, void *all);
+jf_status ranks_barrier(ranks *r); /* returns when all ranks have called it */
+/* Fails on all ranks where `text` is not that of rank 0 on all, naming the first rank that differs and both texts:
+ * "rank 2 has another WHAT: ..., rank 0 ...". */
+jf_status ranks_same(ranks *r, const char *what, const char *text);
+
+/* What each rank does of n pieces of work: pieces begin .. end-1. Parts are as equal as they can be, and equal where size
+ * divides n. */
+typedef struct ranks_share {
+    size_t begin, end;
+} ranks_share;
+ranks_share ranks_share_of(const ranks *r, size_t n);
+ranks_share ranks_share_of_rank(const ranks *r, int rank, size_t n);
+
+#endif
