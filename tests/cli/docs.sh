@@ -8,6 +8,11 @@ case_begin docs__recipes_page_is_in_step_with_the_program
 run "$ROOT/scripts/make-recipe-docs" --check
 expect_status 0
 
+case_begin docs__scaling_page_is_in_step_with_its_model
+command -v python3 > /dev/null || skip "there is no python3"
+run "$ROOT/bench/scaling-model" --check
+expect_status 0
+
 case_begin docs__recipe_of_the_readme_is_accepted
 fenced ini > ranges.ini
 run jointflow recipe ranges.ini
@@ -40,7 +45,7 @@ for option in bounds corner simulator; do
 done
 
 case_begin docs__links_lead_somewhere
-for page in README.md CONTRIBUTING.md CHANGELOG.md docs/architecture.md docs/math.md docs/recipes.md docs/tutorial.md; do
+for page in README.md CONTRIBUTING.md CHANGELOG.md docs/architecture.md docs/math.md docs/recipes.md docs/scaling.md docs/tutorial.md; do
     grep -oE '\]\([^)#]+' "$ROOT/$page" | sed 's/^](//' | grep -v '^http' | while read -r target; do
         [ -e "$(dirname "$ROOT/$page")/$target" ] || echo "$page: $target"
     done
