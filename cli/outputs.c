@@ -46,6 +46,11 @@ static int check_against(const struct stat *there, const char *path, const char 
     return code;
 }
 
+/* Options that name files to write, which may be there from before. */
+static int is_output(const char *option_name) {
+    return strcmp(option_name, "output") == 0 || strcmp(option_name, "summary") == 0;
+}
+
 int output_check_file(const call *c, const char *path) {
     const arguments *a = c->arguments;
     struct stat there;
@@ -53,8 +58,7 @@ int output_check_file(const call *c, const char *path) {
     if (!path || strcmp(path, "-") == 0 || stat(path, &there) != 0 || !S_ISREG(there.st_mode)) return CLI_OK;
     for (int i = 0; i < a->count && code == CLI_OK; i++) code = check_against(&there, path, a->values[i]);
     for (int i = 0; i < a->given_count && code == CLI_OK; i++)
-        if (strcmp(a->given[i].option->name, "output") != 0)
-            code = check_against(&there, path, a->given[i].text);
+        if (!is_output(a->given[i].option->name)) code = check_against(&there, path, a->given[i].text);
     if (code == CLI_OK && is_model_or_checkpoint(path))
         code =
             cli_fail("-o %s: is a model or a checkpoint, which is never replaced; choose another name", path);

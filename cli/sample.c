@@ -1,5 +1,6 @@
 /* jointflow sample: x ~ p(x | y) as a table, a picture or a stack of images. */
 #include "conditions.h"
+#include "summaries.h"
 #include "tables.h"
 #include <limits.h>
 #include <stdio.h>
@@ -124,8 +125,11 @@ static int check_images(const call *c, const conditions *y, const char *path) {
                               only_tables[i], path);
     if (!y->form.h && option_given(c->arguments, "full-range"))
         return cli_misuse(c->command, "--full-range is for models of images, and this one is of vectors");
-    if (y->form.h && option_given(c->arguments, "corner"))
-        return cli_misuse(c->command, "--corner is for models of vectors, and this one is of images");
+    static const char *const only_vectors[] = {"corner", "summary"};
+    for (int i = 0; y->form.h && i < 2; i++)
+        if (option_given(c->arguments, only_vectors[i]))
+            return cli_misuse(c->command, "--%s is for models of vectors, and this one is of images",
+                              only_vectors[i]);
     return CLI_OK;
 }
 
@@ -159,6 +163,7 @@ static int sample(const call *c) {
     conditions y = {0};
     samples s = {0};
     int code = tables_check_output(c, path, ".csv .npy .png");
+    if (code == CLI_OK) code = summary_check(c);
     if (code == CLI_OK && option_given(a, "corner") && !(path && cli_ends_with(path, ".png")))
         code = cli_misuse(c->command, "--corner is a picture, expected -o FILE.png");
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(a, 0));
@@ -169,7 +174,10 @@ static int sample(const call *c) {
         code = cli_fail_library(c);
     if (code == CLI_OK && option_given(a, "denoise") && jf_denoise(m, s.rows, s.x, s.y, s.x, &use) != JF_OK)
         code = cli_fail_library(c);
-    if (code == CLI_OK) code = write_samples(c, m, &s, &y, path);
+    int summary = option_given(a, "summary");
+    if (code == CLI_OK && summary)
+        code = summary_give(c, m, y.count, (size_t)s.rows / y.count, s.x, y.values);
+    if (code == CLI_OK && (path || !summary)) code = write_samples(c, m, &s, &y, path);
     samples_free(&s);
     conditions_free(&y);
     jf_model_free(m);
@@ -190,7 +198,8 @@ static const option options[] = {
      "a .csv, .npy or .png file; by default CSV to standard output"},
     {"corner", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "the picture is a corner plot: every column of x against every other, and each alone, a colour for each "
-     "condition"},
+     "condition; bars below the histograms are the HPD intervals with 50% and 90%"},
+    OPTIONS_SUMMARY,
     OPTION_TEMPERATURE,
     OPTION_DENOISE,
     OPTION_FULL_RANGE,
@@ -209,6 +218,8 @@ static const example examples[] = {
     {"A picture of both classes", "jointflow sample out/crescents -y 0,1 -o samples.png"},
     {"Every parameter against every other, for one measurement",
      "jointflow sample out/theta -y 0.4,1.3 -n 10000 --corner -o corner.png"},
+    {"What can be said of each parameter, for each row of a file",
+     "jointflow sample out/theta -y @observations.csv -n 10000 --summary summary.csv"},
     {"Ten answers for each of nine angles, as CSV", "jointflow sample out/sectors -y 0:6.28:0.785 -n 10"},
     {"Classes by name, a NumPy file", "jointflow sample out/mixed -y circle,grid -n 5000 -o samples.npy"},
     {"25 images of each of two classes",
@@ -238,6 +249,14 @@ const command command_sample = {
         "first. Of models with a mask (data.mask) what is transparent in a .png file is missing, or the last "
         "channel "
         "of a .npy array tells it. The picture has a row for each: truth, if known, input, samples.\n"
+        "--summary has a row for each condition and column of x: mean, deviation, quantiles, mode, and the "
+        "intervals of the smallest set that holds 50% and 90% of it (hpd50, hpd90: LO:HI, several where "
+        "there are "
+        "several modes). log_p_hpd90 is the threshold of the region in all columns together: an x belongs to "
+        "it "
+        "where jointflow density gives more. The mode is where the density of the model is highest on the "
+        "way up "
+        "from the likeliest sample; log_p_mode is its log p.\n"
         "A model that was trained with noise (train.noise) draws samples with that noise. With --denoise "
         "each is "
         "replaced by what is expected of it without, x + sigma^2 grad log p(x|y), which costs one backward "

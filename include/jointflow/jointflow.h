@@ -276,6 +276,28 @@ typedef struct jf_density_summary {
 jf_status jf_density(const jf_model *m, size_t n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options);
 
+/* ---- summaries of posteriors; models of vectors ---- */
+/* Of samples of each condition: means, deviations, quantiles, the mode, and highest posterior density (HPD) regions. The mode
+ * is where log p(x | y) in the data's units is highest on the way up its gradient from the likeliest sample, or that sample
+ * where a column is of whole numbers. A region is the smallest set of a mass: jointly {x: log p(x | y) >= a threshold}, and of
+ * each column alone one interval or, where it has several modes, several. */
+typedef struct jf_summary jf_summary;
+typedef struct jf_summary_options {
+    size_t size; /* sizeof(jf_summary_options) */
+    size_t mass_count, quantile_count;
+    const double *masses; /* (mass_count) of regions, above 0 and below 1; NULL: 0.5, 0.9 */
+    const double
+        *quantiles; /* (quantile_count), 0 to 1; NULL: 0.05, 0.25, 0.5, 0.75, 0.95; of both at most 16 */
+} jf_summary_options;
+/* x (conditions, each, dim_x): samples of jf_sample() at each of y (conditions, dim_y), the data's units. options may be
+ * NULL. */
+jf_status jf_summarise(jf_summary **out, const jf_model *m, size_t conditions, size_t each, const double *x,
+                       const double *y, const jf_summary_options *options);
+const char *jf_summary_csv(const jf_summary *s);  /* a row for each condition and column of x */
+const char *jf_summary_json(const jf_summary *s); /* one object, one line */
+const char *jf_summary_text(const jf_summary *s); /* tables for people */
+void jf_summary_free(jf_summary *s);
+
 /* ---- images ---- */
 /* What the rows of an image model are: x [h][w][x_channels] and y [h][w][y_channels], which together make
  * an image [h][w][channels]. In models with classes all elements of a row of y are the label. */

@@ -148,6 +148,15 @@ class jf_density_summary(Sized):
         ('exact', c_int),
     ]
 
+class jf_summary_options(Sized):
+    _fields_ = [
+        ('size', c_size_t),
+        ('mass_count', c_size_t),
+        ('quantile_count', c_size_t),
+        ('masses', c_void_p),
+        ('quantiles', c_void_p),
+    ]
+
 class jf_image_form(Sized):
     _fields_ = [
         ('size', c_size_t),
@@ -477,6 +486,11 @@ FUNCTIONS = {
     'jf_decode': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
     'jf_denoise': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, POINTER(jf_use_options))),
     'jf_density': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p, POINTER(jf_density_summary), POINTER(jf_use_options))),
+    'jf_summarise': (c_int, (POINTER(c_void_p), c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, POINTER(jf_summary_options))),
+    'jf_summary_csv': (c_char_p, (c_void_p,)),
+    'jf_summary_json': (c_char_p, (c_void_p,)),
+    'jf_summary_text': (c_char_p, (c_void_p,)),
+    'jf_summary_free': (None, (c_void_p,)),
     'jf_model_image_form': (c_int, (POINTER(jf_image_form), c_void_p)),
     'jf_images_read': (c_int, (POINTER(jf_images), c_void_p, c_char_p)),
     'jf_images_read_masked': (c_int, (POINTER(jf_images), c_void_p, c_char_p)),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import tempfile
 import weakref
@@ -110,6 +111,17 @@ class Model:
         log_p, summary = np.empty(len(x)), c.jf_density_summary()
         check(lib.jf_density(self.handle, len(x), address(x), address(y), address(log_p), byref(summary), byref(options)))
         return log_p, {name: getattr(summary, name) for name, *_ in summary._fields_ if name != "size"}
+
+    def summary(self, x: np.ndarray, y: Optional[np.ndarray], masses: np.ndarray, quantiles: np.ndarray) -> Dict[str, Any]:
+        """Of samples x (conditions, each, dim_x) at y (conditions, dim_y)."""
+        made = ctypes.c_void_p()
+        options = c.jf_summary_options(mass_count=len(masses), masses=address(masses), quantile_count=len(quantiles),
+                                       quantiles=address(quantiles))
+        check(lib.jf_summarise(byref(made), self.handle, len(x), x.shape[1], address(x), address(y), byref(options)))
+        try:
+            return json.loads(lib.jf_summary_json(made))
+        finally:
+            lib.jf_summary_free(made)
 
     # ---- images ----
 

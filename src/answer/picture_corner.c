@@ -1,5 +1,6 @@
 /* Corner plots: every column of x against every other below the diagonal, on which each is alone, with its median and the
- * interval that holds 90%. */
+ * interval that holds 90%, and below it the intervals of highest density that hold 50% and 90%. */
+#include "answer/hpd.h"
 #include "answer/pictures.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -48,8 +49,24 @@ static void title_diagonal(const corner *c, panel *p, const char *name, const do
     panel_title(p, title);
 }
 
-static void paint_diagonal(const corner *c, panel *p, int column) {
+/* Bars below the histogram, a line for each condition: wide where 50% are, narrow where 90% are. */
+static jf_status paint_regions(const corner *c, panel *p, int column, int condition, long count, double top) {
+    hpd_set sets[2];
+    const model_units *u = &c->m->units;
+    double y[2], below = -0.05 * top * (condition + 1);
+    JF_TRY(hpd_of_column(c->m->ctx, (size_t)count, c->values, u->support ? &u->support[column] : NULL, 2,
+                         (const double[]){0.5, 0.9}, sets));
+    y[0] = y[1] = below;
+    for (int level = 0; level < 2; level++)
+        for (int i = 0; i < sets[level].count; i++)
+            panel_line(p, 2, (const double[]){sets[level].parts[i].lo, sets[level].parts[i].hi}, y, 1,
+                       &(line_style){.ink = colour_class(condition), .width = level ? 1.5 : 5});
+    return JF_OK;
+}
+
+static jf_status paint_diagonal(const corner *c, panel *p, int column) {
     double density[CONDITIONS][CORNER_BINS], edges[CORNER_BINS + 1], at[CONDITIONS][3], top = 0;
+    jf_status status = JF_OK;
     double low = c->low[column], high = c->high[column];
     char place[32];
     const char *name = name_of(c, column, place, sizeof place);
@@ -63,7 +80,8 @@ static void paint_diagonal(const corner *c, panel *p, int column) {
             at[k][i] = quantile(c->values, (size_t)count, (const double[]){0.05, 0.5, 0.95}[i]);
     }
     title_diagonal(c, p, name, at[0]);
-    panel_axes(p, low, high, 0, 1.1 * top, column + 1 == c->columns ? name : NULL, NULL, 0);
+    panel_axes(p, low, high, -0.05 * (c->conditions + 1) * top, 1.1 * top,
+               column + 1 == c->columns ? name : NULL, NULL, 0);
     for (int k = 0; k < c->conditions; k++) {
         const char *label = column == 0 && c->conditions > 1 ? c->words[k] : NULL;
         panel_bars(p, CORNER_BINS, edges, density[k], 1,
@@ -72,6 +90,12 @@ static void paint_diagonal(const corner *c, panel *p, int column) {
             panel_vertical(p, at[k][i],
                            &(line_style){.ink = colour_class(k), .width = 1, .dash = i == 1 ? 0 : 3});
     }
+    for (int k = 0; k < c->conditions && status == JF_OK; k++) {
+        long count = take(c, column, k, c->values);
+        sort_ascending(c->values, (size_t)count);
+        status = paint_regions(c, p, column, k, count, top);
+    }
+    return status;
 }
 
 /* ---- below it ---- */
@@ -94,13 +118,13 @@ static jf_status paint(const corner *c, const char *path) {
     int size = c->columns <= 3 ? 260 : 200;
     const char *title = c->conditions == 1 && c->m->units.dim_y ? c->words[0] : NULL;
     JF_TRY(figure_create(c->m->ctx, &fig, c->columns, c->columns, size, size, title));
-    for (int row = 0; row < c->columns; row++)
-        for (int column = 0; column <= row; column++)
-            if (row == column)
-                paint_diagonal(c, figure_panel(fig, row, column), column);
-            else
-                paint_pair(c, figure_panel(fig, row, column), row, column);
-    jf_status status = figure_save(fig, path);
+    jf_status status = JF_OK;
+    for (int row = 0; row < c->columns && status == JF_OK; row++) {
+        for (int column = 0; column < row; column++)
+            paint_pair(c, figure_panel(fig, row, column), row, column);
+        status = paint_diagonal(c, figure_panel(fig, row, row), row);
+    }
+    if (status == JF_OK) status = figure_save(fig, path);
     figure_free(fig);
     return status;
 }

@@ -28,5 +28,7 @@ jf_status give_text(jf_context *ctx, char **out, text *t, jf_status status);
 jf_status check_values(const model *m, size_t n, const double *x, const double *y);
 /* The same of y alone. */
 jf_status check_conditions(const model *m, size_t n, const double *y);
+/* And of x alone. */
+jf_status check_samples(const model *m, size_t n, const double *x);
 
 #endif

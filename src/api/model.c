@@ -178,6 +178,12 @@ jf_status check_conditions(const model *m, size_t n, const double *y) {
     return check_finite(m, n, "y", m->units.dim_y, y);
 }
 
+jf_status check_samples(const model *m, size_t n, const double *x) {
+    const double not_asked_for = 0; /* stands for y */
+    JF_TRY(check_rows(m, n, x, &not_asked_for));
+    return check_finite(m, n, "x", m->units.dim_x, x);
+}
+
 /* Joins x (n, dim_x), which may be NULL, and y (n, dim_y) into rows, or takes them apart again. */
 static void join_rows(const model *m, size_t n, const double *x, const double *y, double *rows) {
     size_t dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y, dim = dim_x + dim_y;

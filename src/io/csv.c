@@ -241,8 +241,7 @@ void csv_free(csv_table *table) {
 
 /* ---- writing ---- */
 
-/* A name is quoted where it could be read as something else. */
-static jf_status write_name(jf_context *ctx, const char *path, text *out, const char *name) {
+jf_status csv_add_name(jf_context *ctx, const char *path, text *out, const char *name) {
     if (strpbrk(name, "\r\n"))
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: a column name holds a line break", path);
     size_t length = strlen(name);
@@ -265,7 +264,7 @@ jf_status csv_write(jf_context *ctx, const char *path, const char *const *names,
     if (columns == 0) return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: a table without columns", path);
     for (size_t j = 0; names && j < columns; j++) {
         if (j) text_add(&out, ",");
-        JF_TRY_DONE(write_name(ctx, path, &out, names[j]));
+        JF_TRY_DONE(csv_add_name(ctx, path, &out, names[j]));
     }
     if (names) text_add(&out, "\n");
     for (size_t i = 0; i < rows; i++)

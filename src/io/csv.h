@@ -2,7 +2,7 @@
 #ifndef JF_IO_CSV_H
 #define JF_IO_CSV_H
 
-#include "base/context.h"
+#include "base/memory.h"
 
 typedef struct csv_table {
     char **names;   /* (columns); NULL where the file has no header */
@@ -17,5 +17,7 @@ void csv_free(csv_table *table);
 /* Nine digits: every float reads back the same. `names` may be NULL. */
 jf_status csv_write(jf_context *ctx, const char *path, const char *const *names, const double *values,
                     size_t rows, size_t columns);
+/* A name as it stands in a file, in quotes where it could be read as something else; `path` is for the message. */
+jf_status csv_add_name(jf_context *ctx, const char *path, text *out, const char *name);
 
 #endif

@@ -5,6 +5,7 @@
 #include "draw/html.h"
 #include "judge/judge.h"
 #include "judge/pictures.h"
+#include "judge/posterior.h"
 #include "model/use.h"
 #include <math.h>
 #include <stdio.h>
@@ -136,6 +137,29 @@ static jf_status paint_calibration(const page *p, const char *path) {
     return p->j->calibration.rows ? calibration_draw(p->m->ctx, &p->j->calibration, path) : JF_OK;
 }
 
+/* Of vectors that answer to a condition: all that can be said of x at the y of the first point. */
+static jf_status one_posterior(page *p) {
+    const model *m = p->m;
+    char *path;
+    text words = {0};
+    if (m->units.image.h > 0 || !m->units.dim_y || !p->j->has_data || !p->j->clean) return JF_OK;
+    JF_TRY(file_join(m->ctx, &path, p->folder, "posterior.png"));
+    jf_status status = posterior_show(m, p->j->clean, SEED, path, &words);
+    if (status == JF_ERROR_NUMERIC) { /* a model that has no density there has nothing to show either */
+        status = JF_OK;
+    } else if (status == JF_OK) {
+        html_section(&p->html, "One posterior");
+        html_preformatted(&p->html, words.chars);
+        status =
+            html_picture(m->ctx, &p->html, path,
+                         "Samples at one y: median, 5% and 95% as lines; below, the intervals of highest "
+                         "density that hold 50% (wide) and 90% (narrow).");
+    }
+    text_free(&words);
+    free(path);
+    return status;
+}
+
 static void numbers(page *p) {
     const judgement *j = p->j;
     char v[8][JUDGE_MAX_NUMBER];
@@ -202,6 +226,7 @@ static jf_status fill(page *p) {
     if (p->j->has_data) {
         JF_TRY_DONE(
             add_picture(p, "maps.png", paint_maps, "Data, their encoding in latent space, and samples."));
+        JF_TRY_DONE(one_posterior(p));
         html_section(&p->html, "Latent space");
         JF_TRY_DONE(add_picture(p, "latent.png", paint_latent_page,
                                 "Histogram of every latent element over fresh points, and the prior."));

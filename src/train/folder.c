@@ -14,7 +14,8 @@
  * two checkpoints the newer one stays longer, and what needs them goes last. */
 static const char *const run_files[] = {
     RUN_CHECKPOINT_PREVIOUS, RUN_CHECKPOINT, RUN_MODEL,    RUN_HISTORY,    RUN_RECIPE,    "judge.json",
-    "report.html",           "maps.png",     "latent.png", "training.png", "samples.png", "calibration.png"};
+    "report.html",           "maps.png",     "latent.png", "training.png", "samples.png", "calibration.png",
+    "posterior.png"};
 enum { RUN_FILES = sizeof run_files / sizeof *run_files, MAX_SET_ASIDE = 100 };
 #define HALF_DONE RUN_SET_ASIDE ".tmp" /* being filled, or being removed */
 

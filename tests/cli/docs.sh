@@ -38,7 +38,7 @@ expect_line 'thrown.csv: speed fills 5 to 15 evenly up to both edges, .*'
 expect_line '  99 samples for each of [0-9]* pairs of the data: .*'
 expect_file corner.png
 # Whatever else the page says can be typed, is an option.
-for option in bounds corner simulator; do
+for option in bounds corner simulator summary; do
     grep -q -- "--$option" "$ROOT/docs/tutorial.md" || case_fail "the page does not mention --$option"
     jointflow train --help > help; jointflow sample --help >> help; jointflow judge --help >> help
     expect grep -q -- "--$option" help

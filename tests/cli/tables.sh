@@ -151,6 +151,37 @@ run jointflow judge run --temperature 0.3 --json
 expect grep -q '"name": "charge"' "$work/stdout"
 expect grep -q '"worst_y": ' "$work/stdout"
 
+case_begin sample__summary_tells_quantiles_modes_and_regions_of_each_condition
+jointflow train "$work/t.csv" --x-columns a,b,c --y-columns d -o run $QUICK
+run jointflow sample run -y '0;1' -n 500 --summary s.csv
+expect_status 0
+expect test ! -s "$work/stdout"
+expect test "$(head -1 s.csv)" = condition,d,column,mean,deviation,q5,q25,q50,q75,q95,mode,hpd50,hpd90,log_p_mode,log_p_hpd50,log_p_hpd90
+expect test "$(wc -l < s.csv)" -eq 7
+expect grep -q '^2,1,c,' s.csv
+expect test "$(cut -d, -f12 s.csv | tail -n +2 | grep -c ':')" -eq 6
+run jointflow sample run -y '0;1' -n 500 --summary s.json --masses 0.68 --quantiles 0.1,0.9 -o samples.csv
+expect_status 0
+expect python3 -c 'import json; s = json.load(open("s.json")); assert len(s["conditions"]) == 2 and s["masses"] == [0.68]'
+expect test "$(wc -l < samples.csv)" -eq 1001
+run jointflow sample run -y 0 -n 500 --summary -
+expect_status 0
+expect_line 'condition 1: d = 0'
+run jointflow sample run -y 0 --summary s.txt
+expect_status 2
+expect_error_line '.*--summary: found "s.txt", expected a name that ends in .csv or .json, or -.*'
+run jointflow sample run -y 0 --summary s.csv --temperature 0.5
+expect_status 2
+expect_error_line '.*--summary is of samples of .*, which --temperature changes.*'
+run jointflow sample run -y 0 --summary s.csv --masses 0.5,x
+expect_status 2
+expect_error_line '.*--masses: found "0.5,x", expected 1 to 16 numbers separated by commas.*'
+run jointflow sample run -y 0 --masses 0.5
+expect_status 2
+run jointflow sample run -y 0 --summary s.csv --masses 1
+expect_status 1
+expect_error_line '.*masses of a summary: found 1, expected a number above 0 and below 1'
+
 case_begin sample__corner_is_a_picture_of_all_columns_against_each_other
 jointflow train "$work/t.csv" --x-columns a,b,c --y-columns d -o run $QUICK
 run jointflow sample run -y '0;1;0.5' -n 200 --corner -o corner.png

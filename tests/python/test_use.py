@@ -213,6 +213,17 @@ def test_judge__is_a_dictionary_with_a_table_and_pictures(crescents, tmp_path):
     assert len(judgement.plot("latent", "samples").axes) == 2
 
 
+def test_summary__has_moments_modes_and_regions_for_each_condition(crescents):
+    upper, lower = crescents.summary(["upper", "lower"], 2000, seed=1, masses=[0.9], quantiles=0.5)
+    assert upper["mean"][1] > lower["mean"][1] and upper["quantiles"].shape == (2, 1)
+    assert crescents.log_prob(upper["mode"], "upper") == pytest.approx(upper["log_p_mode"], abs=1e-3)
+    x = crescents.sample("upper", 5000, seed=2)
+    assert np.mean(crescents.log_prob(x, "upper") >= upper["log_p_hpd"][0.9]) == pytest.approx(0.9, abs=0.03)
+    inside = sum((lo <= x[:, 1]) & (x[:, 1] <= hi) for lo, hi in upper["hpd"][0.9][1])
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.03)
+    assert isinstance(crescents.summary("upper", 100), dict)
+
+
 def test_plot__has_a_colour_and_a_name_for_each_class(crescents):
     axes = crescents.plot(n=50)
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["y = 0.0", "y = 1.0"]
