@@ -19,6 +19,7 @@ static const struct {
 } supports[] = {
     {'-', {.kind = SUPPORT_LINE}},
     {'i', {.kind = SUPPORT_INTERVAL, .lo = -2, .hi = 3}},
+    {'e', {.kind = SUPPORT_UNIFORM, .lo = -2, .hi = 3}},
     {'a', {.kind = SUPPORT_ABOVE, .lo = -1}},
     {'b', {.kind = SUPPORT_BELOW, .hi = 4}},
     {'c', {.kind = SUPPORT_CIRCLE, .lo = 0, .hi = 6.25, .cut = 1.5}},
@@ -38,6 +39,7 @@ const export_case export_cases[] = {
     {"a_flow_of_the_condition", DENSE "condition = flow\nlaw = spline\n" ALL_KINDS, {3, 3, {0}}, "--i--c"},
     {"a_flow_of_one_number", DENSE "condition = flow\n", {2, 1, {0}}, "--a"},
     {"a_plain_flow", DENSE "[loss]\nobjective = plain\n", {3, 0, {0}}, "ib-"},
+    {"uniform_columns", DENSE "law = spline\n", {3, 2, {0}}, "e-ee-"},
     {"a_rule", "[model]\nblocks = 1\ndepth = 1\nwidth = 6\n[loss]\nobjective = rule\n", {2, 0, {0}}, NULL},
     {"a_table", RESIDUAL "law = spline\n" ALL_KINDS, {6, 4, {0}}, "iabcw-iaf-"},
     {"whole_numbers", RESIDUAL, {4, 2, {0}}, "wfunwn"},
@@ -84,6 +86,7 @@ static model *model_of(jf_context *ctx, const export_case *c) {
         mean[i] = 0.5 * (double)(i % 4);
         deviation[i] = 1 + 0.3 * (double)(i % 3);
         support[i] = support_of(c->bounds ? c->bounds[i] : '-');
+        if (support[i].kind == SUPPORT_UNIFORM) mean[i] = 0, deviation[i] = 1; /* as its map makes them */
     }
     model_units units = {.dim_x = dim_x,
                          .dim_y = dim_y,

@@ -19,6 +19,8 @@ static const column_support supports[] = {
     {.kind = SUPPORT_WHOLE, .lo = 0, .hi = 10},
     {.kind = SUPPORT_WHOLE, .lo = -2, .hi = INFINITY},
     {.kind = SUPPORT_WHOLE, .lo = -INFINITY, .hi = INFINITY},
+    {.kind = SUPPORT_UNIFORM, .lo = -0.3, .hi = 0.1},
+    {.kind = SUPPORT_UNIFORM, .lo = 1e6, .hi = 1e6 + 1},
 };
 enum { SUPPORTS = sizeof supports / sizeof *supports };
 
@@ -28,6 +30,8 @@ TEST(support__the_way_back_from_the_line_undoes_the_way_there) {
     for (int i = 0; i < SUPPORTS; i++)
         for (double t = -6; t <= 6; t += 0.173) {
             const column_support *s = &supports[i];
+            if (s->kind == SUPPORT_UNIFORM && fabs(t) > 5)
+                continue; /* as if on the bound: see SUPPORT_EDGE */
             double v = support_from_line(s, t), back = support_from_line(s, support_to_line(s, v));
             CHECK(support_contains(s, v));
             CHECK_NEAR(back, v, 1e-9 * (1 + fabs(v)));
@@ -41,10 +45,49 @@ TEST(support__slopes_are_those_of_finite_differences) {
         if (s->kind == SUPPORT_WHOLE || fabs(s->lo) > 1e5)
             continue; /* rounded; too few digits for a difference */
         for (double t = -5; t <= 5; t += 0.377) {
+            if (s->kind == SUPPORT_UNIFORM && fabs(t) > 3.5) continue; /* too flat for a difference */
             double slope = (support_from_line(s, t + h) - support_from_line(s, t - h)) / (2 * h);
             CHECK_NEAR(support_log_slope(s, t), log(fabs(slope)), 1e-7);
         }
     }
+}
+
+/* A bound of 1 would hide the digits of what is close to it: counted from 0, every place has its own. */
+TEST(support__of_uniform_columns_keeps_its_digits_beside_the_bounds) {
+    const column_support from_0 = {.kind = SUPPORT_UNIFORM, .lo = 0, .hi = 1},
+                         to_0 = {.kind = SUPPORT_UNIFORM, .lo = -1, .hi = 0};
+    for (double t = -5.1; t < 0; t += 0.0137) {
+        double v = support_from_line(&from_0, t);
+        CHECK_NEAR(v / (0.5 * erfc(-t / sqrt(2))), 1, 1e-14);
+        CHECK_NEAR(support_to_line(&from_0, v), t, 1e-13);
+        CHECK(support_from_line(&to_0, -t) == -v);
+        CHECK_NEAR(support_to_line(&to_0, -v), -t, 1e-13);
+    }
+}
+
+/* Values on a bound are the farthest, and finite; those of the middle are 0. */
+TEST(support__of_uniform_columns_is_finite_on_the_bounds) {
+    const column_support s = {.kind = SUPPORT_UNIFORM, .lo = -3, .hi = 3};
+    CHECK_NEAR(support_to_line(&s, -3), -5.199337582192817, 1e-12);
+    CHECK_NEAR(support_to_line(&s, 3), 5.199337582192817, 1e-12);
+    CHECK(support_to_line(&s, 0) == 0);
+    CHECK(isfinite(support_log_slope(&s, 40)) && support_from_line(&s, 40) == 3 &&
+          support_from_line(&s, -40) == -3);
+}
+
+/* What fills the interval evenly is normal on the line. */
+TEST(support__of_uniform_columns_makes_them_normal) {
+    enum { POINTS = 100000 };
+    const column_support s = {.kind = SUPPORT_UNIFORM, .lo = 2, .hi = 7};
+    double moments[5] = {0};
+    for (int i = 0; i < POINTS; i++) {
+        double t = support_to_line(&s, 2 + 5 * (i + 0.5) / POINTS);
+        for (int k = 1; k < 5; k++) moments[k] += pow(t, k) / POINTS;
+    }
+    CHECK_NEAR(moments[1], 0, 1e-9);
+    CHECK_NEAR(moments[2], 1, 1e-3);
+    CHECK_NEAR(moments[3], 0, 1e-9);
+    CHECK_NEAR(moments[4], 3, 1e-2);
 }
 
 TEST(support__whole_numbers_near_zero_are_0_not_minus_0) {
@@ -63,7 +106,7 @@ TEST(support__the_room_around_whole_numbers_has_the_slope_of_its_interval) {
 
 /* 20 million places of the line, most of them far off, for each kind. */
 TEST(support__no_place_of_the_line_leads_out_of_it) {
-    enum { PLACES = 20000000 / 9 };
+    enum { PLACES = 20000000 / SUPPORTS };
     static const double extremes[] = {0, -0.0, 1e-300, 36.8, -36.8, 745.2, -745.2, 709.0, -709.0, 1e6, -1e6};
     rng r = rng_stream(data_key(1), 0);
     for (int i = 0; i < SUPPORTS; i++) {
@@ -111,6 +154,10 @@ TEST(bounds__are_read_by_name_by_place_and_for_all_of_x) {
     CHECK_STATUS(try_bounds(&f, "x1=circle:0:10, b=none"), JF_OK);
     CHECK(f.set->support[1].kind == SUPPORT_LINE);
     data_close(&f);
+    CHECK_STATUS(try_bounds(&f, "a=uniform:0:1"), JF_OK);
+    CHECK(f.set->support[0].kind == SUPPORT_UNIFORM && f.set->support[0].lo == 0 &&
+          f.set->support[0].hi == 1);
+    data_close(&f);
 }
 
 TEST(bounds__what_is_none_and_what_the_data_break_is_refused_in_words) {
@@ -119,6 +166,10 @@ TEST(bounds__what_is_none_and_what_the_data_break_is_refused_in_words) {
     } cases[] = {
         {"a=1:0", "found \"a=1:0\"", "expected NAME=LO:HI"},
         {"a=nan:1", "found \"a=nan:1\"", "NAME=whole"},
+        {"a=uniform:0:", "found \"a=uniform:0:\"", "NAME=uniform:LO:HI"},
+        {"a=uniform:1:0", "found \"a=uniform:1:0\"", "NAME=uniform:LO:HI"},
+        {"a=uniform", "found \"a=uniform\"", "NAME=uniform:LO:HI"},
+        {"a=uniform:0:0.6", "row 3, column 1 (\"a\") is 0.75", "expected 0 to 0.6"},
         {"a", "found \"a\"", "NAME=none"},
         {"height=0:1", "no column has that name", "x0, y0"},
         {"x2=0:1", "no column has that name", "x2"},
@@ -261,6 +312,13 @@ TEST(support__a_density_on_a_circle_integrates_to_1_over_a_turn) {
     run_close(r);
 }
 
+TEST(support__a_density_of_uniform_columns_integrates_to_1_over_the_support) {
+    run *r = small_model("a=uniform:0:1,b=0:", bounded_row);
+    for (double c = -1; c <= 1; c += 1)
+        CHECK_NEAR(integral(r->m, (double[]){0, -9}, (double[]){1, 9}, 1, c), 1, 5e-3);
+    run_close(r);
+}
+
 static void check_samples(const model *m, long total) {
     enum { PART = 100000 };
     double *y = calloc(PART, sizeof *y), *x = calloc(2 * PART, sizeof *x);
@@ -285,6 +343,12 @@ enum { SAMPLES = 2000000 };
 
 TEST(support__no_sample_of_two_million_leaves_bounds) {
     run *r = small_model("a=0:1,b=0:", bounded_row);
+    check_samples(r->m, SAMPLES);
+    run_close(r);
+}
+
+TEST(support__no_sample_of_two_million_leaves_uniform_bounds) {
+    run *r = small_model("a=uniform:0:1,b=0:", bounded_row);
     check_samples(r->m, SAMPLES);
     run_close(r);
 }
@@ -314,7 +378,7 @@ TEST(support__values_outside_are_refused_by_row_and_column) {
 }
 
 TEST(support__and_names_survive_the_model_file) {
-    run *r = small_model("a=0:6,b=whole:0:,c=circle:-4:4", whole_row);
+    run *r = small_model("a=0:6,b=uniform:0:50,c=circle:-4:4", whole_row);
     jf_model *loaded = NULL;
     CHECK_STATUS(jf_model_save(r->m, test_path("m.safetensors")), JF_OK);
     CHECK_STATUS(jf_model_load(&loaded, r->ctx, test_path("m.safetensors"), NULL), JF_OK);

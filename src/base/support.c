@@ -1,4 +1,5 @@
 #include "base/support.h"
+#include "base/normal.h"
 #include "base/number.h"
 #include <math.h>
 
@@ -27,12 +28,23 @@ static double softplus(double t) {
     return t > 0 ? t + log1p(exp(-t)) : log1p(exp(t));
 }
 
+/* Both count from the nearer bound, so that no digit is lost beside either. */
+static double probit(double value, double lo, double hi) {
+    double below = (value - lo) / (hi - lo), above = (hi - value) / (hi - lo);
+    return below < above ? normal_quantile(fmax(below, SUPPORT_EDGE))
+                         : -normal_quantile(fmax(above, SUPPORT_EDGE));
+}
+static double from_probit(double t, double lo, double hi) {
+    return clamp(t > 0 ? hi - (hi - lo) * normal_below(-t) : lo + (hi - lo) * normal_below(t), lo, hi);
+}
+
 int support_is_valid(const column_support *s) {
     int low = isfinite(s->lo), high = isfinite(s->hi);
     switch (s->kind) {
     case SUPPORT_LINE:
         return 1;
     case SUPPORT_INTERVAL:
+    case SUPPORT_UNIFORM:
         return low && high && s->lo < s->hi && isfinite(s->hi - s->lo);
     case SUPPORT_ABOVE:
         return low;
@@ -51,6 +63,7 @@ int support_is_valid(const column_support *s) {
 int support_contains(const column_support *s, double value) {
     switch (s->kind) {
     case SUPPORT_INTERVAL:
+    case SUPPORT_UNIFORM:
         return value >= s->lo && value <= s->hi;
     case SUPPORT_ABOVE:
         return value >= s->lo;
@@ -70,6 +83,8 @@ double support_to_line(const column_support *s, double value) {
     case SUPPORT_INTERVAL:
         share = clamp((value - s->lo) / (s->hi - s->lo), SUPPORT_EDGE, 1 - SUPPORT_EDGE);
         return log(share) - log1p(-share);
+    case SUPPORT_UNIFORM:
+        return probit(value, s->lo, s->hi);
     case SUPPORT_ABOVE:
         return log(fmax(value - s->lo, SUPPORT_EDGE));
     case SUPPORT_BELOW:
@@ -93,6 +108,8 @@ double support_from_line(const column_support *s, double t) {
         /* from the nearer bound, so that no digit is lost beside either */
         return clamp(t > 0 ? s->hi - (s->hi - s->lo) * (1 / (1 + exp(t))) : s->lo + (s->hi - s->lo) * share,
                      s->lo, s->hi);
+    case SUPPORT_UNIFORM:
+        return from_probit(t, s->lo, s->hi);
     case SUPPORT_ABOVE:
         return fmax(s->lo + exp(t), s->lo);
     case SUPPORT_BELOW:
@@ -112,6 +129,8 @@ double support_log_slope(const column_support *s, double t) {
     switch (s->kind) {
     case SUPPORT_INTERVAL:
         return log(s->hi - s->lo) - softplus(t) - softplus(-t);
+    case SUPPORT_UNIFORM:
+        return log(s->hi - s->lo) - 0.5 * log(2 * M_PI) - t * t / 2;
     case SUPPORT_ABOVE:
         return t;
     case SUPPORT_BELOW:
@@ -127,6 +146,7 @@ double support_log_slope(const column_support *s, double t) {
 const char *support_words(const column_support *s, char *out, size_t size) {
     switch (s->kind) {
     case SUPPORT_INTERVAL:
+    case SUPPORT_UNIFORM:
         number_print(out, size, "%.9g to %.9g", s->lo, s->hi);
         break;
     case SUPPORT_ABOVE:

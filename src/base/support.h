@@ -1,6 +1,7 @@
 /* The support of a column: where its values can be, and the map from there to the whole line, on which a flow works.
  *
  *     interval (lo, hi)   t = log((v - lo) / (hi - v))
+ *     uniform (lo, hi)    t with P(Z < t) = (v - lo) / (hi - lo), Z ~ N(0, 1): what fills the interval evenly becomes normal
  *     above lo            t = log(v - lo)
  *     below hi            t = -log(hi - v)
  *     circle [lo, hi)     t = v, wrapped into one turn from `cut` on, where the data are fewest
@@ -19,6 +20,7 @@ typedef enum support_kind {
     SUPPORT_BELOW,
     SUPPORT_CIRCLE,
     SUPPORT_WHOLE,
+    SUPPORT_UNIFORM, /* numbers of kinds are in model files: new ones come last */
     SUPPORT_KINDS
 } support_kind;
 

@@ -38,6 +38,10 @@ static int read_support(char *words, column_support *s) {
         s->kind = SUPPORT_WHOLE;
         return read_bounds(words + 6, s) && support_is_valid(s);
     }
+    if (strncmp(words, "uniform:", 8) == 0) {
+        s->kind = SUPPORT_UNIFORM;
+        return read_bounds(words + 8, s) && support_is_valid(s);
+    }
     if (strncmp(words, "circle:", 7) == 0) {
         s->kind = SUPPORT_CIRCLE;
         int good = read_bounds(words + 7, s);
@@ -83,11 +87,11 @@ static jf_status read_item(dataset *d, const recipe *r, const char *key, const c
     if (equals && !known)
         return recipe_fail(
             r, key, "found \"%s\", but no column has that name; expected one, x0, y0, ..., x or y", item);
-    return recipe_fail(
-        r, key,
-        "found \"%s\", expected NAME=LO:HI, NAME=LO:, NAME=:HI, NAME=circle:LO:HI, NAME=whole, "
-        "NAME=whole:LO:HI or NAME=none",
-        item);
+    return recipe_fail(r, key,
+                       "found \"%s\", expected NAME=LO:HI, NAME=LO:, NAME=:HI, NAME=uniform:LO:HI, "
+                       "NAME=circle:LO:HI, NAME=whole, "
+                       "NAME=whole:LO:HI or NAME=none",
+                       item);
 }
 
 jf_status bounds_parse(dataset *d, const recipe *r, const char *key) {
@@ -137,7 +141,7 @@ static double roundest(double from, double to, double range) {
 }
 
 column_support look_interval(const column_look *look, int *found) {
-    column_support s = {.kind = SUPPORT_INTERVAL};
+    column_support s = {.kind = SUPPORT_UNIFORM};
     double range = look->hi - look->lo;
     *found = !look->whole && range > 0 && is_edge(look, look->near_lo) && is_edge(look, look->near_hi);
     if (!*found) return (column_support){0};

@@ -200,11 +200,9 @@ static void add_layers(c_file *f, const c_net_kind *kind) {
 /* ---- units ---- */
 
 static void add_support(c_file *f, int i) {
-    static const char *const words[SUPPORT_KINDS] = {[SUPPORT_LINE] = "LINE",
-                                                     [SUPPORT_INTERVAL] = "INTERVAL",
-                                                     [SUPPORT_ABOVE] = "ABOVE",
-                                                     [SUPPORT_BELOW] = "BELOW",
-                                                     [SUPPORT_CIRCLE] = "CIRCLE"};
+    static const char *const words[SUPPORT_KINDS] = {
+        [SUPPORT_LINE] = "LINE",   [SUPPORT_INTERVAL] = "INTERVAL", [SUPPORT_ABOVE] = "ABOVE",
+        [SUPPORT_BELOW] = "BELOW", [SUPPORT_CIRCLE] = "CIRCLE",     [SUPPORT_UNIFORM] = "UNIFORM"};
     int whole;
     column_support c = export_support(f->s, i, &whole);
     const double numbers[] = {c.lo, c.hi, c.cut};

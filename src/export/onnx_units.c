@@ -1,5 +1,6 @@
 /* Units of exported graphs. Elements of a kind of support are mapped all at once: with constants of their own where they are of
  * the kind, and any others elsewhere, where the result is not taken. */
+#include "base/normal.h"
 #include "export/onnx_parts.h"
 #include <float.h>
 #include <math.h>
@@ -51,7 +52,8 @@ static double width_of(const export_source *s, int i) {
     return hi_of(s, i) - lo_of(s, i);
 }
 static double log_width_of(const export_source *s, int i) {
-    return support_of(s, i).kind == SUPPORT_INTERVAL ? log(width_of(s, i)) : 0;
+    support_kind kind = support_of(s, i).kind;
+    return kind == SUPPORT_INTERVAL || kind == SUPPORT_UNIFORM ? log(width_of(s, i)) : 0;
 }
 static double cut_of(const export_source *s, int i) {
     return support_of(s, i).cut;
@@ -60,12 +62,16 @@ static double cut_of(const export_source *s, int i) {
 static double least_of(const export_source *s, int i) {
     int whole;
     column_support c = export_support(s, i, &whole);
-    return c.kind == SUPPORT_INTERVAL || c.kind == SUPPORT_ABOVE ? c.lo + 0.5 * whole : -FLT_MAX;
+    return c.kind == SUPPORT_INTERVAL || c.kind == SUPPORT_UNIFORM || c.kind == SUPPORT_ABOVE
+               ? c.lo + 0.5 * whole
+               : -FLT_MAX;
 }
 static double most_of(const export_source *s, int i) {
     int whole;
     column_support c = export_support(s, i, &whole);
-    return c.kind == SUPPORT_INTERVAL || c.kind == SUPPORT_BELOW ? c.hi - 0.5 * whole : FLT_MAX;
+    return c.kind == SUPPORT_INTERVAL || c.kind == SUPPORT_UNIFORM || c.kind == SUPPORT_BELOW
+               ? c.hi - 0.5 * whole
+               : FLT_MAX;
 }
 
 /* ---- kinds ---- */
@@ -78,13 +84,16 @@ static onnx_tensor at_least(const columns *c, onnx_tensor t) {
     return ONNX(c->g, "Max", t, onnx_number(c->g, SUPPORT_EDGE));
 }
 
-/* log of both shares: 1 - share would lose its digits in float */
+/* Shares of the interval on both sides: 1 - share would lose its digits in float. */
+static onnx_tensor share_below(const columns *c, onnx_tensor v) {
+    return at_least(c, ONNX(c->g, "Div", ONNX(c->g, "Sub", v, numbers(c, lo_of)), numbers(c, width_of)));
+}
+static onnx_tensor share_above(const columns *c, onnx_tensor v) {
+    return at_least(c, ONNX(c->g, "Div", ONNX(c->g, "Sub", numbers(c, hi_of), v), numbers(c, width_of)));
+}
+
 static onnx_tensor interval_to_line(const columns *c, onnx_tensor v) {
-    onnx_graph *g = c->g;
-    onnx_tensor width = numbers(c, width_of);
-    onnx_tensor below = ONNX(g, "Div", ONNX(g, "Sub", v, numbers(c, lo_of)), width);
-    onnx_tensor above = ONNX(g, "Div", ONNX(g, "Sub", numbers(c, hi_of), v), width);
-    return ONNX(g, "Sub", ONNX(g, "Log", at_least(c, below)), ONNX(g, "Log", at_least(c, above)));
+    return ONNX(c->g, "Sub", ONNX(c->g, "Log", share_below(c, v)), ONNX(c->g, "Log", share_above(c, v)));
 }
 
 /* from the nearer bound */
@@ -101,6 +110,35 @@ static onnx_tensor interval_log_slope(const columns *c, onnx_tensor t) {
     onnx_graph *g = c->g;
     onnx_tensor both = ONNX(g, "Add", softplus_of(c, t), softplus_of(c, ONNX(g, "Neg", t)));
     return ONNX(g, "Sub", numbers(c, log_width_of), both);
+}
+
+/* The quantile of the share, without its last step, for which a float has no digits (base/normal.h). */
+static onnx_tensor uniform_to_line(const columns *c, onnx_tensor v) {
+    onnx_graph *g = c->g;
+    onnx_tensor below = share_below(c, v), above = share_above(c, v);
+    onnx_tensor product = ONNX(g, "Mul", onnx_number(g, 4), ONNX(g, "Mul", below, above));
+    onnx_tensor root =
+        ONNX(g, "Sqrt", ONNX(g, "Sub", onnx_number(g, NORMAL_ORIGIN), ONNX(g, "Log", product)));
+    onnx_tensor s =
+        ONNX(g, "Div", ONNX(g, "Sub", root, onnx_number(g, NORMAL_CENTRE)), onnx_number(g, NORMAL_RADIUS));
+    onnx_tensor sum = onnx_number(g, normal_terms[NORMAL_TERMS - 1]);
+    for (int k = NORMAL_TERMS - 1; k-- > 0;)
+        sum = ONNX(g, "Add", ONNX(g, "Mul", sum, s), onnx_number(g, normal_terms[k]));
+    return ONNX(g, "Mul", ONNX(g, "Div", ONNX(g, "Sub", below, above), onnx_number(g, 2)), sum);
+}
+
+static onnx_tensor uniform_from_line(const columns *c, onnx_tensor t) {
+    onnx_graph *g = c->g;
+    onnx_tensor erf = ONNX(g, "Erf", ONNX(g, "Mul", t, onnx_number(g, M_SQRT1_2)));
+    onnx_tensor share = ONNX(g, "Div", ONNX(g, "Add", erf, onnx_number(g, 1)), onnx_number(g, 2));
+    return ONNX(g, "Add", numbers(c, lo_of), ONNX(g, "Mul", numbers(c, width_of), share));
+}
+
+static onnx_tensor uniform_log_slope(const columns *c, onnx_tensor t) {
+    onnx_graph *g = c->g;
+    onnx_tensor half = ONNX(g, "Div", ONNX(g, "Mul", t, t), onnx_number(g, 2));
+    return ONNX(g, "Sub", numbers(c, log_width_of),
+                ONNX(g, "Add", half, onnx_number(g, 0.5 * log(2 * M_PI))));
 }
 
 static onnx_tensor above_to_line(const columns *c, onnx_tensor v) {
@@ -149,6 +187,7 @@ static const support_maps maps[SUPPORT_KINDS] = {
     [SUPPORT_INTERVAL] = {interval_to_line, interval_from_line, interval_log_slope},
     [SUPPORT_ABOVE] = {above_to_line, above_from_line, above_log_slope},
     [SUPPORT_BELOW] = {below_to_line, below_from_line, below_log_slope},
+    [SUPPORT_UNIFORM] = {uniform_to_line, uniform_from_line, uniform_log_slope},
     [SUPPORT_CIRCLE] = {circle_to_line, circle_from_line, NULL},
 };
 

@@ -264,7 +264,7 @@ static jf_status read_image_size(jf_context *ctx, const tensor_file *file, const
     return JF_OK;
 }
 
-/* Formats before 4 have no supports. */
+/* Formats before 5 have no supports. */
 static jf_status read_supports(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
     size_t dim = (size_t)(u->dim_x + u->dim_y);
     const tensor *t = tensors_find(file, "units.support");
