@@ -6,9 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK 100  /* conditions whose samples are drawn together */
-#define TRIES 2000 /* sets of uniform ranks, for the bands */
-#define LEVEL 0.05
+#define BLOCK 100 /* conditions whose samples are drawn together */
 
 const char *const calibration_words[] = {"calibrated",
                                          "over-confident",
@@ -18,13 +16,6 @@ const char *const calibration_words[] = {"calibrated",
                                          "wrong in shape"};
 
 /* ---- ranks ---- */
-
-/* Ranks of all numbers: (numbers, rows), the coordinates first, then the density, then the distance. */
-typedef struct ranks {
-    int numbers;
-    long rows;
-    int *of;
-} ranks;
 
 /* Log-density of what is drawn at temperature t, but for a constant: of z and the log-determinant of data -> latent. */
 static double log_density(const double *z, int dim_x, double logdet, double temperature) {
@@ -79,19 +70,32 @@ static jf_status block_fill(const model *m, block *b, long first, long n, const 
     return model_inverse(m, many, b->samples, b->logdet);
 }
 
-/* The ranks of one condition's truth among its samples. */
+/* The ranks of all candidates by their numbers: how many have a smaller one. */
+static void rank_candidates(const double values[CALIBRATION_RANKS], unsigned char *out) {
+    for (int k = 0; k < CALIBRATION_RANKS; k++) {
+        int below = 0;
+        for (int j = 0; j < CALIBRATION_RANKS; j++) below += values[j] < values[k];
+        out[k] = (unsigned char)below;
+    }
+}
+
+/* One condition: its truth is candidate 0, its samples follow. */
 static void rank_one(const model *m, const block *b, long i, const double *point, double temperature,
-                     ranks *out, long row) {
+                     candidate_ranks *out, long row) {
     int dim = m->flow->dim, dim_x = m->units.dim_x;
-    const double *truth = b->truth + i * dim;
-    double density = log_density(b->truth_z + i * dim, dim_x, b->truth_logdet[i], temperature);
-    double distance = distance_to(truth, point, dim_x);
-    for (long k = i * CALIBRATION_SAMPLES; k < (i + 1) * CALIBRATION_SAMPLES; k++) {
-        const double *x = b->samples + k * dim;
-        for (int c = 0; c < dim_x; c++) out->of[c * out->rows + row] += x[c] < truth[c];
-        out->of[dim_x * out->rows + row] +=
-            log_density(b->z + k * dim_x, dim_x, b->logdet[k], temperature) > density;
-        out->of[(dim_x + 1) * out->rows + row] += distance_to(x, point, dim_x) < distance;
+    for (int number = 0; number < out->numbers; number++) {
+        double values[CALIBRATION_RANKS];
+        for (int k = 0; k < CALIBRATION_RANKS; k++) {
+            long sample = i * CALIBRATION_SAMPLES + k - 1;
+            const double *x = k ? b->samples + sample * dim : b->truth + i * dim;
+            const double *z = k ? b->z + sample * dim_x : b->truth_z + i * dim;
+            values[k] = number < dim_x ? x[number]
+                        : number == dim_x
+                            ? -log_density(z, dim_x, k ? b->logdet[sample] : b->truth_logdet[i], temperature)
+                            : distance_to(x, point, dim_x);
+        }
+        rank_candidates(values,
+                        out->of + ((size_t)number * (size_t)out->rows + (size_t)row) * CALIBRATION_RANKS);
     }
 }
 
@@ -110,7 +114,8 @@ static jf_status find_box(const model *m, double **out, long n, const double *ro
     return JF_OK;
 }
 
-static jf_status rank_all(const model *m, ranks *out, const double *rows, uint64_t seed, double temperature) {
+static jf_status rank_all(const model *m, candidate_ranks *out, const double *rows, uint64_t seed,
+                          double temperature) {
     int dim_x = m->units.dim_x;
     block b = {0};
     double *box = NULL, *point = NULL;
@@ -131,74 +136,6 @@ done:
     block_free(&b);
     free(box);
     free(point);
-    return status;
-}
-
-/* ---- bands ---- */
-
-/* P(at most k of n), for k = 0 .. n, each of which happens with probability p. */
-static void binomial_table(long n, double p, double *out) {
-    double sum = 0;
-    for (long k = 0; k <= n; k++) {
-        double log_p = lgamma((double)n + 1) - lgamma((double)k + 1) - lgamma((double)(n - k) + 1) +
-                       (double)k * log(p) + (double)(n - k) * log1p(-p);
-        sum += exp(log_p);
-        out[k] = sum < 1 ? sum : 1;
-    }
-}
-
-static int ascending(const void *a, const void *b) {
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-/* How unlikely the most unlikely point of a distribution function of uniform ranks is, of TRIES sets of them, ascending. */
-static void try_uniform(long rows, const double *table, uint64_t seed, double *rarest) {
-    for (int t = 0; t < TRIES; t++) {
-        long counts[CALIBRATION_RANKS] = {0}, below = 0;
-        rng r = rng_stream((rng_key){seed, RNG_JUDGE, RNG_USE_UNIFORM}, (uint64_t)t);
-        for (long i = 0; i < rows; i++) counts[rng_below(&r, CALIBRATION_RANKS)]++;
-        rarest[t] = 1;
-        for (int i = 0; i + 1 < CALIBRATION_RANKS; i++) {
-            const double *at = table + (size_t)i * (size_t)(rows + 1);
-            below += counts[i];
-            double p = fmin(at[below], 1 - (below ? at[below - 1] : 0));
-            if (2 * p < rarest[t]) rarest[t] = 2 * p;
-        }
-    }
-    qsort(rarest, TRIES, sizeof *rarest, ascending);
-}
-
-/* Quantiles of the binomial distributions at each point, such that all points together are within them as often as `level`
- * says. */
-static void band_of(long rows, const double *table, const double *rarest, double level, double *low,
-                    double *high) {
-    int at = (int)(level * TRIES);
-    double tail = rarest[at > 0 ? at : 0] / 2;
-    for (int i = 0; i < CALIBRATION_RANKS; i++) {
-        const double *p = table + (size_t)i * (size_t)(rows + 1);
-        long lo = 0, hi = rows;
-        while (i + 1 < CALIBRATION_RANKS && lo < rows && p[lo] < tail) lo++;
-        while (i + 1 < CALIBRATION_RANKS && hi > 0 && 1 - p[hi - 1] < tail) hi--;
-        low[i] = i + 1 < CALIBRATION_RANKS ? (double)lo / (double)rows : 1;
-        high[i] = (double)hi / (double)rows;
-    }
-}
-
-static jf_status find_bands(jf_context *ctx, calibration *c, uint64_t seed) {
-    double *table = NULL, *rarest = NULL;
-    jf_status status;
-    size_t points = (size_t)c->rows + 1;
-    JF_TRY_DONE(MEM_NEW(ctx, &table, CALIBRATION_RANKS * points));
-    JF_TRY_DONE(MEM_NEW(ctx, &rarest, TRIES));
-    for (int i = 0; i + 1 < CALIBRATION_RANKS; i++)
-        binomial_table(c->rows, (i + 1.0) / CALIBRATION_RANKS, table + (size_t)i * points);
-    try_uniform(c->rows, table, seed, rarest);
-    band_of(c->rows, table, rarest, LEVEL, c->low, c->high);
-    band_of(c->rows, table, rarest, LEVEL / c->coordinates, c->sbc_low, c->sbc_high);
-done:
-    free(table);
-    free(rarest);
     return status;
 }
 
@@ -244,31 +181,40 @@ static calibration_verdict as_confidence(calibration_verdict of_ranks) {
     return means[of_ranks];
 }
 
+static void take_truth(const candidate_ranks *from, int *ranks) {
+    for (int k = 0; k < from->numbers; k++)
+        for (long i = 0; i < from->rows; i++) ranks[k * from->rows + i] = candidate_rank(from, k, i, 0);
+}
+
 jf_status calibration_create(const model *m, calibration *out, long n, const double *rows, uint64_t seed,
                              double temperature) {
-    int dim_x = m->units.dim_x;
-    ranks r = {.numbers = dim_x + 2, .rows = n < CALIBRATION_ROWS ? n : CALIBRATION_ROWS};
+    int dim_x = m->units.dim_x, *ranks = NULL; /* (numbers, rows) */
+    candidate_ranks all = {.numbers = dim_x + 2, .rows = n < CALIBRATION_ROWS ? n : CALIBRATION_ROWS};
+    size_t count = (size_t)all.numbers * (size_t)(all.rows > 0 ? all.rows : 0);
     jf_status status;
     *out = (calibration){0};
-    if (r.rows < CALIBRATION_LEAST) return JF_OK;
-    JF_TRY_DONE(MEM_NEW(m->ctx, &r.of, (size_t)r.numbers * (size_t)r.rows));
+    if (all.rows < CALIBRATION_LEAST) return JF_OK;
+    JF_TRY_DONE(MEM_NEW(m->ctx, &all.of, count * CALIBRATION_RANKS));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &ranks, count));
     JF_TRY_DONE(MEM_NEW(m->ctx, &out->sbc, (size_t)dim_x));
-    JF_TRY_DONE(rank_all(m, &r, rows, seed, temperature));
+    JF_TRY_DONE(rank_all(m, &all, rows, seed, temperature));
+    take_truth(&all, ranks);
     out->coordinates = dim_x;
-    out->rows = r.rows;
-    JF_TRY_DONE(find_bands(m->ctx, out, seed));
+    out->rows = all.rows;
+    JF_TRY_DONE(calibration_find_band(m->ctx, &all, seed, out->low, out->high));
     for (int c = 0; c < dim_x; c++)
-        fit_ranks(&out->sbc[c], r.of + c * r.rows, r.rows, out->sbc_low, out->sbc_high);
-    fit_ranks(&out->hpd, r.of + dim_x * r.rows, r.rows, out->low, out->high);
-    fit_ranks(&out->tarp, r.of + (dim_x + 1) * r.rows, r.rows, out->low, out->high);
+        fit_ranks(&out->sbc[c], ranks + c * all.rows, all.rows, out->low, out->high);
+    fit_ranks(&out->hpd, ranks + dim_x * all.rows, all.rows, out->low, out->high);
+    fit_ranks(&out->tarp, ranks + (dim_x + 1) * all.rows, all.rows, out->low, out->high);
     out->hpd.verdict = as_confidence(out->hpd.verdict);
     if (out->tarp.verdict == BIASED_LOW || out->tarp.verdict == BIASED_HIGH) out->tarp.verdict = MISSHAPEN;
-    JF_TRY_DONE(calibration_find_region(m, &out->region, r.rows, rows, r.of));
+    JF_TRY_DONE(calibration_find_region(m, &out->region, all.rows, rows, ranks));
     if (out->region.number == dim_x) out->region.verdict = as_confidence(out->region.verdict);
     out->coverage_50 = out->hpd.ecdf[CALIBRATION_RANKS / 2 - 1];
     out->coverage_90 = out->hpd.ecdf[CALIBRATION_RANKS * 9 / 10 - 1];
 done:
-    free(r.of);
+    free(all.of);
+    free(ranks);
     if (status != JF_OK) calibration_free(out);
     return status;
 }

@@ -10,8 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define LEVEL 0.05
-#define FEW   30 /* rows; of fewer the mean is not normal enough */
+#define FEW 30 /* rows; of fewer the mean is not normal enough */
 enum { SCORES = 2 };
 
 /* u - 1/2 and (u - 1/2)^2 - 1/12, and their variances for uniform u */
@@ -114,7 +113,7 @@ static void compare_all(const model_units *u, calibration_region *out, long n, c
                         const int *ranks, cut *c, double *sorted) {
     int numbers = u->dim_x + 1, cuts = cuts_of(u);
     int compared = SCORES * numbers * (u->classes > 0 ? u->classes : 3 * cuts);
-    double limit = normal_two_sided(LEVEL / compared);
+    double limit = normal_two_sided(CALIBRATION_REGION_LEVEL / compared);
     out->limit = limit;
     out->compared = compared;
     for (int k = 0; k < cuts; k++) {

@@ -103,7 +103,8 @@ static void paint(panel *p, const char *title, const char *x_label, int lines, c
     for (int e = 0; e < 2; e++) {
         for (int i = 0; i < CALIBRATION_RANKS; i++) y[i + 1] = edges[e][i] - x[i + 1];
         panel_line(p, CALIBRATION_RANKS + 1, x, y, 1,
-                   &(line_style){.ink = colour_quiet, .dash = 4, .label = e ? NULL : "95% of right models"});
+                   &(line_style){
+                       .ink = colour_quiet, .dash = 4, .label = e ? NULL : "96% of right models, all lines"});
     }
     for (int k = 0; k < lines; k++) {
         int good = fits[k].verdict == CALIBRATED;
@@ -117,7 +118,7 @@ jf_status calibration_draw(jf_context *ctx, const calibration *c, const char *pa
     figure *fig;
     JF_TRY(figure_create(ctx, &fig, 1, 3, DRAW_PANEL_WIDTH, DRAW_PANEL_HEIGHT, NULL));
     paint(figure_panel(fig, 0, 0), "SBC: a line for each coordinate of x", "rank of the truth",
-          c->coordinates, c->sbc, c->sbc_low, c->sbc_high);
+          c->coordinates, c->sbc, c->low, c->high);
     paint(figure_panel(fig, 0, 1), "expected coverage", "size of the region", 1, &c->hpd, c->low, c->high);
     paint(figure_panel(fig, 0, 2), "TARP", "rank of the distance", 1, &c->tarp, c->low, c->high);
     jf_status status = figure_save(fig, path);

@@ -398,7 +398,7 @@ static void table_of_calibration(text *t, const judgement *j) {
     text_add(t, "\n  %d samples for each of %ld pairs of the data: how the truth ranks among them\n",
              CALIBRATION_SAMPLES, c->rows);
     row(t, "SBC, worst", "%.4f", worst, "of all coordinates: ranks from uniform ones");
-    row(t, "  of the band", "%.2f", of_band, "1: the edge; a right model stays below in 95% of all cases");
+    row(t, "  of the band", "%.2f", of_band, "1: the edge; a right model has all below in 96% of cases");
     row(t, "coverage", "%.4f", c->hpd.deviation, "regions of highest density: from the diagonal");
     row(t, "  of the band", "%.2f", c->hpd.of_band, "");
     row(t, "  of 50% regions", "%.3f", c->coverage_50, "how often they hold the truth");
