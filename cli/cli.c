@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 /* ---- failures ---- */
 
@@ -26,8 +27,19 @@ int cli_fail(const char *format, ...) {
     return CLI_FAILED;
 }
 
+/* Seconds that other ranks leave the first to tell what it knows, too, which ends all of them. */
+#define LATER_RANKS 3
+
+static void wait_for_first_rank(void) {
+    struct timespec left = {.tv_sec = LATER_RANKS};
+    while (nanosleep(&left, &left) != 0) continue;
+}
+
 int cli_fail_library(const call *c) {
     char told[WORDS_SIZE];
+    int first = jf_ranks_rank(c->ctx) == 0;
+    if (!first && jf_ranks_have_failed(c->ctx)) return CLI_FAILED;
+    if (!first) wait_for_first_rank();
     return cli_fail("%s", words_for_users(jf_context_error(c->ctx), told));
 }
 
@@ -48,6 +60,19 @@ int cli_misuse(const command *k, const char *format, ...) {
     say(before, format, rest, after);
     va_end(rest);
     return CLI_MISUSE;
+}
+
+/* ---- ranks ---- */
+
+int cli_join_ranks(const call *c) {
+    jf_ranks_options options = {.size = sizeof(jf_ranks_options),
+                                .ranks = option_int(c->arguments, "ranks"),
+                                .limit = option_real(c->arguments, "rank-limit")};
+    return jf_ranks_join(c->ctx, &options) == JF_OK ? CLI_OK : cli_fail_library(c);
+}
+
+int cli_is_first_rank(const call *c) {
+    return jf_ranks_rank(c->ctx) == 0;
 }
 
 /* ---- models and recipes ---- */

@@ -42,6 +42,11 @@ int cli_fail_memory(void);
 int cli_fail_output(void); /* standard output could not be written; errno tells why */
 int cli_misuse(const command *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Of commands that several processes share, with OPTION_RANKS: joins those that a launcher has started. Rank 0 alone says and
+ * writes something. */
+int cli_join_ranks(const call *c);
+int cli_is_first_rank(const call *c);
+
 /* Both return an exit status; *out is only there after CLI_OK. */
 int cli_load_model(const call *c, jf_model **out, const char *path);   /* with --device and --threads */
 int cli_load_recipe(const call *c, jf_recipe **out, const char *path); /* with --set */

@@ -80,6 +80,7 @@ static int run_command(const command *k, int argc, char **argv) {
     } else {
         jf_context_set_log(c.ctx, note, NULL);
         code = k->run(&c);
+        if (code != CLI_OK && code != CLI_STOPPED) jf_ranks_end(c.ctx, code); /* the others would wait */
         jf_context_free(c.ctx);
     }
     arguments_free(&a);

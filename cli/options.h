@@ -43,6 +43,19 @@ typedef struct option {
             "what products are computed in while training, train.precision of the recipe: auto, fp32, tf32 " \
             "or bf16" further                                                                                \
     }
+#define OPTION_RANKS                                                                                         \
+    {"ranks",                                                                                                \
+     0,                                                                                                      \
+     OPTION_WHOLE,                                                                                           \
+     "N",                                                                                                    \
+     "0",                                                                                                    \
+     0,                                                                                                      \
+     1000000,                                                                                                \
+     "refuse to run unless a launcher (mpirun -n N, srun -n N) has started N processes; 0: any number"},     \
+    {                                                                                                        \
+        "rank-limit", 0, OPTION_REAL, "SECONDS", "20", 1, 86400,                                             \
+            "of several processes: without a sign of life for so long one is lost, and all end"              \
+    }
 #define OPTION_POINTS                                                                                        \
     { "points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with" }
 #define OPTION_TEMPERATURE                                                                                   \

@@ -30,6 +30,10 @@ const volatile int *stop_on_signals(void) {
     return &stop_wanted;
 }
 
+void stop_ignore(void) {
+    set_all(SIG_IGN);
+}
+
 void stop_end(void) {
     set_all(SIG_DFL);
 }

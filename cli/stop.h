@@ -3,6 +3,7 @@
 #define CLI_STOP_H
 
 const volatile int *stop_on_signals(void); /* the flag; signals that are ignored stay ignored */
+void stop_ignore(void);                    /* somebody else decides */
 void stop_end(void);                       /* from here on the first signal ends the program */
 
 #endif

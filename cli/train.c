@@ -81,7 +81,7 @@ static int recipe_for_table(const call *c, jf_recipe **out) {
                                 .y_columns = option_text(a, "y-columns"),
                                 .discrete = option_given(a, "discrete"),
                                 .bounds = bounds};
-    jf_context_set_log(c->ctx, option_given(a, "quiet") ? NULL : say_found, NULL);
+    jf_context_set_log(c->ctx, option_given(a, "quiet") || !cli_is_first_rank(c) ? NULL : say_found, NULL);
     if (code == CLI_OK && jf_recipe_for_table(out, c->ctx, &request) != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) code = cli_apply_settings(c, *out);
     if (code != CLI_OK) {
@@ -142,7 +142,9 @@ static int is_for_this_call(const char *word) {
 
 /* The same command line with --resume; not at its end, where a "--" would make an argument of it. */
 static int say_stopped(const call *c, const char *folder) {
+    int ranks = jf_ranks_size(c->ctx);
     fprintf(stderr, "jointflow: stopped, saved in %s; continue with:", folder);
+    if (ranks > 1) fprintf(stderr, " mpirun -n %d", ranks);
     for (int i = 0; i < c->argc; i++) {
         int dropped = is_for_this_call(c->argv[i]);
         if (!dropped) putc(' ', stderr);
@@ -232,6 +234,28 @@ static int watched_begin(const call *c, watched *w, const char *what) {
 
 /* ---- the command ---- */
 
+static jf_train_options train_options(const call *c, const char *folder) {
+    const arguments *a = c->arguments;
+    return (jf_train_options){.size = sizeof(jf_train_options),
+                              .folder = folder,
+                              .resume = option_given(a, "resume"),
+                              .changed_data = option_given(a, "changed-data"),
+                              .deterministic = option_given(a, "deterministic"),
+                              .seed = option_whole(a, "seed"),
+                              .device = cli_device(c),
+                              .threads = cli_threads(c)};
+}
+
+/* All ranks but the first: they do their part, and leave what is said and written to that one, and when to stop. */
+static int train_along(const call *c, const jf_recipe *r, const char *folder) {
+    jf_train_options options = train_options(c, folder);
+    jf_model *m = NULL;
+    stop_ignore();
+    jf_status status = jf_train(&m, c->ctx, r, &options);
+    jf_model_free(m);
+    return status == JF_OK ? CLI_OK : status == JF_STOPPED ? CLI_STOPPED : cli_fail_library(c);
+}
+
 static int train_into(const call *c, const jf_recipe *r, const char *folder) {
     const arguments *a = c->arguments;
     int quiet = option_given(a, "quiet");
@@ -241,13 +265,7 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
     watched watching = {.line = &line};
     progress_begin(&line, quiet, batch ? atoi(batch) : 0, stop);
     jf_context_set_log(c->ctx, progress_note, &line);
-    jf_train_options options = {.size = sizeof(jf_train_options),
-                                .folder = folder,
-                                .resume = option_given(a, "resume"),
-                                .changed_data = option_given(a, "changed-data"),
-                                .seed = option_whole(a, "seed"),
-                                .device = cli_device(c),
-                                .threads = cli_threads(c)};
+    jf_train_options options = train_options(c, folder);
     jf_model *m = NULL;
     const char *what = table_of(c) ? table_of(c) : argument(a, 0);
     int watchable = watched_begin(c, &watching, what);
@@ -280,13 +298,17 @@ static int train(const call *c) {
     const char *table = table_of(c);
     jf_recipe *r = NULL;
     int code = check_table(c);
+    if (code == CLI_OK) code = cli_join_ranks(c);
     if (code != CLI_OK) return code;
+    int first = cli_is_first_rank(c);
+    if (!first) jf_context_set_log(c->ctx, NULL, NULL);
     char *folder = given ? cli_join("%s", given) : default_folder(table ? table : recipe);
     if (!folder) return cli_fail_memory();
     code = table ? recipe_for_table(c, &r) : cli_load_recipe(c, &r, recipe);
-    if (code == CLI_OK) code = check_folder(c, folder);
-    if (code == CLI_OK && !option_given(c->arguments, "resume")) code = output_check_run(c, r, folder);
-    if (code == CLI_OK) code = train_into(c, r, folder);
+    if (code == CLI_OK && first) code = check_folder(c, folder);
+    if (code == CLI_OK && first && !option_given(c->arguments, "resume"))
+        code = output_check_run(c, r, folder);
+    if (code == CLI_OK) code = (first ? train_into : train_along)(c, r, folder);
     jf_recipe_free(r);
     free(folder);
     return code;
@@ -312,6 +334,9 @@ static const option options[] = {
     OPTION_THREADS,
     OPTION_DEVICE,
     OPTION_PRECISION(""),
+    OPTION_RANKS,
+    {"deterministic", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "take steps in slices that 1, 2, 4 or 8 ranks share: the same bits for each of these numbers"},
     {"resume", 0, OPTION_FLAG, NULL, NULL, 0, 0, "continue the run in the folder exactly where it stopped"},
     {"changed-data", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "with --resume: go on although the data have changed since; the epoch begins again with the new ones"},
@@ -335,6 +360,7 @@ static const example examples[] = {
      "jointflow train data.csv --x-columns height,weight --y-columns age,dose -o out/mine"},
     {"Watched in the browser", "jointflow train crescents --watch"},
     {"Go on after Ctrl-C", "jointflow train crescents --resume"},
+    {"Four processes that share every batch", "mpirun -n 4 jointflow train crescents"},
     {0},
 };
 
@@ -361,6 +387,17 @@ const command command_train = {
         "Ctrl-C stops after the current batch and saves; --resume then continues as if nothing had "
         "happened. A second Ctrl-C ends at once. The same recipe, seed and kind of device give the "
         "same model, whatever the number of threads.\n"
+        "Started by mpirun or srun, the processes (ranks) share every batch: each makes and evaluates its "
+        "own "
+        "rows, and the gradients are added up. Rank 0 alone says and writes something, and a run may be "
+        "resumed "
+        "with another number of ranks. Results depend on that number by rounding alone, with --deterministic "
+        "not "
+        "at all, which takes a little longer. Without --threads the ranks of a machine share its processors. "
+        "A "
+        "rank that dies or gives no sign of life for --rank-limit seconds ends all of them; the last "
+        "checkpoint "
+        "is whole.\n"
         "--watch serves a page on this machine alone while it trains, at the address that is printed: the "
         "terms "
         "of the loss, the held-out loss, latent histograms and samples, drawn at the ends of epochs and in "

@@ -112,6 +112,10 @@ static void counting_release_scalars(device *d, scalar *p) {
 static void counting_put(device *d, real *to, const double *from, size_t n) {
     if (count(d, 'T')) device_ref.put(d, to, from, n);
 }
+static void *counting_host(device *d, real *p) {
+    count(d, 'R');
+    return device_ref.host(d, p);
+}
 static void counting_put_scalars(device *d, scalar *to, const double *from, size_t n) {
     if (count(d, 'T')) device_ref.put_scalars(d, to, from, n);
 }
@@ -297,6 +301,7 @@ const device_kind counting_device = {
     SAME(copy),
     SAME(fill),
     SAME(add),
+    SAME(host),
     SAME(alloc_scalars),
     SAME(release_scalars),
     SAME(put_scalars),

@@ -27,6 +27,12 @@ static void check_memory(const bench *b) {
         for (size_t j = 0; j + 1 < count; j++) CHECK(found[2][j] == x[j] && found[3][j] == -2.5);
         CHECK(found[2][count - 1] == y[count - 1] && found[3][count - 1] == x[count - 1]);
         CHECK_NEAR(found[4][0], x[count - 1] + y[count - 1], 1e-6);
+        if (k->host) { /* written there, it is the device's, too */
+            const void *at = k->host(l->d, p);
+            double last =
+                k->real_size == 4 ? ((const float *)at)[count - 1] : ((const double *)at)[count - 1];
+            CHECK(last == found[4][0]);
+        }
         for (int j = 0; j < 5; j++) free(found[j]);
         free(x), free(y), free(zero);
         lab_clear(l);
@@ -269,6 +275,7 @@ static const struct entry {
     ENTRY(copy, REQUIRED, memory),
     ENTRY(fill, REQUIRED, memory),
     ENTRY(add, REQUIRED, memory),
+    ENTRY(host, OPTIONAL, memory),
     ENTRY(alloc_scalars, REQUIRED, scalars),
     ENTRY(release_scalars, REQUIRED, scalars),
     ENTRY(put_scalars, REQUIRED, scalars),

@@ -87,15 +87,33 @@ static void compare(jf_context *ctx, void *arg) {
     ranks *r = ranks_of(ctx);
     (void)arg;
     CHECK_STATUS(ranks_same(r, "recipe", "the same"), JF_OK);
-    jf_status status = ranks_same(r, "recipe", ranks_rank(r) == 2 ? "b" : "a");
+    jf_status status = ranks_same(
+        r, "recipe", ranks_rank(r) == 2 ? "[train]\nrate = 2\nclip = 3\n" : "[train]\nrate = 1\nclip = 3\n");
     CHECK_STATUS(status, ranks_size(r) > 2 ? JF_ERROR_RANK : JF_OK);
     if (status != JF_OK)
-        CHECK_TEXT(jf_context_error(ctx), "rank 2 has another recipe than rank 0: \"b\" instead of \"a\"");
+        CHECK_TEXT(jf_context_error(ctx),
+                   "rank 2: another recipe than rank 0: \"rate = 2\", there \"rate = 1\"");
 }
 
 TEST(ranks__those_that_differ_are_named_to_all) {
     ranks_run(1, 0, compare, NULL);
     ranks_run(4, 0, compare, NULL);
+}
+
+static void disagree(jf_context *ctx, void *arg) {
+    ranks *r = ranks_of(ctx);
+    (void)arg;
+    CHECK_STATUS(ranks_agree(r, JF_OK), JF_OK);
+    jf_status mine = ranks_rank(r) == 1 || ranks_rank(r) == 3
+                         ? jf_fail(ctx, JF_ERROR_DATA, "row %d is no row", ranks_rank(r))
+                         : JF_OK;
+    CHECK_STATUS(ranks_agree(r, mine), JF_ERROR_DATA);
+    CHECK_TEXT(jf_context_error(ctx), "rank 1: row 1 is no row");
+    ranks_end(r, 1); /* nobody is waited for: returns */
+}
+
+TEST(ranks__a_failure_of_one_is_that_of_all) {
+    ranks_run(4, 0, disagree, NULL);
 }
 
 static void share(jf_context *ctx, void *arg) {

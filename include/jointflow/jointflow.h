@@ -68,6 +68,8 @@ int jf_ranks_rank(
     const jf_context
         *ctx); /* of this process, from 0; rank 0 alone writes files, and its progress is asked */
 int jf_ranks_size(const jf_context *ctx); /* 1: there are no others */
+int jf_ranks_have_failed(
+    const jf_context *ctx); /* whether all have agreed on a failure, which rank 0 is to tell */
 /* After a failure of this process alone: ends all of them, this one too, with that exit status. Returns where there is one. */
 void jf_ranks_end(jf_context *ctx, int status);
 
@@ -231,6 +233,9 @@ typedef struct jf_train_options {
     uint64_t seed;
     const char *device; /* as of jf_load_options */
     int threads;
+    /* Steps are taken in slices that ranks share (jf_ranks_join), and so are all sums: 1, 2, 4 or 8 of them have the same bits.
+     * Slower than without, where ranks differ in the last bits. */
+    int deterministic;
 } jf_train_options;
 /* The progress callback of the context is called a few times a second and at the end of every epoch, when the device is asked
  * how far it is. JF_STOPPED where it asked for it: *out is then the best model so far and the run can be resumed; NULL

@@ -125,6 +125,7 @@ class jf_train_options(Sized):
         ('seed', c_uint64),
         ('device', c_char_p),
         ('threads', c_int),
+        ('deterministic', c_int),
     ]
 
 class jf_use_options(Sized):
@@ -439,6 +440,7 @@ FUNCTIONS = {
     'jf_ranks_join': (c_int, (c_void_p, POINTER(jf_ranks_options))),
     'jf_ranks_rank': (c_int, (c_void_p,)),
     'jf_ranks_size': (c_int, (c_void_p,)),
+    'jf_ranks_have_failed': (c_int, (c_void_p,)),
     'jf_ranks_end': (None, (c_void_p, c_int)),
     'jf_data_create': (c_int, (POINTER(c_void_p), c_void_p, POINTER(jf_array), POINTER(jf_array))),
     'jf_data_fill': (c_int, (POINTER(c_void_p), c_void_p, c_size_t, c_size_t, c_size_t, jf_fill_fn, c_void_p)),

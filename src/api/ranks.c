@@ -1,13 +1,35 @@
 /* Public: several processes. */
+#define _GNU_SOURCE /* dladdr */
 #include "ranks/ranks.h"
 #include "api/api.h"
+#include "base/number.h"
+#include "io/checksum.h"
+#include <dlfcn.h>
+
+/* The version, and a checksum of the program or library that this code is a part of: of one version there are many builds. */
+static void name_build(jf_context *ctx, char *out, size_t size) {
+    char sum[CHECKSUM_TEXT] = "unknown";
+    Dl_info found;
+    void *bytes;
+    size_t count;
+    if (dladdr((void *)(uintptr_t)jf_ranks_join, &found) && found.dli_fname &&
+        file_map(ctx, &bytes, &count, found.dli_fname) == JF_OK) {
+        checksum_text(sum, checksum_add(checksum_start(), bytes, count));
+        file_unmap(bytes, count);
+    }
+    number_print(out, size, "%s, build %s", JF_VERSION, sum);
+}
 
 jf_status jf_ranks_join(jf_context *ctx, const jf_ranks_options *options) {
     jf_ranks_options o;
+    char build[96];
     JF_TRY(SIZED_TAKE(ctx, jf_ranks_options, &o, options));
     if (o.ranks < 0) return jf_fail(ctx, JF_ERROR_ARGUMENT, "%d ranks, expected 0 or more", o.ranks);
     if (!(o.limit >= 0)) return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: a limit of %g seconds", o.limit);
-    return ranks_join(ctx, o.ranks, o.limit);
+    JF_TRY(ranks_join(ctx, o.ranks, o.limit));
+    if (ranks_size(ranks_of(ctx)) == 1) return JF_OK;
+    name_build(ctx, build, sizeof build);
+    return ranks_same(ranks_of(ctx), "version of the program", build);
 }
 
 int jf_ranks_rank(const jf_context *ctx) {
@@ -16,6 +38,10 @@ int jf_ranks_rank(const jf_context *ctx) {
 
 int jf_ranks_size(const jf_context *ctx) {
     return ranks_size(ranks_of((jf_context *)ctx));
+}
+
+int jf_ranks_have_failed(const jf_context *ctx) {
+    return ranks_have_failed(ranks_of((jf_context *)ctx));
 }
 
 void jf_ranks_end(jf_context *ctx, int status) {

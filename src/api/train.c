@@ -50,6 +50,7 @@ jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf
                         &(train_options){.folder = o.folder,
                                          .resume = o.resume,
                                          .changed_data = o.changed_data,
+                                         .deterministic = o.deterministic,
                                          .interval = TRAIN_INTERVAL,
                                          .progress = relay_progress,
                                          .user = ctx});

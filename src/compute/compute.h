@@ -116,6 +116,8 @@ struct device_kind {
     void (*copy)(device *d, real *to, const real *from, size_t count);
     void (*fill)(device *d, real *to, double value, size_t count);
     void (*add)(device *d, real *to, const real *from, size_t count); /* to += from */
+    /* Optional: numbers where they lie, as the host's: floats or doubles, by real_size. Default: they lie elsewhere. */
+    void *(*host)(device *d, real *p);
 
     /* scalars */
     jf_status (*alloc_scalars)(device *d, scalar **out, size_t count); /* zeroed */

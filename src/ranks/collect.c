@@ -5,6 +5,7 @@
  * in all), and the halves return the same way. Ranks beyond the largest power of two give their numbers to a partner first. */
 #include "base/memory.h"
 #include "ranks/private.h"
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,20 +178,59 @@ jf_status ranks_barrier(ranks *r) {
 
 /* ---- agreement ---- */
 
-enum { SAME_BYTES = 512 }; /* of a text that is compared */
+typedef struct outcome {
+    int32_t status;
+    char why[508];
+} outcome;
 
-jf_status ranks_same(ranks *r, const char *what, const char *mine_is) {
-    char mine[SAME_BYTES] = "", *all;
-    jf_status status = JF_OK;
-    if (r->size == 1) return JF_OK;
-    snprintf(mine, sizeof mine, "%s", mine_is);
-    JF_TRY(mem_alloc(r->ctx, &all, (size_t)r->size, sizeof mine));
-    status = ranks_gather(r, mine, sizeof mine, all);
-    for (int i = 1; i < r->size && status == JF_OK; i++)
-        if (memcmp(all, all + (size_t)i * sizeof mine, sizeof mine) != 0)
-            status =
-                jf_fail(r->ctx, JF_ERROR_RANK, "rank %d has another %s than rank 0: \"%s\" instead of \"%s\"",
-                        i, what, all + (size_t)i * sizeof mine, all);
+jf_status ranks_agree(ranks *r, jf_status mine) {
+    outcome own = {.status = (int32_t)mine}, *all;
+    if (r->size == 1) return mine;
+    if (mine != JF_OK) snprintf(own.why, sizeof own.why, "%s", jf_context_error(r->ctx));
+    JF_TRY(MEM_NEW(r->ctx, &all, (size_t)r->size));
+    jf_status status = ranks_gather(r, &own, sizeof own, all);
+    for (int i = 0; i < r->size && status == JF_OK; i++) {
+        status = (jf_status)all[i].status;
+        if (status == JF_OK) continue;
+        r->agreed = 1;
+        if (i == 0)
+            jf_fail(r->ctx, status, "%s", all[i].why);
+        else
+            jf_fail(r->ctx, status, "rank %d: %s", i, all[i].why);
+    }
     free(all);
+    return status;
+}
+
+/* The line of two texts in which they differ first, cut to what fits into a message. */
+static void first_difference(const char *a, const char *b, char of_a[160], char of_b[160]) {
+    const char *line_a = a, *line_b = b;
+    for (; *a && *a == *b; a++, b++)
+        if (*a == '\n') {
+            line_a = a + 1;
+            line_b = b + 1;
+        }
+    snprintf(of_a, 160, "%.*s", (int)strcspn(line_a, "\n"), line_a);
+    snprintf(of_b, 160, "%.*s", (int)strcspn(line_b, "\n"), line_b);
+}
+
+jf_status ranks_same(ranks *r, const char *what, const char *mine) {
+    char *first = NULL, here[160], there[160];
+    uint64_t length = strlen(mine) + 1;
+    jf_status status;
+    if (r->size == 1) return JF_OK;
+    JF_TRY(ranks_broadcast(r, &length, sizeof length, 0));
+    JF_TRY(MEM_NEW(r->ctx, &first, (size_t)length));
+    if (r->rank == 0) memcpy(first, mine, (size_t)length);
+    status = ranks_broadcast(r, first, (size_t)length, 0);
+    if (status == JF_OK) {
+        if (strcmp(first, mine) != 0) {
+            first_difference(mine, first, here, there);
+            status = jf_fail(r->ctx, JF_ERROR_RANK, "another %s than rank 0: \"%s\", there \"%s\"", what,
+                             here, there);
+        }
+        status = ranks_agree(r, status);
+    }
+    free(first);
     return status;
 }

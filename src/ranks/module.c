@@ -2,12 +2,14 @@
 #define _GNU_SOURCE /* dladdr */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "ranks/private.h"
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MODULE      "libjointflow-mpi.so"
 #define ENVIRONMENT "JOINTFLOW_MPI_MODULE" /* its path, where it lies elsewhere */
@@ -19,14 +21,32 @@
 static const char *const size_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
                                              NULL};
 
-int ranks_launched(void) {
-    for (int i = 0; size_variables[i]; i++) {
-        const char *told = getenv(size_variables[i]);
+/* Those of them that are on this machine. */
+static const char *const local_variables[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
+                                              "SLURM_NTASKS_PER_NODE", NULL};
+
+/* The first of the variables that is a number above 1, or 1. */
+static int count_of(const char *const *variables) {
+    for (int i = 0; variables[i]; i++) {
+        const char *told = getenv(variables[i]);
         char *end;
-        long size = told ? strtol(told, &end, 10) : 0;
-        if (size > 1 && size <= INT_MAX && *end == 0) return (int)size;
+        long count = told ? strtol(told, &end, 10) : 0;
+        if (count > 1 && count <= INT_MAX && *end == 0) return (int)count;
     }
     return 1;
+}
+
+int ranks_launched(void) {
+    return count_of(size_variables);
+}
+
+/* A launcher may have bound this process to some processors, which others may share. */
+int ranks_threads(const ranks *r, int threads) {
+    int local = count_of(local_variables), bound = threads_available();
+    long all = sysconf(_SC_NPROCESSORS_ONLN);
+    if (threads > 0 || r->size == 1 || all < 1) return threads;
+    int part = (int)all / local;
+    return part < 1 ? 1 : part < bound ? part : bound;
 }
 
 /* ---- the module ---- */
@@ -114,13 +134,16 @@ jf_status ranks_join(jf_context *ctx, int expected, double limit) {
     void *own = NULL;
     int rank = 0, size = 1;
     char why[512] = "";
-    if (ranks_launched() == 1 && expected == 1) return JF_OK;
-    if (ranks_launched() == 1 && expected == 0) return JF_OK;
+    if (ranks_launched() == 1 && expected <= 1) return JF_OK;
     JF_TRY(load_module(ctx, &link));
     if (link->join(&own, &rank, &size, why, sizeof why) != 0)
         return jf_fail(ctx, JF_ERROR_RANK, "%s: %s", link->name, why);
-    jf_status status = check_size(ctx, link, size, expected);
-    if (status == JF_OK) status = ranks_join_link(ctx, link, own, rank, size, limit);
-    if (status != JF_OK) link->leave(own);
+    jf_status status = ranks_join_link(ctx, link, own, rank, size, limit);
+    if (status != JF_OK) {
+        link->leave(own);
+        return status;
+    }
+    status = check_size(ctx, link, size, expected);
+    ranks_of(ctx)->agreed = status != JF_OK; /* all come to the same */
     return status;
 }

@@ -10,6 +10,8 @@ struct ranks {
     const ranks_link *link;
     void *own; /* of the link */
     int rank, size;
+    int agreed;       /* on a failure: nobody waits for this rank any more */
+    int lost;         /* a rank, or the way to it */
     pthread_t thread; /* that joined: a link is its alone */
     double limit;
     double beaten; /* when the last sign of life was given, */

@@ -48,9 +48,10 @@ static void give_sign(void *company) {
     r->link->beat(r->own);
 }
 
+/* Whoever is done waits for the others, quietly. Without one of them there is nothing to leave. */
 static void leave(void *company) {
     ranks *r = company;
-    r->link->leave(r->own);
+    if (!r->lost && ranks_barrier(r) == JF_OK) r->link->leave(r->own);
     free(r->room);
     free(r);
 }
@@ -74,7 +75,11 @@ jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, in
 }
 
 void ranks_end(ranks *r, int status) {
-    if (r->size > 1) r->link->end(r->own, status);
+    if (r->size > 1 && !r->agreed) r->link->end(r->own, status);
+}
+
+int ranks_have_failed(const ranks *r) {
+    return r->agreed;
 }
 
 jf_status ranks_room(ranks *r, size_t bytes) {
@@ -110,14 +115,17 @@ static jf_status wait_for(ranks *r, const ranks_transfer *t) {
         if (r->link->heard(r->own)) r->heard = at;
         if (r->heard < began) r->heard = began; /* silence counts while one listens */
         if (at - r->heard <= r->limit) continue;
+        r->lost = 1;
         return jf_fail(r->ctx, JF_ERROR_RANK,
                        "rank %d: no sign of life from rank %d for %.0f seconds: it was stopped, hangs or is "
                        "cut off; all ranks end",
                        r->rank, (r->rank + r->size - 1) % r->size, r->limit);
     }
     if (ended > 0) return JF_OK;
-    return jf_fail(r->ctx, JF_ERROR_RANK, "rank %d: the connection to rank %d failed; all ranks end", r->rank,
-                   t->in_bytes ? t->from : t->to);
+    r->lost = 1;
+    return jf_fail(r->ctx, JF_ERROR_RANK,
+                   "rank %d: the connection to rank %d failed, or it has failed itself; all ranks end",
+                   r->rank, t->in_bytes ? t->from : t->to);
 }
 
 jf_status ranks_exchange(ranks *r, const ranks_transfer *t) {
@@ -126,7 +134,8 @@ jf_status ranks_exchange(ranks *r, const ranks_transfer *t) {
         ranks_transfer piece = left;
         if (piece.out_bytes > RANKS_MOST_BYTES) piece.out_bytes = RANKS_MOST_BYTES;
         if (piece.in_bytes > RANKS_MOST_BYTES) piece.in_bytes = RANKS_MOST_BYTES;
-        if (r->link->begin(r->own, &piece) != 0)
+        if (r->link->begin(r->own, &piece) != 0) r->lost = 1;
+        if (r->lost)
             return jf_fail(r->ctx, JF_ERROR_RANK, "rank %d: %s cannot begin a transfer; all ranks end",
                            r->rank, r->link->name);
         JF_TRY(wait_for(r, &piece));

@@ -32,8 +32,12 @@ jf_status ranks_join(jf_context *ctx, int expected, double limit);
 /* The same over a link that is there: for tests, and what ranks_join() does in the end. */
 jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, int rank, int size,
                           double limit);
-/* After a failure of this rank: ends all of them. Returns where there is one rank only. */
+/* After a failure of this rank: ends all of them. Returns where there is one rank only, or all have agreed on the failure. */
 void ranks_end(ranks *r, int status);
+int ranks_have_failed(const ranks *r); /* whether all have agreed on a failure, which rank 0 then tells */
+/* How many threads a rank has that asked for `threads`: where it asked for none in particular, its part of the processors of
+ * its machine. 0: as many as there are. */
+int ranks_threads(const ranks *r, int threads);
 
 /* Of all ranks, on all ranks. */
 jf_status ranks_sum_floats(ranks *r, float *values, size_t count);
@@ -45,9 +49,12 @@ jf_status ranks_gather(ranks *r, const void *mine, size_t count, void *all);
 /* The same where counts differ: counts (size) in bytes, known to all. */
 jf_status ranks_gather_parts(ranks *r, const void *mine, const size_t *counts, void *all);
 jf_status ranks_barrier(ranks *r); /* returns when all ranks have called it */
-/* Fails on all ranks where `text` is not that of rank 0 on all, naming the first rank that differs and both texts:
- * "rank 2 has another WHAT: ..., rank 0 ...". */
-jf_status ranks_same(ranks *r, const char *what, const char *text);
+/* What each rank has come to: JF_OK where all of them have, otherwise the status and the message of the first that has not,
+ * on all: "rank 2: ...". */
+jf_status ranks_agree(ranks *r, jf_status mine);
+/* Fails on all ranks where a text is not that of rank 0, naming the first rank that differs and the first lines that do:
+ * "rank 2: another WHAT than rank 0: "...", there "..."". */
+jf_status ranks_same(ranks *r, const char *what, const char *mine);
 
 /* What each rank does of n pieces of work: pieces begin .. end-1. Parts are as equal as they can be, and equal where size
  * divides n. */

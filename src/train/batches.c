@@ -76,6 +76,14 @@ batch_request batch_held_out(const model *m, const batch_key *key, long first, i
     return q;
 }
 
+batch_request batch_part(const batch_request *q, int from, int count) {
+    batch_request part = *q;
+    part.n = count;
+    part.first += (uint64_t)from;
+    part.noise_first += (uint64_t)from;
+    return part;
+}
+
 static int same_key(rng_key a, rng_key b) {
     return a.seed == b.seed && a.purpose == b.purpose && a.epoch == b.epoch;
 }

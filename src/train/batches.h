@@ -21,6 +21,9 @@ batch_request batch_mixed(const model *m, const phase *p, int n);
 /* The same of the held-out rows first .. first+n-1; their noise is the same in every epoch. */
 batch_request batch_held_out(const model *m, const batch_key *key, long first, int n);
 
+/* Its samples from .. from+count-1: a batch like any other. */
+batch_request batch_part(const batch_request *q, int from, int count);
+
 /* Samples from .. from+count-1 of a batch as rows (count, model dim) in host memory, in the model's units. scratch:
  * batch_scratch() numbers. Threads may make different samples at the same time. data: NULL where the share is 0. */
 void batch_rows(const model *m, const dataset *data, const batch_request *q, int from, int count,

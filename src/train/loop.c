@@ -17,6 +17,7 @@
 #include "train/folder.h"
 #include "train/generations.h"
 #include "train/history.h"
+#include "train/shared.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,13 +34,16 @@ typedef struct trainer {
     training_step step;
     flow_run *run;
     int batch; /* samples */
+    shared_work shared;
+    int rows; /* of a batch that are evaluated at once: all of them, unless work is shared */
     feed *feed;
     scalar *scratch_terms; /* (TERM_COUNT) */
     real *best;            /* weights of the best epoch of this phase */
     epoch_start start;     /* of this epoch, for rollbacks */
     train_state s;
     generations checkpoints;
-    char *history;       /* NULL: there is no run folder */
+    const char *folder;  /* NULL: this run, or this rank of it, writes nothing */
+    char *history;       /* likewise */
     double saved_epochs; /* that the last checkpoint holds; below 0: there is none of this run */
     double clock_start, seconds_before, last_checkpoint, last_read;
     int stop;       /* `progress` asked for it */
@@ -110,6 +114,17 @@ static batch_request request_of(const trainer *t, int batch) {
     return batch_of(t->m, t->data, &key, t->batch);
 }
 
+/* A batch, part by part. All ranks look at all of it: it is rare, and they come to the same. */
+static jf_status find_fault(trainer *t, const batch_request *q, fault *out) {
+    for (int from = 0; from < q->n; from += t->rows) {
+        batch_request part = batch_part(q, from, q->n - from < t->rows ? q->n - from : t->rows);
+        fault f;
+        JF_TRY(fault_find(t->m, t->data, t->feed, t->run, &part, &f));
+        if (from == 0 || f.kind < out->kind) *out = f;
+    }
+    return JF_OK;
+}
+
 /* Of a batch that going back to the start of its epoch would only lead to again: it is the first one. */
 static jf_status give_up(const trainer *t, const fault *f) {
     char where[FAULT_MAX_WORDS], why[FAULT_MAX_WORDS];
@@ -128,7 +143,7 @@ static jf_status roll_back(trainer *t, double faulty_step) {
     batch_request q = request_of(t, batch);
     char where[FAULT_MAX_WORDS];
     fault f;
-    JF_TRY(fault_find(t->m, t->data, t->feed, t->run, &q, &f));
+    JF_TRY(find_fault(t, &q, &f));
     if (batch == 0) return give_up(t, &f);
     double rollbacks = t->s.rollbacks + 1, factor = t->s.rate_factor / 2;
     fault_where(&f, where);
@@ -176,7 +191,7 @@ static double seconds_left(const trainer *t) {
 
 /* Whether a stop is wanted is remembered until the next batch would begin. */
 static void report(trainer *t, int batches) {
-    if (!t->options->progress) return;
+    if (!t->options->progress || !ranks_is_first(t->shared.r)) return;
     const phase *p = &phases[(int)t->s.phase];
     train_progress progress = {.phase = p->name,
                                .epoch = (int)t->s.epoch,
@@ -228,29 +243,59 @@ static pass measuring_pass(const trainer *t) {
     return p;
 }
 
+/* How far something is that is measured. Of several ranks the first alone is asked to stop: it remembers that, and all of them
+ * stop together, after the next batch. */
+static jf_status poll(trainer *t, const char *what, uint64_t done, uint64_t total) {
+    jf_status status = context_poll(t->m->ctx, what, done, total);
+    if (status != JF_STOPPED || ranks_size(t->shared.r) == 1) return status;
+    t->stop = 1;
+    return JF_OK;
+}
+
+/* Whether this rank measures a part: they take turns. */
+static int is_mine(const trainer *t, int part) {
+    return part % ranks_size(t->shared.r) == ranks_rank(t->shared.r);
+}
+
+/* Latent points of a part of a batch, to their places. latent: (dim_x, TRAIN_KS_POINTS) from the first point on. */
+static void take_latent(trainer *t, const batch_request *q, size_t most, double *rows, double *latent) {
+    const model *m = t->m;
+    size_t dim = (size_t)m->flow->dim;
+    pass measuring = measuring_pass(t);
+    feed_take(t->feed, q);
+    flow_forward(m->flow, &measuring, q->n, t->run->state, t->run->logdet);
+    flow_run_get_rows(t->run, q->n, rows);
+    for (size_t s = 0; s < (size_t)q->n && s < most; s++)
+        for (size_t i = 0; i < (size_t)m->units.dim_x; i++)
+            latent[i * TRAIN_KS_POINTS + s] = rows[s * dim + i];
+}
+
 /* Latent histograms against the prior. */
 static jf_status measure_ks(trainer *t) {
     const model *m = t->m;
-    int dim_x = m->units.dim_x, dim = m->flow->dim;
+    int dim_x = m->units.dim_x, part = 0;
     double *latent = NULL, *distances = NULL, *rows = NULL;
-    size_t points = 0;
-    pass measuring = measuring_pass(t);
+    size_t points = 0, numbers = (size_t)dim_x * TRAIN_KS_POINTS;
     jf_status status;
-    JF_TRY_DONE(MEM_NEW(m->ctx, &latent, (size_t)dim_x * TRAIN_KS_POINTS));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &latent, numbers));
     JF_TRY_DONE(MEM_NEW(m->ctx, &distances, (size_t)dim_x));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &rows, (size_t)t->batch * (size_t)dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &rows, (size_t)t->rows * (size_t)m->flow->dim));
     for (int b = 0; points < TRAIN_KS_POINTS; b++) {
         batch_request q = ks_batch(t, b);
         if (q.n == 0) break;
-        JF_TRY_DONE(context_poll(m->ctx, "latent histograms", points, TRAIN_KS_POINTS));
-        feed_take(t->feed, &q);
-        flow_forward(m->flow, &measuring, q.n, t->run->state, t->run->logdet);
-        flow_run_get_rows(t->run, q.n, rows);
-        for (int s = 0; s < q.n && points < TRAIN_KS_POINTS; s++, points++)
-            for (int i = 0; i < dim_x; i++)
-                latent[(size_t)i * TRAIN_KS_POINTS + points] = rows[(size_t)s * (size_t)dim + (size_t)i];
+        JF_TRY_DONE(poll(t, "latent histograms", points, TRAIN_KS_POINTS));
+        for (int n; q.n > 0 && points < TRAIN_KS_POINTS; q = batch_part(&q, n, q.n - n), part++) {
+            n = q.n < t->rows ? q.n : t->rows;
+            batch_request piece = batch_part(&q, 0, n);
+            size_t left = TRAIN_KS_POINTS - points;
+            if (is_mine(t, part)) take_latent(t, &piece, left, rows, latent + points);
+            points += (size_t)n < left ? (size_t)n : left;
+        }
     }
-    for (int i = 0; i < dim_x; i++) distances[i] = ks_to_normal(latent + (size_t)i * TRAIN_KS_POINTS, points);
+    JF_TRY_DONE(ranks_sum_doubles(t->shared.r, latent, numbers)); /* zeros where others are */
+    for (int i = 0; i < dim_x; i++)
+        distances[i] = is_mine(t, i) ? ks_to_normal(latent + (size_t)i * TRAIN_KS_POINTS, points) : 0;
+    JF_TRY_DONE(ranks_sum_doubles(t->shared.r, distances, (size_t)dim_x));
     sort_ascending(distances, (size_t)dim_x);
     t->s.ks_median = quantile(distances, (size_t)dim_x, 0.5);
     t->s.ks_max = distances[dim_x - 1];
@@ -272,33 +317,69 @@ static int has_held_out(const trainer *t) {
     return t->data && t->data->held > 0 && t->m->objective.kind->from_data;
 }
 
+/* Terms that are summed over parts of rows. By several ranks: each part has a place, so that they are added in the order in
+ * which one process adds them. */
+typedef struct term_sum {
+    double *of_parts; /* (most, TERM_COUNT); NULL: added up by the device */
+    int parts, most;
+} term_sum;
+
+static jf_status begin_sum(trainer *t, term_sum *s, int most) {
+    loss_terms none = {0};
+    *s = (term_sum){.most = most};
+    t->m->d->kind->put_scalars(t->m->d, t->scratch_terms, none.value, TERM_COUNT);
+    if (ranks_size(t->shared.r) == 1) return JF_OK;
+    return MEM_NEW(t->m->ctx, &s->of_parts, (size_t)most * TERM_COUNT);
+}
+
+static void add_part(trainer *t, term_sum *s, const batch_request *q, double weight) {
+    const objective *o = &t->m->objective;
+    device *d = t->m->d;
+    loss_terms none = {0};
+    int part = s->parts++;
+    if (s->of_parts && !is_mine(t, part)) return;
+    feed_take(t->feed, q);
+    if (s->of_parts) d->kind->put_scalars(d, t->scratch_terms, none.value, TERM_COUNT);
+    o->kind->evaluate(o, t->run, q->n, weight, t->scratch_terms);
+    if (s->of_parts && part < s->most)
+        d->kind->get_scalars(d, s->of_parts + (size_t)part * TERM_COUNT, t->scratch_terms, TERM_COUNT);
+}
+
+static jf_status end_sum(trainer *t, term_sum *s, jf_status status, double *total) {
+    loss_terms sum = {0};
+    if (!s->of_parts)
+        t->m->d->kind->get_scalars(t->m->d, sum.value, t->scratch_terms, TERM_COUNT);
+    else if (status == JF_OK)
+        status = ranks_sum_doubles(t->shared.r, s->of_parts, (size_t)s->parts * TERM_COUNT);
+    for (int i = 0; s->of_parts && i < s->parts * TERM_COUNT; i++)
+        sum.value[i % TERM_COUNT] += s->of_parts[i];
+    loss_terms_total(&sum);
+    *total = status == JF_OK ? sum.value[TERM_TOTAL] : NAN;
+    free(s->of_parts);
+    return status;
+}
+
 /* Mean loss over the held-out rows, with the phase's share of data and fixed noise; NAN where there are none.
  */
 static jf_status validate(trainer *t, const phase *p, double *out) {
     const model *m = t->m;
-    jf_status status = JF_OK;
+    term_sum sum;
     *out = NAN;
     if (!has_held_out(t)) return JF_OK;
-    device *d = m->d;
     long done = 0, most = recipe_int(m->recipe, "train.validation"),
          rows = t->data->held < most ? t->data->held : most;
+    JF_TRY(begin_sum(t, &sum, (int)(rows / t->rows + 1)));
+    jf_status status = JF_OK;
     pass training = begin_measuring(t);
-    loss_terms mean = {0};
-    d->kind->put_scalars(d, t->scratch_terms, mean.value, TERM_COUNT);
-    for (int n; done < rows; done += n) {
-        n = rows - done < t->batch ? (int)(rows - done) : t->batch;
+    for (int n; done < rows && status == JF_OK; done += n) {
+        n = rows - done < t->rows ? (int)(rows - done) : t->rows;
         batch_key key = {p, (int)t->s.epoch, 0, 0};
         batch_request q = batch_held_out(m, &key, done, n);
-        status = context_poll(m->ctx, "validation", (uint64_t)done, (uint64_t)rows);
-        if (status != JF_OK) break;
-        feed_take(t->feed, &q);
-        m->objective.kind->evaluate(&m->objective, t->run, n, 1.0 / (double)rows, t->scratch_terms);
+        status = poll(t, "validation", (uint64_t)done, (uint64_t)rows);
+        if (status == JF_OK) add_part(t, &sum, &q, 1.0 / (double)rows);
     }
     t->run->pass = training;
-    d->kind->get_scalars(d, mean.value, t->scratch_terms, TERM_COUNT);
-    loss_terms_total(&mean);
-    if (status == JF_OK) *out = mean.value[TERM_TOTAL];
-    return status;
+    return end_sum(t, &sum, status, out);
 }
 
 /* Names the held-out row that makes the loss infinite, once for each phase. */
@@ -313,7 +394,7 @@ static jf_status tell_validation(trainer *t, const phase *p, double validation) 
         batch_request q =
             batch_held_out(t->m, &key, done, rows - done < t->batch ? (int)(rows - done) : t->batch);
         pass training = begin_measuring(t);
-        jf_status status = fault_find(t->m, t->data, t->feed, t->run, &q, &f);
+        jf_status status = find_fault(t, &q, &f);
         t->run->pass = training;
         JF_TRY(status);
     }
@@ -341,6 +422,25 @@ static void run_batch(trainer *t, int batches) {
         d->kind->largest_difference_into(d, optimiser_drift(&t->opt), t->run->state, t->run->copy,
                                          (size_t)t->batch * (size_t)m->flow->dim);
     t->s.batch++;
+}
+
+/* The same of a batch that is shared, with what the first rank wants to follow: *control. */
+static jf_status run_shared_batch(trainer *t, int batches, int *control) {
+    int last = t->s.batch + 1 >= batches;
+    shared_call c = {.m = t->m,
+                     .run = t->run,
+                     .feed = t->feed,
+                     .opt = &t->opt,
+                     .terms = t->scratch_terms,
+                     .batch = request_of(t, (int)t->s.batch),
+                     .has_next = !last,
+                     .wants_drift = t->s.batch == 0,
+                     .control = *control};
+    if (!last) c.next = request_of(t, (int)t->s.batch + 1);
+    JF_TRY(shared_step(&t->shared, &c));
+    *control = c.control;
+    t->s.batch++;
+    return JF_OK;
 }
 
 /* Whether the phase has no more epochs, or no more to gain. A matter of the state alone, so that a run
@@ -431,6 +531,20 @@ static jf_status run_batches(trainer *t, int batches) {
     return JF_OK;
 }
 
+/* The same where work is shared: ranks read, roll back and stop after the same batch, when the first of them wants it. */
+static jf_status run_shared_batches(trainer *t, int batches) {
+    while (t->s.batch < batches) {
+        int due = now() - t->last_read >= t->options->interval,
+            control = (t->stop ? SHARED_STOP : 0) | (due ? SHARED_READ : 0);
+        JF_TRY(run_shared_batch(t, batches, &control));
+        if (control == 0 && t->s.batch < batches) continue;
+        JF_TRY(read_device(t));
+        if (control & SHARED_STOP) return JF_STOPPED;
+        if (t->s.batch < batches) report(t, batches);
+    }
+    return JF_OK;
+}
+
 static jf_status run_phase(trainer *t) {
     const phase *p = &phases[(int)t->s.phase];
     int batches = phase_batches(p, t->m, t->data);
@@ -439,7 +553,7 @@ static jf_status run_phase(trainer *t) {
     if (t->s.epoch == 1 && t->s.batch == 0) average_from_here(t);
     while (!phase_over(t, p)) {
         if (t->s.batch == 0) remember_epoch(t);
-        JF_TRY(run_batches(t, batches));
+        JF_TRY((shared_is_needed(&t->shared) ? run_shared_batches : run_batches)(t, batches));
         JF_TRY(end_epoch(t, p));
         if (now() - t->last_checkpoint > checkpoint_every) JF_TRY(save_checkpoint(t));
     }
@@ -457,6 +571,23 @@ static jf_status run_phases(trainer *t) {
     return save_checkpoint(t);
 }
 
+/* Where work is shared every rank looks at all of the batch, once. */
+static jf_status start_from_all(trainer *t, const batch_request *q) {
+    const model *m = t->m;
+    flow_run *run = NULL;
+    feed *source = NULL;
+    jf_status status;
+    JF_TRY_DONE(
+        flow_run_create(&run, m->flow, m->params, NULL, q->n, (run_use){.precision = PRECISION_FP32}));
+    JF_TRY_DONE(feed_create(&source, m, t->data, run));
+    feed_take(source, q);
+    JF_TRY_DONE(flow_start(run, q->n, m->params));
+done:
+    feed_free(source);
+    flow_run_free(run);
+    return status;
+}
+
 /* Of a fresh run: transforms that start from data see a batch of the first phase, of all classes. */
 static jf_status start_from_data(trainer *t) {
     const model *m = t->m;
@@ -464,6 +595,7 @@ static jf_status start_from_data(trainer *t) {
     if (!m->objective.kind->from_data || !flow_has_start(m->flow)) return JF_OK;
     while (phase_epochs(p, m) == 0) p++; /* the last one has epochs always */
     batch_request q = batch_mixed(m, p, t->batch);
+    if (t->rows < t->batch) return start_from_all(t, &q);
     feed_take(t->feed, &q);
     return flow_start(t->run, t->batch, m->params);
 }
@@ -492,9 +624,9 @@ static jf_status resume(trainer *t) {
 static jf_status use_folder(trainer *t) {
     model *m = t->m;
     const train_options *o = t->options;
-    if (!o->resume) JF_TRY(file_make_folder(m->ctx, o->folder));
-    JF_TRY(generations_create(m->ctx, &t->checkpoints, o->folder));
-    JF_TRY(file_join(m->ctx, &t->history, o->folder, RUN_HISTORY));
+    if (!o->resume) JF_TRY(file_make_folder(m->ctx, t->folder));
+    JF_TRY(generations_create(m->ctx, &t->checkpoints, t->folder));
+    JF_TRY(file_join(m->ctx, &t->history, t->folder, RUN_HISTORY));
     t->checkpoints.data.may_differ = o->changed_data;
     if (t->data) dataset_identity(t->data, t->checkpoints.data.identity);
     if (o->resume) JF_TRY(resume(t));
@@ -504,9 +636,31 @@ static jf_status use_folder(trainer *t) {
     return JF_OK;
 }
 
+/* Of a run that is resumed: what the first rank has read, for all. */
+static jf_status spread_state(trainer *t) {
+    struct {
+        train_state now, start;
+    } state = {t->s, t->start.state};
+    real *buffers[10] = {t->m->params,    t->opt.first,   t->opt.second,  t->best,
+                         t->start.params, t->start.first, t->start.second};
+    int count = 7;
+    if (t->opt.average) {
+        buffers[count++] = t->opt.average;
+        buffers[count++] = t->start.average;
+    }
+    if (ranks_size(t->shared.r) == 1) return JF_OK;
+    JF_TRY(shared_spread(&t->shared, t->m, buffers, count, &state, sizeof state));
+    t->s = state.now;
+    t->start.state = state.start;
+    return JF_OK;
+}
+
 static jf_status prepare(trainer *t) {
     model *m = t->m;
     t->batch = recipe_int(m->recipe, "train.batch");
+    JF_TRY(shared_create(&t->shared, m, t->batch, t->options->deterministic));
+    t->rows = t->shared.rows;
+    t->folder = ranks_is_first(t->shared.r) ? t->options->folder : NULL;
     if (t->data && t->data->rows > 0 && t->batch > t->data->rows)
         return recipe_fail(m->recipe, "train.batch", "%d samples, but the data has only %ld rows", t->batch,
                            t->data->rows);
@@ -520,8 +674,8 @@ static jf_status prepare(trainer *t) {
                 recipe_int(m->recipe, "train.rows"));
     JF_TRY(optimiser_create(&t->opt, m));
     JF_TRY(m->d->kind->alloc_scalars(m->d, &t->scratch_terms, TERM_COUNT));
-    JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->batch, train_run_use(m)));
-    JF_TRY(training_step_create(&t->step, m, t->run, &t->opt, t->batch));
+    JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->rows, train_run_use(m)));
+    if (!shared_is_needed(&t->shared)) JF_TRY(training_step_create(&t->step, m, t->run, &t->opt, t->batch));
     JF_TRY(feed_create(&t->feed, m, t->data, t->run));
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));
     real **start[] = {&t->start.params, &t->start.first, &t->start.second};
@@ -531,7 +685,8 @@ static jf_status prepare(trainer *t) {
     copy_flat(t, t->best, m->params);
     t->s = (train_state){
         .epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN, .held_out = NAN};
-    if (t->options->folder) JF_TRY(use_folder(t));
+    if (t->folder) JF_TRY(use_folder(t));
+    if (t->options->resume) JF_TRY(spread_state(t));
     t->seconds_before = t->s.seconds;
     t->clock_start = t->last_checkpoint = t->last_read = now();
     return JF_OK;
@@ -543,6 +698,7 @@ static void release(trainer *t) {
     if (t->step.m) training_step_free(&t->step);
     flow_run_free(t->run);
     optimiser_free(&t->opt, m);
+    shared_free(&t->shared, m);
     real *buffers[] = {t->best, t->start.params, t->start.first, t->start.second, t->start.average};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
@@ -555,25 +711,26 @@ static void release(trainer *t) {
 
 /* Of the weights that the run leaves: mean over held-out rows, or over points as the histograms have them. */
 static jf_status final_loss(trainer *t, double *out) {
-    const model *m = t->m;
-    device *d = m->d;
     if (has_held_out(t)) return validate(t, &phases[phase_count - 1], out);
-    loss_terms sums = {0};
+    term_sum sum;
     double points = 0;
+    int parts = (t->batch + t->rows - 1) / t->rows; /* of a batch */
+    JF_TRY(begin_sum(t, &sum, (TRAIN_KS_POINTS / t->batch + 1) * parts));
     pass training = begin_measuring(t);
-    d->kind->put_scalars(d, t->scratch_terms, sums.value, TERM_COUNT);
     for (int b = 0; points < TRAIN_KS_POINTS; b++) {
         batch_request q = ks_batch(t, b);
         if (q.n == 0) break;
-        feed_take(t->feed, &q);
-        m->objective.kind->evaluate(&m->objective, t->run, q.n, 1, t->scratch_terms);
         points += q.n;
+        for (int n; q.n > 0; q = batch_part(&q, n, q.n - n)) {
+            n = q.n < t->rows ? q.n : t->rows;
+            batch_request piece = batch_part(&q, 0, n);
+            add_part(t, &sum, &piece, 1);
+        }
     }
     t->run->pass = training;
-    d->kind->get_scalars(d, sums.value, t->scratch_terms, TERM_COUNT);
-    loss_terms_total(&sums);
-    *out = points > 0 ? sums.value[TERM_TOTAL] / points : NAN;
-    return JF_OK;
+    jf_status status = end_sum(t, &sum, JF_OK, out);
+    *out = points > 0 ? *out / points : NAN;
+    return status;
 }
 
 /* Adds the loss, beside that of a Gaussian, to the sentence; warns where it is worse. */

@@ -1,10 +1,12 @@
 /* A run from its recipe to its model file. */
 #include "base/file.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "train/folder.h"
 #include "train/generations.h"
 #include "train/loose.h"
 #include "train/memory.h"
+#include "train/shared.h"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -141,25 +143,75 @@ static jf_status begin_folder(const model *m, run_folder **f, const train_option
     return write_into(m, o->folder, RUN_RECIPE, write_recipe);
 }
 
+/* ---- several ranks ---- */
+
+/* Before anything is read: ranks that were started with something else would read something else. */
+static jf_status check_start(jf_context *ctx, const recipe *r, train_origin origin, const train_options *o) {
+    ranks *company = ranks_of(ctx);
+    char way[160];
+    text t = {0};
+    if (ranks_size(company) == 1) return JF_OK;
+    number_print(way, sizeof way, "seed %llu%s%s%s", (unsigned long long)origin.seed,
+                 o->resume ? ", resumed" : "", o->changed_data ? ", with changed data" : "",
+                 o->deterministic ? ", deterministic" : "");
+    recipe_write(r, &t, 0);
+    jf_status status = text_check(ctx, &t);
+    if (status == JF_OK) status = ranks_same(company, "recipe", t.chars);
+    if (status == JF_OK) status = ranks_same(company, "seed or way of training", way);
+    text_free(&t);
+    return status;
+}
+
+/* Rank 0 alone has the folder; where it fails all of them do. */
+static jf_status open_first(jf_context *ctx, run_folder **folder, const recipe *r, const train_options *o) {
+    ranks *company = ranks_of(ctx);
+    jf_status status = JF_OK;
+    if (ranks_is_first(company)) {
+        status = enter_folder(ctx, folder, o);
+        if (status == JF_OK) status = check_recipe(ctx, r, o);
+    }
+    return ranks_agree(company, status);
+}
+
+static jf_status open_all(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin) {
+    ranks *company = ranks_of(ctx);
+    origin.threads = ranks_threads(company, origin.threads);
+    jf_status status = train_open(ctx, data, m, r, origin);
+    if (status == JF_OK && *data) status = dataset_examine(*data);
+    if (status == JF_OK) status = train_tell_loose(*m, *data);
+    if (status == JF_OK && *data) status = train_measure_reach(*m, *data);
+    JF_TRY(ranks_agree(company, status));
+    return shared_check_same(*m, *data);
+}
+
+static void tell_ranks(const model *m) {
+    ranks *company = ranks_of(m->ctx);
+    if (ranks_size(company) > 1) jf_log(m->ctx, "%d ranks share every batch", ranks_size(company));
+}
+
+/* ---- all of it ---- */
+
 jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_origin origin,
                        const train_options *options) {
+    ranks *company = ranks_of(ctx);
     dataset *data = NULL;
     model *m = NULL;
     run_folder *folder = NULL;
     jf_status status, trained;
+    int first = ranks_is_first(company);
     *out = NULL;
-    JF_TRY_DONE(enter_folder(ctx, &folder, options));
-    JF_TRY_DONE(check_recipe(ctx, r, options));
-    JF_TRY_DONE(train_open(ctx, &data, &m, r, origin));
-    if (data) JF_TRY_DONE(dataset_examine(data));
-    JF_TRY_DONE(train_tell_loose(m, data));
-    if (data) JF_TRY_DONE(train_measure_reach(m, data));
+    JF_TRY_DONE(check_start(ctx, r, origin, options));
+    JF_TRY_DONE(open_first(ctx, &folder, r, options));
+    JF_TRY_DONE(open_all(ctx, &data, &m, r, origin));
     tell(m);
-    JF_TRY_DONE(train_tell_memory(m, data));
-    JF_TRY_DONE(begin_folder(m, &folder, options));
+    tell_ranks(m);
+    status = train_tell_memory(m, data);
+    if (status == JF_OK && first) status = begin_folder(m, &folder, options);
+    JF_TRY_DONE(ranks_agree(company, status));
     trained = train_run(m, data, options);
     if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
-    JF_TRY_DONE(write_into(m, options->folder, RUN_MODEL, model_save));
+    status = first ? write_into(m, options->folder, RUN_MODEL, model_save) : JF_OK;
+    JF_TRY_DONE(ranks_agree(company, status));
     if (folder && trained == JF_OK) run_folder_finish(folder);
     status = trained;
     *out = m;

@@ -27,7 +27,8 @@ typedef struct train_progress {
 typedef struct train_options {
     const char *folder; /* the run folder; NULL: nothing is written */
     int resume;
-    int changed_data; /* resuming goes on although the data are not those of the checkpoint */
+    int changed_data;  /* resuming goes on although the data are not those of the checkpoint */
+    int deterministic; /* steps are taken in slices that ranks share: the same bits for any number of them */
     /* Seconds between two looks at what the device has done, and so between two reports; 0: after every batch. Epochs end
      * with one in any case. What becomes of the run does not depend on it. */
     double interval;

@@ -251,6 +251,11 @@ static void cpu_rule_term(device *d, real *term, real *dstate, const real *state
     meter_end(caller(d), METER_LOSS, start, 0);
 }
 
+static void *cpu_host(device *d, real *p) {
+    (void)d;
+    return p;
+}
+
 static jf_status cpu_alloc_scalars(device *d, scalar **out, size_t count) {
     double *p;
     JF_TRY(MEM_NEW(d->ctx, &p, count));
@@ -406,6 +411,7 @@ const device_kind device_cpu = {
     .copy = cpu_copy,
     .fill = cpu_fill,
     .add = cpu_add,
+    .host = cpu_host,
     .alloc_scalars = cpu_alloc_scalars,
     .release_scalars = cpu_release_scalars,
     .put_scalars = cpu_put_scalars,

@@ -275,6 +275,11 @@ static void ref_rule_term(device *d, real *term, real *dstate, const real *state
     }
 }
 
+static void *ref_host(device *d, real *p) {
+    (void)d;
+    return p;
+}
+
 static jf_status ref_alloc_scalars(device *d, scalar **out, size_t count) {
     double *p;
     JF_TRY(MEM_NEW(d->ctx, &p, count));
@@ -354,6 +359,7 @@ const device_kind device_ref = {
     .copy = ref_copy,
     .fill = ref_fill,
     .add = ref_add,
+    .host = ref_host,
     .alloc_scalars = ref_alloc_scalars,
     .release_scalars = ref_release_scalars,
     .put_scalars = ref_put_scalars,

@@ -11,7 +11,8 @@ enum { TAG_BYTES = 1, TAG_BEAT = 2 };
 typedef struct mpi_ranks {
     MPI_Comm comm; /* of our own, so that nobody else's messages are among ours */
     int rank, size;
-    MPI_Request transfer[2];
+    MPI_Request transfer[2]; /* in, out */
+    int expected;            /* bytes that come in */
     MPI_Request sign_out, sign_in;
     char sent, came; /* signs of life */
     int finalise;    /* MPI was begun here */
@@ -84,6 +85,7 @@ static void end(void *own, int status) {
 static int begin(void *own, const ranks_transfer *t) {
     mpi_ranks *m = own;
     int code = MPI_SUCCESS;
+    m->expected = (int)t->in_bytes;
     if (t->in_bytes)
         code = MPI_Irecv(t->in, (int)t->in_bytes, MPI_BYTE, t->from, TAG_BYTES, m->comm, &m->transfer[0]);
     if (code == MPI_SUCCESS && t->out_bytes)
@@ -93,9 +95,13 @@ static int begin(void *own, const ranks_transfer *t) {
 
 static int ended(void *own) {
     mpi_ranks *m = own;
-    int all = 0;
-    if (MPI_Testall(2, m->transfer, &all, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return -1;
-    return all;
+    int all = 0, came = 0;
+    MPI_Status statuses[2];
+    if (MPI_Testall(2, m->transfer, &all, statuses) != MPI_SUCCESS) return -1;
+    if (!all || m->expected == 0) return all;
+    MPI_Get_count(&statuses[0], MPI_BYTE,
+                  &came); /* one that failed and does something else sends something else */
+    return came == m->expected ? 1 : -1;
 }
 
 static void beat(void *own) {
