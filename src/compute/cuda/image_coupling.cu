@@ -58,7 +58,7 @@ static void lay_out_kept(const image_plan *p, precision in, image_batch *b, cuda
                          int all) {
     const image_passes *m = passes[in];
     size_t K = (size_t)p->K, block = 2 * K + (size_t)p->concat;
-    size_t channels = all ? (size_t)p->depth * block + K : is_held(p, in) ? K : block;
+    size_t channels = all ? (size_t)p->depth * block + K : is_held(p, in) ? 0 : block;
     b->capacity = capacity, b->all = all;
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
         size_t n = (size_t)capacity, out = (size_t)p->outs[net];
@@ -100,7 +100,7 @@ static void lay_out_packed(const image_plan *p, precision in, image_batch *b, cu
         b->biases[net] = (float *)cuda_take(r, (size_t)p->biases[net] * sizeof(float));
         b->norms[net] = cuda_take(r, p->norm_numbers * (size_t)m->number_bytes);
         if (is_held(p, in))
-            b->tables[net] = cuda_take(r, (size_t)p->depth * (size_t)p->held.block_tables * 16);
+            b->tables[net] = cuda_take(r, (size_t)(p->depth + 1) * (size_t)p->held.block_tables * 16);
     }
 }
 

@@ -1,9 +1,10 @@
-/* All residual blocks of an image network in one kernel, forward, with the sample on the chip.
+/* An image network in one kernel, forward, with the sample on the chip.
  *
  * A cluster of thread blocks takes a sample of a network, each of them a band of its rows, each warp 32 pixels of a band with all
  * their channels. Products leave results where the next product wants its operands (the layouts of C and A agree), so that
- * what belongs to a pixel alone stays with its warp: 1x1 convolutions, norms, the residual stream. Only the branches look at
- * neighbours; they read a tile in shared memory, whose rows beyond the band come from the blocks that have them.
+ * what belongs to a pixel alone stays with its warp: 1x1 convolutions, norms, the residual stream. The branches look at
+ * neighbours; they read a tile in shared memory, whose rows beyond the band come from the blocks that have them. So do the
+ * convolutions in and out (image_held_ends.cuh), by the same tile.
  *
  * Of the norm between the branches and the second 1x1 convolution the moments are known only when the branches are done with.
  * The convolution does not wait for them: with t = act(x), mean m, deviation 1/r, scale g and bias b of the norm, and weights W,
@@ -24,9 +25,16 @@
 enum { HELD_THREADS = 32 * HELD_WARPS };
 
 typedef struct held_call {
-    op_view branches[2];
+    op_view in[2], branches[2], out[2];
     held_plan shape;
     int first_net, depth, wide; /* wide: channels of the branches */
+    /* The ends: what is read, of the state (n, dim) by a map from pixels and channels; what is given, (n, pixels, channels). */
+    const float *state;
+    const int32_t *source;
+    int dim, in_channels, out_channels[2];
+    float *given[2];
+    const uint2 *in_weights[2], *out_weights[2];
+    const float *in_bias[2], *out_bias[2];
     float slope, epsilon;
     double share[2]; /* one over the elements of a sample: thin, wide */
     /* Of the first residual block; a block more is so many numbers further. */
@@ -37,9 +45,8 @@ typedef struct held_call {
     const uint4 *tables[2]; /* held_tables_kernel */
     __nv_bfloat16 *stream[2], *thin[2], *wide_acts[2];
     size_t act_stride; /* 0: activations are not kept */
-    float2 *sums[2];   /* those of norm 0, which are given */
+    float2 *sums[2];   /* those of norm 0 */
     size_t sum_stride;
-    int given_bands;
 } held_call;
 
 /* ---- fragments ---- */
@@ -84,10 +91,24 @@ static __device__ inline void wait_for_earlier_copies() {
     asm volatile("cp.async.wait_group 1;" ::: "memory");
 }
 
-/* Two tiles of 8 channels for all pixels of a warp, summed over their steps. Operands of one of them are on their way while those
- * of the other are multiplied. */
-static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, const unsigned row[UNIT_TILES],
-                                        unsigned apart, unsigned slot, unsigned weights0, unsigned weights1) {
+/* A (16, 8) B (8, 8): half a step. */
+static __device__ inline void load_half(unsigned a[2], unsigned address) {
+    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
+                 : "=r"(a[0]), "=r"(a[1])
+                 : "r"(address));
+}
+static __device__ inline void multiply_half(float c[4], const unsigned a[2], unsigned b) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(b));
+}
+
+/* Two tiles of 8 channels for all pixels of a warp, summed over their steps, of which the last may be half a one. Operands of one of
+ * them are on their way while those of the other are multiplied. */
+static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, int odd,
+                                        const unsigned row[UNIT_TILES], unsigned apart, unsigned slot,
+                                        unsigned weights0, unsigned weights1) {
     unsigned a[2][UNIT_TILES][4], at = load_word(slot), next = load_word(slot + 8);
     uint2 b[2] = {load_words(weights0), load_words(weights1)};
     auto load = [&](int k) {
@@ -101,7 +122,7 @@ static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, co
     load(0);
     load(1);
 #pragma unroll 1
-    for (int step = 1; step < steps; step++) {
+    for (int step = 1; step < steps - odd; step++) {
         slot += 8, weights0 += 256, weights1 += 256;
         at = next, next = load_word(slot + 8); /* of the last step that behind it, in vain */
         multiply(0);
@@ -112,7 +133,19 @@ static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, co
         b[1] = load_words(weights1);
     }
     multiply(0);
+    if (!odd) return multiply(1);
+#pragma unroll
+    for (int i = 0; i < UNIT_TILES; i++) load_half(a[0][i], row[i] + next);
+    const unsigned half0 = load_word(weights0 + 256);
     multiply(1);
+#pragma unroll
+    for (int i = 0; i < UNIT_TILES; i++) load_half(a[1][i], row[i] + next + apart);
+    const unsigned half1 = load_word(weights1 + 256);
+#pragma unroll
+    for (int i = 0; i < UNIT_TILES; i++) {
+        multiply_half(v[0][i], a[0][i], half0);
+        multiply_half(v[1][i], a[1][i], half1);
+    }
 }
 
 /* What one thread knows of its sample. Sums: `acc` has of each of the warp's tiles of pixels all tiles of 8 channels. */
@@ -132,7 +165,7 @@ template <int PAIRS> struct held_thread {
     float *thin_bias, *wide_bias;
     int4 *
         pair_at; /* of 16 channels: step and steps of the lower ones; step of the upper ones, and whether there are any */
-    int *slot_at;
+    int *slot_at, *in_slot_at, *out_slot_at;
 
     bool has[UNIT_TILES][2]; /* whether rows g and g + 8 of a tile are pixels of the image */
     unsigned own_place[UNIT_TILES][2],
@@ -160,15 +193,24 @@ template <int PAIRS> struct held_thread {
         wide_bias = thin_bias + s.thin_biases;
         pair_at = (int4 *)(wide_bias + s.wide_biases);
         slot_at = (int *)(pair_at + wide_pairs);
+        in_slot_at = slot_at + 2 * (op.steps + 2);
+        out_slot_at = in_slot_at + 2 * s.in_steps;
+    }
+    /* From a pixel of the tile to the slots of an operator, in bytes. */
+    __device__ void place_slots(int *to, int count, const op_view &of, int steps) const {
+        const int row = of.w + of.halo;
+        for (int i = thread; i < 2 * count; i += threads) {
+            const int2 slot = i < 2 * steps ? of.slot[i] : make_int2(0, 0);
+            const int down = (slot.x + of.halo * (row + 1)) / row - of.halo;
+            to[i] = (slot.x + down * (s.width - row)) * s.pixel_bytes + slot.y * 2;
+        }
     }
     /* Zeros around the image, and the operator's tables. */
     __device__ void prepare() const {
         for (int i = thread; i < s.tile_bytes / 16; i += threads) ((uint4 *)tile)[i] = make_uint4(0, 0, 0, 0);
-        for (int i = thread; i < 2 * (op.steps + 2); i += threads) {
-            const int2 slot = i < 2 * op.steps ? op.slot[i] : make_int2(0, 0);
-            const int row = op.w + op.halo, down = (slot.x + op.halo * (row + 1)) / row - op.halo;
-            slot_at[i] = (slot.x + down * (s.width - row)) * s.pixel_bytes + slot.y * 2;
-        }
+        place_slots(slot_at, op.steps + 2, op, op.steps);
+        place_slots(in_slot_at, s.in_steps, c.in[net], s.in_steps);
+        place_slots(out_slot_at, c.out[net].steps, c.out[net], c.out[net].steps);
         for (int i = thread; i < op.sets; i += threads) {
             const int4 set = op.set[i];
             int4 &pair = pair_at[set.x / 16];
@@ -205,6 +247,7 @@ template <int PAIRS> struct held_thread {
         next_tile = s.table_tiles > 1 ? 1 : 0;
         tables = c.tables[net] + lane;
         sums = c.sums[net] + (size_t)sample * MAX_BANDS + rank;
+        sum = square = 0;
     }
 
     /* ---- weights ---- */
@@ -269,28 +312,14 @@ template <int PAIRS> struct held_thread {
     }
     /* All warps meet here. */
     __device__ void end_norm(double share) {
-        sums += c.sum_stride;
         take_moments(others.add_up(sum, square, sums), share);
+        sums += c.sum_stride;
     }
 
     /* ---- the parts of a residual block ---- */
 
-    __device__ void load_stream() {
-        const __nv_bfloat16 *from = c.stream[net] + pixel0 * K + 2 * t();
-#pragma unroll
-        for (int i = 0; i < UNIT_TILES; i++)
-#pragma unroll
-            for (int pair = 0; pair < PAIRS; pair++) {
-                unsigned w[4];
-#pragma unroll
-                for (int k = 0; k < 4; k++) {
-                    const __nv_bfloat16 *at = from + (i * TILE_ROWS + k % 2 * 8) * K + pair * 16 + k / 2 * 8;
-                    w[k] = has[i][k % 2] ? *(const unsigned *)at : 0;
-                }
-                stream_at(i, pair) = make_uint4(w[0], w[1], w[2], w[3]);
-            }
-        take_moments(sum_of_bands(sums - rank, c.given_bands), c.share[0]);
-    }
+    __device__ void convolution_in(sums_of_pixels &acc);
+    __device__ void convolution_out(ahead &next);
 
     __device__ void first_convolution(sums_of_pixels &acc, ahead &next, int block) {
 #pragma unroll
@@ -371,6 +400,10 @@ template <int PAIRS> struct held_thread {
             }
         }
         wait_for_earlier_copies(); /* of fetch_wide() */
+        share_tile();
+    }
+    /* All of the tile is there, for all warps. */
+    __device__ void share_tile() {
         if (s.ranks > 1)
             exchange_rows();
         else
@@ -412,7 +445,7 @@ template <int PAIRS> struct held_thread {
         }
         const unsigned weights = shared_address(wide_weights) + (unsigned)(lane * 8),
                        apart = (unsigned)(slot_at[2 * of_pair.z] - slot_at[2 * of_pair.x]);
-        sum_steps(v, of_pair.y, row_place, apart, shared_address(slot_at + 2 * of_pair.x + lane / 16),
+        sum_steps(v, of_pair.y, s.odd, row_place, apart, shared_address(slot_at + 2 * of_pair.x + lane / 16),
                   weights + (unsigned)(of_pair.x * 256), weights + (unsigned)(of_pair.z * 256));
         if (!of_pair.w) { /* there are no upper channels */
 #pragma unroll
@@ -511,6 +544,13 @@ template <int PAIRS> struct held_thread {
             }
     }
 
+    __device__ void enter(ahead &next) {
+        sums_of_pixels acc;
+        convolution_in(acc);
+        next.ask(*this, 0, 0);
+        wait_for_earlier_copies(); /* of fetch_first() */
+        end_norm(c.share[0]);
+    }
     /* Weights that all warps are done with make room for the next ones as soon as these have met. */
     __device__ void residual_block(ahead &next, int block) {
         sums_of_pixels acc;
@@ -525,13 +565,14 @@ template <int PAIRS> struct held_thread {
         fetch_wide(block + 1);
         add_to_stream(acc, next_sums);
         tables += s.block_tables;
-        if (block + 1 < c.depth) next.ask(*this, 0, 0);
-        if (c.act_stride || block + 1 == c.depth)
-            keep_stream(c.stream[net] + (size_t)(block + 1) * c.act_stride);
+        next.ask(*this, 0, 0); /* behind the last one: of the last norm */
+        if (c.act_stride) keep_stream(c.stream[net] + (size_t)(block + 1) * c.act_stride);
         wait_for_earlier_copies(); /* of fetch_first() */
         end_norm(c.share[0]);
     }
 };
+
+#include "compute/cuda/image_held_ends.cuh"
 
 template <int PAIRS>
 static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __grid_constant__ held_call c) {
@@ -559,13 +600,12 @@ static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __gr
     h.fetch_first(0);
     h.fetch_wide(0);
     if (c.shape.ranks > 1) meet_cluster();
-    h.find_pixels();
-    h.load_stream();
-    typename held_thread<PAIRS>::ahead next;
-    next.ask(h, 0, 0);
-    wait_for_earlier_copies();
     __syncthreads();
+    h.find_pixels();
+    typename held_thread<PAIRS>::ahead next;
+    h.enter(next);
     for (int block = 0; block < c.depth; block++) h.residual_block(next, block);
+    h.convolution_out(next);
 #endif
 }
 

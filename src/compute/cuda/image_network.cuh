@@ -30,11 +30,11 @@ template <class M> struct network_pass {
         for (int net = 0; net < 2; net++)
             s.at[net] = (float2 *)b->sums[net] + (size_t)q * (size_t)b->capacity * MAX_BANDS +
                         (size_t)b->first * MAX_BANDS;
-        s.bands = q > 0 && held() ? p->held.ranks
-                                  : choose(part_kind(p, q), FORWARD).bands; /* of the part that sums them */
+        s.bands =
+            held() ? p->held.ranks : choose(part_kind(p, q), FORWARD).bands; /* of the part that sums them */
         return s;
     }
-    /* Whether samples stay on the chip through all residual blocks. */
+    /* Whether samples stay on the chip through the whole network. */
     bool held() const { return M::bytes == 2 && p->held.ranks > 0; }
     norm_view<M> norm(int q) const {
         norm_view<M> v = {};
@@ -329,20 +329,27 @@ template <class M> struct network_pass {
 
     /* ---- a pass ---- */
 
-    /* All of them, in one kernel. */
-    void residual_blocks() const {
+    /* All of a network in one kernel. */
+    void forward_held() const {
         if constexpr (M::bytes == 2) {
             held_call c = {};
+            const int last = p->parts - 1;
             c.shape = p->held;
+            c.state = b->state, c.source = p->source, c.dim = p->layer.dim, c.in_channels = p->in;
             c.first_net = p->first_net, c.depth = p->depth, c.wide = p->concat;
             c.slope = p->slope, c.epsilon = p->epsilon;
             c.share[0] = norm(0).share, c.share[1] = norm(2).share;
             size_t block = 2 * (size_t)p->K + (size_t)p->concat;
             c.act_stride = b->all ? pixels() * block * (size_t)b->capacity : 0;
             c.sum_stride = (size_t)b->capacity * MAX_BANDS;
-            c.given_bands = sums(0).bands;
             for (int net = p->first_net; net < p->first_net + nets(); net++) {
                 const part_place *place = p->place[net];
+                c.in[net] = view(net, OP_IN, FORWARD), c.out[net] = view(net, OP_OUT, FORWARD);
+                c.in_weights[net] = (const uint2 *)weights(net, 0, FORWARD);
+                c.out_weights[net] = (const uint2 *)weights(net, last, FORWARD);
+                c.in_bias[net] = b->biases[net] + place[0].bias,
+                c.out_bias[net] = b->biases[net] + place[last].bias;
+                c.given[net] = b->out[net], c.out_channels[net] = p->outs[net];
                 c.branches[net] = view(net, OP_BRANCHES, FORWARD);
                 c.weights[net] = (const uint2 *)weights(net, 1, FORWARD);
                 c.weight_stride = (size_t)(place[4].tile[FORWARD] - place[1].tile[FORWARD]) * 32;
@@ -355,22 +362,22 @@ template <class M> struct network_pass {
             }
             switch (p->K / 16) {
             case 4:
-                return residual_blocks_by<4>(c);
+                return forward_held_by<4>(c);
             case 3:
-                return residual_blocks_by<3>(c);
+                return forward_held_by<3>(c);
             case 2:
-                return residual_blocks_by<2>(c);
+                return forward_held_by<2>(c);
             default:
-                return residual_blocks_by<1>(c);
+                return forward_held_by<1>(c);
             }
         }
     }
-    template <int PAIRS> void residual_blocks_by(const held_call &c) const {
+    template <int PAIRS> void forward_held_by(const held_call &c) const {
         auto kernel = held_kernel<PAIRS>;
         allow(kernel, c.shape.bytes);
         launch_clusters(own, kernel, dim3((unsigned)(b->rows * c.shape.ranks), (unsigned)nets()),
                         c.shape.ranks, 32 * c.shape.warps, c.shape.bytes, c);
-        launched(own, "image: residual blocks");
+        launched(own, "image: networks");
     }
     /* What norms are to samples on the chip. */
     void pack_tables(const float *params) const {
@@ -380,21 +387,20 @@ template <class M> struct network_pass {
         c.wide = p->concat;
         c.h = p->h, c.w = p->w, c.per_element = p->per_element;
         for (int net = 0; net < 2; net++) c.tables[net] = (uint4 *)b->tables[net];
-        held_tables_kernel<<<dim3((unsigned)c.shape.table_tiles, (unsigned)p->depth, (unsigned)nets()), 192,
-                             2 * TILE_ROWS *(size_t)p->concat * sizeof(float), own->stream>>>(c);
+        launch_early(own, held_tables_kernel,
+                     dim3((unsigned)c.shape.table_tiles, (unsigned)p->depth + 1, (unsigned)nets()),
+                     TABLE_WARPS * 32, 3 * TILE_ROWS * (size_t)table_row_bytes(p->concat), c);
         launched(own, "image: packing");
     }
 
     void forward() const {
+        if (held()) return forward_held();
         product(0, FORWARD, source(), activations<false>(0), "image: convolution in");
-        if (held())
-            residual_blocks();
-        else
-            for (int q = 1; q < p->parts - 1; q += 3) {
-                product(q, FORWARD, normalised(q - 1), activations<false>(q), "image: 1x1");
-                product(q + 1, FORWARD, normalised(q), activations<false>(q + 1), "image: branches");
-                product(q + 2, FORWARD, normalised(q + 1), activations<true>(q + 2), "image: 1x1");
-            }
+        for (int q = 1; q < p->parts - 1; q += 3) {
+            product(q, FORWARD, normalised(q - 1), activations<false>(q), "image: 1x1");
+            product(q + 1, FORWARD, normalised(q), activations<false>(q + 1), "image: branches");
+            product(q + 2, FORWARD, normalised(q + 1), activations<true>(q + 2), "image: 1x1");
+        }
         float_store out = {};
         for (int net = 0; net < 2; net++) {
             out.y[net] = b->out[net];
@@ -535,9 +541,12 @@ template <class M> void network_pass<M>::pack(const float *params, int direction
         c.biases[net] = b->biases[net];
         c.packed[net] = (number *)b->norms[net];
     }
-    pack_kernel<M><<<dim3(32, 2 + (unsigned)p->norms, (unsigned)nets()), THREADS, 0, own->stream>>>(c);
+    const bool in_tables = held() && direction == FORWARD;
+    pack_kernel<M>
+        <<<dim3(32, 2 + (in_tables ? 0 : (unsigned)p->norms), (unsigned)nets()), THREADS, 0, own->stream>>>(
+            c);
     launched(own, "image: packing");
-    if (held() && direction == FORWARD) pack_tables(params);
+    if (in_tables) pack_tables(params);
 }
 
 template <class M> static void pass_forward(cuda_device *own, const image_plan *p, const image_batch *b) {

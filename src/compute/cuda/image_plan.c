@@ -100,8 +100,36 @@ static int in_pairs(const image_op *op) {
     return 1;
 }
 
+/* Whether of all sets the last step, which is not the only one, has a second slot without weights. */
+static int all_are_odd(const image_op *op) {
+    for (int i = 0; i < op->sets; i++)
+        if (op->set[i].steps < 2 || op->slot[2 * (op->set[i].step + op->set[i].steps) - 1].conv >= 0)
+            return 0;
+    return 1;
+}
+
+/* Whether all sets of an operator read the same. */
+static int is_dense(const image_op *op) {
+    for (int i = 1; i < op->sets; i++) {
+        if (op->set[i].steps != op->set[0].steps || op->set[i].channel < op->set[i - 1].channel) return 0;
+        for (int k = 0; k < 2 * op->set[i].steps; k++) {
+            const op_slot *a = &op->slot[k], *b = &op->slot[2 * op->set[i].step + k];
+            if (a->shift != b->shift || a->channel != b->channel) return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether the convolutions in and out can read the tile of the branches. */
+static int ends_fit(const image_plan *p, int net) {
+    const image_op *in = &p->ops[net][OP_IN][FORWARD], *out = &p->ops[net][OP_OUT][FORWARD];
+    int halo = p->ops[net][OP_BRANCHES][FORWARD].halo;
+    return is_dense(in) && in->in <= p->K && in->halo <= halo && out->halo <= halo;
+}
+
 static held_plan held_in(const image_plan *p, int ranks) {
     const image_op *op = &p->ops[p->first_net][OP_BRANCHES][FORWARD];
+    int out_steps = 0;
     int pairs = p->K / 16, wide_pairs = (p->concat + 15) / 16;
     held_plan r = {.ranks = ranks, .rows = (p->h + ranks - 1) / ranks};
     r.warps = (r.rows * p->w + HELD_PIXELS - 1) / HELD_PIXELS;
@@ -111,9 +139,18 @@ static held_plan held_in(const image_plan *p, int ranks) {
     r.table_tiles = p->per_element ? ranks * r.warps * HELD_PIXELS / 16 : 1;
     r.block_tables = r.table_tiles * 32 * (8 * pairs + wide_pairs);
     r.thin_biases = (p->K + 31) / 32 * 32, r.wide_biases = (p->concat + 31) / 32 * 32;
+    r.odd = all_are_odd(op); /* of both networks: their branches have the same shapes */
+    r.in_steps = p->ops[p->first_net][OP_IN][FORWARD].set[0].steps;
+    for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
+        const image_op *out = &p->ops[net][OP_OUT][FORWARD];
+        r.out_together[net] = out->together;
+        if (out->steps > out_steps) out_steps = out->steps;
+    }
     int tiles = 2 * pairs * pairs + op->steps + 2 * pairs * wide_pairs, threads = 32 * r.warps;
     r.bytes = (size_t)r.tile_bytes + (size_t)tiles * 256 + (size_t)(HELD_PIXELS / 16 * pairs * threads) * 16 +
-              (size_t)(r.thin_biases + r.wide_biases + 2 * (op->steps + 2) + 4 * wide_pairs) * 4;
+              (size_t)(r.thin_biases + r.wide_biases + 2 * (op->steps + 2 + r.in_steps + out_steps) +
+                       4 * wide_pairs) *
+                  4;
     return r;
 }
 
@@ -122,7 +159,7 @@ static held_plan plan_held(const cuda_device *own, const image_plan *p) {
     const held_plan none = {0};
     if (own->major < 9 || p->K % 16 != 0 || p->K > 64 || p->depth < 1) return none;
     for (int net = p->first_net; net < p->first_net + p->net_count; net++)
-        if (!in_pairs(&p->ops[net][OP_BRANCHES][FORWARD])) return none;
+        if (!in_pairs(&p->ops[net][OP_BRANCHES][FORWARD]) || !ends_fit(p, net)) return none;
     for (int ranks = 1; ranks <= MAX_RANKS; ranks *= 2) {
         held_plan r = held_in(p, ranks);
         int halo = p->ops[p->first_net][OP_BRANCHES][FORWARD].halo, last = p->h - (ranks - 1) * r.rows;

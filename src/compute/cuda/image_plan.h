@@ -22,7 +22,7 @@ typedef struct part_place {
     int bias;
 } part_place;
 
-/* How a cluster of thread blocks holds a sample while it passes all residual blocks (image_held.cuh). */
+/* How a cluster of thread blocks holds a sample while it passes a network (image_held.cuh). */
 #define HELD_WARPS  13 /* of a block, at most: 416 pixels, and room for 152 registers a thread */
 #define HELD_PIXELS 32 /* of a warp */
 #define MAX_RANKS   8  /* blocks of a cluster */
@@ -33,6 +33,9 @@ typedef struct held_plan {
     int table_tiles;                    /* of 16 pixels that have norm parameters of their own */
     int block_tables;                   /* vectors of norm parameters of a residual block */
     int thin_biases, wide_biases;       /* numbers, in 32s */
+    int odd;                            /* the last step of every tile of the branches is half a one */
+    int in_steps;                       /* of a tile of the convolution in: the same for all */
+    int out_together[2];                /* tiles of a set of the convolution out */
     size_t bytes;                       /* of shared memory */
 } held_plan;
 
