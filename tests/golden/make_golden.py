@@ -87,9 +87,10 @@ CASES = [
          condition="joint", weight=100.0, distance="l1"),
     case("rule_spline", "rule", tf.Flow(2, 0, "spline", 2, 12, ALTERNATING, bins=6, bound=2.5), 9871,
          weight=20.0, rule="circle", size=1.0),
-    case("joint_residual", "joint", tf.Flow(4, 3, "affine", 0, 10, HALVES, residual=2), 9901,
+    # Seeds of residual networks keep all units away from the kink of the activation, where rounding decides about the slope.
+    case("joint_residual", "joint", tf.Flow(4, 3, "affine", 0, 10, HALVES, residual=2), 9955,
          condition="joint", weight=100.0, distance="l1"),
-    case("fixed_spline_residual", "joint", tf.Flow(2, 1, "spline", 0, 12, FIXED, bins=8, bound=3.0, residual=1), 9951,
+    case("fixed_spline_residual", "joint", tf.Flow(2, 1, "spline", 0, 12, FIXED, bins=8, bound=3.0, residual=1), 10029,
          condition="fixed", weight=100.0, distance="l1"),
     case("joint_paper", "joint", tf.Flow(2, 1, "affine", 12, 64, sum(BLOCKS, ())), 8001, n=16,
          condition="joint", weight=100.0, distance="l1", store_gradient=False),
