@@ -324,7 +324,8 @@ static const option options[] = {
     {"y-columns", 0, OPTION_TEXT, "NAMES", NULL, 0, 0, "the same of y, in the file of --y or in that of x"},
     {"discrete", 0, OPTION_FLAG, NULL, NULL, 0, 0, "a table without a recipe: y is one column and a class"},
     {"bounds", 0, OPTION_LIST, "LIST", NULL, 0, 0,
-     "a table without a recipe: where columns can be, and samples will be: a=0:1, a=uniform:0:1, b=0:, "
+     "a table without a recipe: where columns can be, and samples will be: a=0:1, a=cut:0:1, a=uniform:0:1, "
+     "b=0:, "
      "c=:5, d=circle:0:6.2832, e=whole, e=whole:0:10, f=none, x=-3:3 for all of x; auto, the default: "
      "intervals "
      "that x "
@@ -378,7 +379,8 @@ const command command_train = {
         "was made is RUN/recipe.ini, and --set changes it. Arrays (.npy) stay in their files, which may be "
         "larger than memory and must not change meanwhile. Samples never leave the bounds of --bounds, and "
         "densities are in your units: a bounded column is learned by its logit, one that fills its bounds "
-        "evenly (uniform:) by its normal quantile, one bounded on a side by its logarithm, a circular one is "
+        "evenly as it is, with samples beyond drawn again (cut:) or by its normal quantile (uniform:), one "
+        "bounded on a side by its logarithm, a circular one is "
         "wrapped, whole numbers are dequantised and rounded back. With auto "
         "among "
         "them, or without --bounds, columns of x that end abruptly on both sides, as those of a uniform "

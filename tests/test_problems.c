@@ -99,7 +99,7 @@ TEST(problems__uniform_priors_are_supports) {
         data_fixture f = data_open(cases[i].keys);
         double *xy = data_points(f.set, 1000, -1);
         for (int k = 0; k < f.set->dim_x; k++) {
-            CHECK(f.set->support[k].kind == SUPPORT_UNIFORM && f.set->support[k].hi == cases[i].side &&
+            CHECK(f.set->support[k].kind == SUPPORT_CUT && f.set->support[k].hi == cases[i].side &&
                   f.set->support[k].lo == -cases[i].side);
             for (int n = 0; n < 1000; n++)
                 CHECK(support_contains(&f.set->support[k], xy[n * dataset_dim(f.set) + k]));

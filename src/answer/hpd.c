@@ -52,16 +52,15 @@ typedef struct estimate {
 
 static void place_grid(estimate *e, size_t n, const double *sorted, const column_support *s, double width) {
     double lo = sorted[0] - KERNEL_ENDS * width, hi = sorted[n - 1] + KERNEL_ENDS * width;
-    support_kind kind = s ? s->kind : SUPPORT_LINE;
-    if ((kind == SUPPORT_INTERVAL || kind == SUPPORT_ABOVE) && s->lo > lo) {
+    if (s && support_ends_below(s) && s->lo > lo) {
         lo = s->lo;
         e->bounded[0] = 1;
     }
-    if ((kind == SUPPORT_INTERVAL || kind == SUPPORT_BELOW) && s->hi < hi) {
+    if (s && support_ends_above(s) && s->hi < hi) {
         hi = s->hi;
         e->bounded[1] = 1;
     }
-    e->circle = kind == SUPPORT_CIRCLE;
+    e->circle = s && s->kind == SUPPORT_CIRCLE;
     if (e->circle) {
         lo = s->lo;
         hi = s->hi;

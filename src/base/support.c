@@ -45,6 +45,7 @@ int support_is_valid(const column_support *s) {
         return 1;
     case SUPPORT_INTERVAL:
     case SUPPORT_UNIFORM:
+    case SUPPORT_CUT:
         return low && high && s->lo < s->hi && isfinite(s->hi - s->lo);
     case SUPPORT_ABOVE:
         return low;
@@ -64,6 +65,7 @@ int support_contains(const column_support *s, double value) {
     switch (s->kind) {
     case SUPPORT_INTERVAL:
     case SUPPORT_UNIFORM:
+    case SUPPORT_CUT:
         return value >= s->lo && value <= s->hi;
     case SUPPORT_ABOVE:
         return value >= s->lo;
@@ -74,6 +76,24 @@ int support_contains(const column_support *s, double value) {
     default:
         return isfinite(value); /* a circle takes every angle */
     }
+}
+
+static int has_both_ends(const column_support *s) {
+    return s->kind == SUPPORT_INTERVAL || s->kind == SUPPORT_UNIFORM || s->kind == SUPPORT_CUT;
+}
+int support_ends_below(const column_support *s) {
+    return has_both_ends(s) || s->kind == SUPPORT_ABOVE;
+}
+int support_ends_above(const column_support *s) {
+    return has_both_ends(s) || s->kind == SUPPORT_BELOW;
+}
+
+int support_is_cut(const column_support *s) {
+    return s->kind == SUPPORT_CUT;
+}
+
+int support_is_beyond(const column_support *s, double t) {
+    return support_is_cut(s) && !(t >= s->lo && t <= s->hi);
 }
 
 double support_to_line(const column_support *s, double value) {
@@ -110,6 +130,8 @@ double support_from_line(const column_support *s, double t) {
                      s->lo, s->hi);
     case SUPPORT_UNIFORM:
         return from_probit(t, s->lo, s->hi);
+    case SUPPORT_CUT:
+        return clamp(t, s->lo, s->hi);
     case SUPPORT_ABOVE:
         return fmax(s->lo + exp(t), s->lo);
     case SUPPORT_BELOW:
@@ -147,6 +169,7 @@ const char *support_words(const column_support *s, char *out, size_t size) {
     switch (s->kind) {
     case SUPPORT_INTERVAL:
     case SUPPORT_UNIFORM:
+    case SUPPORT_CUT:
         number_print(out, size, "%.9g to %.9g", s->lo, s->hi);
         break;
     case SUPPORT_ABOVE:

@@ -2,12 +2,14 @@
  *
  *     interval (lo, hi)   t = log((v - lo) / (hi - v))
  *     uniform (lo, hi)    t with P(Z < t) = (v - lo) / (hi - lo), Z ~ N(0, 1): what fills the interval evenly becomes normal
+ *     cut (lo, hi)        t = v: a flow on the line, of which only what lies inside counts; see support_is_cut()
  *     above lo            t = log(v - lo)
  *     below hi            t = -log(hi - v)
  *     circle [lo, hi)     t = v, wrapped into one turn from `cut` on, where the data are fewest
  *     whole lo .. hi      whole numbers: v + U(-1/2, 1/2), then the interval or the half line around them, or the line
  *
- * What comes back from the line lies in the support, whatever t is: samples never leave it. */
+ * What comes back from the line lies in the support, whatever t is: samples never leave it. Beyond a cut interval t comes back as the
+ * nearer bound, and has no density: samples from there are drawn again, and densities divided by what is left. */
 #ifndef JF_BASE_SUPPORT_H
 #define JF_BASE_SUPPORT_H
 
@@ -21,6 +23,7 @@ typedef enum support_kind {
     SUPPORT_CIRCLE,
     SUPPORT_WHOLE,
     SUPPORT_UNIFORM, /* numbers of kinds are in model files: new ones come last */
+    SUPPORT_CUT,
     SUPPORT_KINDS
 } support_kind;
 
@@ -37,6 +40,12 @@ typedef struct column_support {
 column_support support_around_whole(const column_support *s);
 int support_is_valid(const column_support *s); /* bounds in order, finite where they have to be */
 int support_contains(const column_support *s, double value);
+/* Whether there is a least value, and a greatest one, which values may come near to. */
+int support_ends_below(const column_support *s);
+int support_ends_above(const column_support *s);
+/* Whether places of the line lie outside of it, which have to be drawn again; and whether t is one of these. */
+int support_is_cut(const column_support *s);
+int support_is_beyond(const column_support *s, double t);
 double support_to_line(const column_support *s, double value);
 double support_from_line(const column_support *s, double t); /* whole numbers are rounded */
 /* log |dv/dt| at a place of the line: log p(v) = log p(t) - this. */

@@ -42,6 +42,10 @@ static int read_support(char *words, column_support *s) {
         s->kind = SUPPORT_UNIFORM;
         return read_bounds(words + 8, s) && support_is_valid(s);
     }
+    if (strncmp(words, "cut:", 4) == 0) {
+        s->kind = SUPPORT_CUT;
+        return read_bounds(words + 4, s) && support_is_valid(s);
+    }
     if (strncmp(words, "circle:", 7) == 0) {
         s->kind = SUPPORT_CIRCLE;
         int good = read_bounds(words + 7, s);
@@ -89,7 +93,7 @@ static jf_status read_item(dataset *d, const recipe *r, const char *key, const c
             r, key, "found \"%s\", but no column has that name; expected one, x0, y0, ..., x or y", item);
     return recipe_fail(r, key,
                        "found \"%s\", expected NAME=LO:HI, NAME=LO:, NAME=:HI, NAME=uniform:LO:HI, "
-                       "NAME=circle:LO:HI, NAME=whole, "
+                       "NAME=cut:LO:HI, NAME=circle:LO:HI, NAME=whole, "
                        "NAME=whole:LO:HI or NAME=none",
                        item);
 }
@@ -141,7 +145,7 @@ static double roundest(double from, double to, double range) {
 }
 
 column_support look_interval(const column_look *look, int *found) {
-    column_support s = {.kind = SUPPORT_UNIFORM};
+    column_support s = {.kind = SUPPORT_CUT};
     double range = look->hi - look->lo;
     *found = !look->whole && range > 0 && is_edge(look, look->near_lo) && is_edge(look, look->near_hi);
     if (!*found) return (column_support){0};

@@ -17,7 +17,7 @@ void problem_sizes(dataset *d, int dim_x, int dim_y, const char *const *names) {
 jf_status problem_box(dataset *d, double lo, double hi) {
     JF_TRY(MEM_NEW(d->ctx, &d->support, (size_t)dataset_dim(d)));
     for (int i = 0; i < d->dim_x; i++)
-        d->support[i] = (column_support){.kind = SUPPORT_UNIFORM, .lo = lo, .hi = hi};
+        d->support[i] = (column_support){.kind = SUPPORT_CUT, .lo = lo, .hi = hi};
     return JF_OK;
 }
 

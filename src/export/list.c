@@ -1,6 +1,7 @@
 /* The list of formats: a new one is a file in this folder that defines `export_NAME`, and one line here. */
 #include "base/file.h"
 #include "export/export.h"
+#include "model/use.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,12 @@ jf_status export_model(const model *m, const char *path, const char *name, text 
     JF_TRY_DONE(check_name(m->ctx, name ? name : after_file));
     JF_TRY_DONE(export_source_create(&s, m, name ? name : after_file));
     JF_TRY_DONE(format->write(s, path, written));
+    if (model_is_cut(m))
+        jf_warn(
+            m->ctx,
+            "%s: it cannot draw again, as this program does for columns that are cut: what would lie beyond "
+            "their bounds ends up on them, and densities are not divided by the share inside",
+            path);
 done:
     export_source_free(s);
     free(after_file);

@@ -62,16 +62,12 @@ static double cut_of(const export_source *s, int i) {
 static double least_of(const export_source *s, int i) {
     int whole;
     column_support c = export_support(s, i, &whole);
-    return c.kind == SUPPORT_INTERVAL || c.kind == SUPPORT_UNIFORM || c.kind == SUPPORT_ABOVE
-               ? c.lo + 0.5 * whole
-               : -FLT_MAX;
+    return support_ends_below(&c) ? c.lo + 0.5 * whole : -FLT_MAX;
 }
 static double most_of(const export_source *s, int i) {
     int whole;
     column_support c = export_support(s, i, &whole);
-    return c.kind == SUPPORT_INTERVAL || c.kind == SUPPORT_UNIFORM || c.kind == SUPPORT_BELOW
-               ? c.hi - 0.5 * whole
-               : FLT_MAX;
+    return support_ends_above(&c) ? c.hi - 0.5 * whole : FLT_MAX;
 }
 
 /* ---- kinds ---- */

@@ -55,7 +55,7 @@ static void block_free(block *b) {
 /* Samples for n conditions, from the given one of all on. */
 static jf_status block_fill(const model *m, block *b, long first, long n, const double *rows, uint64_t seed,
                             double temperature) {
-    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
+    size_t dim = (size_t)m->flow->dim;
     long many = n * CALIBRATION_SAMPLES;
     memcpy(b->truth, rows + (size_t)first * dim, sizeof(double) * (size_t)n * dim);
     memcpy(b->truth_z, b->truth, sizeof(double) * (size_t)n * dim);
@@ -64,10 +64,7 @@ static jf_status block_fill(const model *m, block *b, long first, long n, const 
         memcpy(b->samples + (size_t)i * dim, b->truth + (size_t)(i / CALIBRATION_SAMPLES) * dim,
                sizeof(double) * dim);
     latent_points from = {seed, LATENT_CALIBRATION, (uint64_t)first * CALIBRATION_SAMPLES, temperature};
-    model_draw_latent(m, from, many, b->samples);
-    for (size_t i = 0; i < (size_t)many; i++)
-        memcpy(b->z + i * dim_x, b->samples + i * dim, sizeof(double) * dim_x);
-    return model_inverse(m, many, b->samples, b->logdet);
+    return model_answer(m, from, many, b->samples, b->z, b->logdet);
 }
 
 /* The ranks of all candidates by their numbers: how many have a smaller one. */

@@ -32,7 +32,7 @@ static void to_data_units(const climb *c) {
     size_t dim = (size_t)c->m->flow->dim, dim_x = (size_t)u->dim_x;
     for (size_t s = 0; u->support && s < (size_t)c->n; s++) {
         const double *row = c->trial + s * dim;
-        c->log_p[s] -= units_log_volume_at(u, row);
+        c->log_p[s] = model_is_beyond(c->m, row) ? -INFINITY : c->log_p[s] - units_log_volume_at(u, row);
         for (size_t i = 0; i < dim_x; i++) {
             double t = row[i] * u->deviation[i] + u->mean[i], h = 1e-5 * fmax(1, fabs(t));
             double slope =

@@ -343,19 +343,12 @@ jf_status model_decode(const model *m, row_units units, long n, double *rows) {
 
 /* ---- samples ---- */
 
-void model_draw_latent(const model *m, latent_points from, long n, double *rows) {
-    rng_key key = {from.seed, RNG_SAMPLE, 0};
-    uint64_t first = (uint64_t)from.stream * LATENT_STREAM_SIZE + from.first;
-    double scale = from.temperature > 0 ? from.temperature : 1;
-    for (long s = 0; s < n; s++) {
-        rng r = rng_stream(key, first + (uint64_t)s);
-        for (int i = 0; i < m->units.dim_x; i++) rows[(size_t)s * m->flow->dim + i] = scale * rng_normal(&r);
-    }
-}
-
 jf_status model_sample(const model *m, latent_points from, row_units units, long n, double *rows, double *z) {
-    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
-    model_draw_latent(m, from, n, rows);
-    for (size_t i = 0; z && i < (size_t)n; i++) memcpy(z + i * dim_x, rows + i * dim, dim_x * sizeof *z);
-    return model_decode(m, units, n, rows);
+    if (units == DATA_UNITS) {
+        JF_TRY(model_check_support(m, ROWS_OF_LATENT, n, rows));
+        y_units(&m->units, n, rows, MODEL_UNITS);
+    }
+    JF_TRY(model_answer(m, from, n, rows, z, NULL));
+    if (units == DATA_UNITS) units_unstandardise(&m->units, (int)n, rows);
+    return model_check_results(m, ROWS_OF_DATA, 0, n, rows, NULL);
 }

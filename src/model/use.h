@@ -55,6 +55,7 @@ typedef enum latent_stream {
     LATENT_ENERGY = 3,   /* samples that are compared with the data */
     LATENT_CALIBRATION = 4, /* samples among which the truth is ranked */
     LATENT_PREDICTIVE = 5,  /* answers that are simulated */
+    LATENT_INSIDE = 6,      /* points by which the share inside of cut columns is found */
     LATENT_FINE = 256,      /* the second step of super-resolution */
 } latent_stream;
 #define LATENT_STREAM_SIZE (UINT64_C(1) << 32)
@@ -68,6 +69,13 @@ typedef struct latent_points {
 /* n latent points into the x elements of rows (n, dim). */
 void model_draw_latent(const model *m, latent_points from, long n, double *rows);
 
+/* Whether some column of x is cut (base/support.h), and whether x of a row, model units, is beyond one's bounds. */
+int model_is_cut(const model *m);
+int model_is_beyond(const model *m, const double *row);
+
+/* Samples in the model's units: of rows (z, y) with the latent points of `from` for z, and those of cut columns drawn again until they
+ * are inside. z (n, dim_x) and logdet (n) may be NULL. */
+jf_status model_answer(const model *m, latent_points from, long n, double *rows, double *z, double *logdet);
 /* Samples x ~ p(x | y): takes the condition of each row (n, dim), whose x may be anything, and leaves x = F_X^-1(z, y)
  * and, in the place of y, F_Y^-1(z, y). z (n, dim_x), the latent points, may be NULL. */
 jf_status model_sample(const model *m, latent_points from, row_units units, long n, double *rows, double *z);

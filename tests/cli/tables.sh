@@ -121,7 +121,7 @@ run jointflow train even.csv --x-columns t,n --y-columns o -o found --no-report 
 expect_status 0
 expect_line 'even.csv: t fills -2 to 2 evenly up to both edges, which is taken as its support .*'
 expect_line 'hint: even.csv: n: all values are whole numbers from 0 to 2: --bounds n=whole:0:2 .*'
-expect grep -qx 'bounds = x0=-2:2' found/recipe.ini
+expect grep -qx 'bounds = x0=cut:-2:2' found/recipe.ini
 jointflow train even.csv --x-columns t,n --y-columns o -o given --no-report --quiet --set train.epochs=1 \
     --bounds auto --bounds n=whole:0:2
 run jointflow sample given -y 100 -n 1000

@@ -35,9 +35,9 @@ static const recipe_key column_keys[] = {
      "The columns of x, then those of y, by their names or numbers from 1, separated by commas; a name "
      "with a comma stands in double quotes. Empty: the leading ones."},
     {"data", "bounds", KEY_TEXT, "", 0, 0, NULL,
-     "Where columns can be, and samples will be: a=0:1 (a logit map), a=uniform:0:1 (a probit map, for what "
-     "fills "
-     "it evenly), b=0: or c=:5 (a logarithm), d=circle:0:6.2832 (wrapped), e=whole or e=whole:0:10 "
+     "Where columns can be, and samples will be: a=0:1 (a logit map), a=cut:0:1 (for what fills it evenly: "
+     "no map, samples beyond are drawn again), a=uniform:0:1 (the same by a probit map), b=0: or c=:5 (a "
+     "logarithm), d=circle:0:6.2832 (wrapped), e=whole or e=whole:0:10 "
      "(dequantised and rounded back), f=none. A name is "
      "that of a column, x0, y0, ..., or x or y for all of them."},
     {"data", "validation_rows", KEY_INT, "0", 0, 1e9, NULL,
