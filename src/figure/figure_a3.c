@@ -5,15 +5,21 @@
 #include <stdlib.h>
 
 enum { SAMPLES = 25, OWN_RANGE = 2 };
-#define BEYOND 0.06 /* three deviations of the noise that images are trained with */
+#define NOISE_MARGINS 3 /* deviations of the noise of training, as judgements have it */
 
-/* Share of the pixels of an image outside of 0 .. 1 by more than the noise, its least and its greatest. */
-static void add_line(text *table, const char *class_name, int sample, const double *values, size_t size) {
+/* The noise of training is told in deviations of the data. */
+static double margin_of(const model *m) {
+    return NOISE_MARGINS * recipe_real(m->recipe, "train.noise") * m->units.deviation[0];
+}
+
+/* Share of the pixels of an image outside of 0 .. 1 by more than the margin, its least and its greatest. */
+static void add_line(text *table, const char *class_name, int sample, const double *values, size_t size,
+                     double margin) {
     double low = INFINITY, high = -INFINITY, beyond = 0;
     for (size_t i = 0; i < size; i++) {
         low = fmin(low, values[i]);
         high = fmax(high, values[i]);
-        beyond += values[i] < -BEYOND || values[i] > 1 + BEYOND;
+        beyond += values[i] < -margin || values[i] > 1 + margin;
     }
     text_add(table, "%s,%d,%.4f,%.4f,%.5f\n", class_name, sample + 1, low, high, beyond / (double)size);
 }
@@ -27,7 +33,7 @@ static jf_status write_ranges(const figure_job *job, const model *m, int n, cons
     text_add(&table, "class,sample,least,greatest,share_beyond_noise\n");
     for (int i = 0; i < n; i++)
         add_line(&table, m->units.class_name[i / SAMPLES], i % SAMPLES, images.values + (size_t)i * size,
-                 size);
+                 size, margin_of(m));
     jf_status status = figure_write(job, "figure-A3.csv", &table);
     text_free(&table);
     jf_images_free(&images);
