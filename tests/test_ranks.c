@@ -63,10 +63,10 @@ static void pass_bytes(jf_context *ctx, void *arg) {
     int rank = ranks_rank(r), size = ranks_size(r);
     (void)arg;
     for (int from = 0; from < size; from++) {
-        char word[16];
+        char word[32];
         snprintf(word, sizeof word, "from %d", rank);
         CHECK_STATUS(ranks_broadcast(r, word, sizeof word, from), JF_OK);
-        char expected[16];
+        char expected[32];
         snprintf(expected, sizeof expected, "from %d", from);
         CHECK_TEXT(word, expected);
     }

@@ -1,22 +1,20 @@
 /* Public: several processes. */
-#define _GNU_SOURCE /* dladdr */
 #include "ranks/ranks.h"
 #include "api/api.h"
 #include "base/number.h"
 #include "io/checksum.h"
-#include <dlfcn.h>
+#include <stdlib.h>
 
 /* The version, and a checksum of the program or library that this code is a part of: of one version there are many builds. */
 static void name_build(jf_context *ctx, char *out, size_t size) {
-    char sum[CHECKSUM_TEXT] = "unknown";
-    Dl_info found;
+    char sum[CHECKSUM_TEXT] = "unknown", *path;
     void *bytes;
     size_t count;
-    if (dladdr((void *)(uintptr_t)jf_ranks_join, &found) && found.dli_fname &&
-        file_map(ctx, &bytes, &count, found.dli_fname) == JF_OK) {
+    if (file_of_code(ctx, &path) == JF_OK && path && file_map(ctx, &bytes, &count, path) == JF_OK) {
         checksum_text(sum, checksum_add(checksum_start(), bytes, count));
         file_unmap(bytes, count);
     }
+    free(path);
     number_print(out, size, "%s, build %s", JF_VERSION, sum);
 }
 

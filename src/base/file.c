@@ -1,8 +1,10 @@
 /* Files. A file that we write exists either as it was before or whole: it is written under another name in
  * the same folder, flushed to disk, and renamed. */
+#define _GNU_SOURCE /* dladdr */
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -366,4 +368,16 @@ jf_status file_find_data(jf_context *ctx, char **out, const char *name) {
     text_free(&places);
     free(folder);
     return status;
+}
+
+/* Of a program the system knows the name by which it was called, which a shell may have looked up. */
+jf_status file_of_code(jf_context *ctx, char **out) {
+    char path[PATH_MAX];
+    Dl_info found;
+    const char *name =
+        dladdr((void *)(uintptr_t)file_of_code, &found) && found.dli_fname && strchr(found.dli_fname, '/')
+            ? found.dli_fname
+            : "/proc/self/exe";
+    *out = NULL;
+    return realpath(name, path) ? mem_copy_text(ctx, out, path) : JF_OK;
 }

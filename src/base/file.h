@@ -22,6 +22,8 @@ void file_sync_folder(const char *folder); /* what was made, renamed and removed
 /* `**out` = the concatenation folder/name, yours to free. */
 jf_status file_join(jf_context *ctx, char **out, const char *folder, const char *name);
 jf_status file_make_folder(jf_context *ctx, const char *path); /* with parents; fails if not writable */
+/* The program or shared library that this code is a part of; NULL where the system does not tell. */
+jf_status file_of_code(jf_context *ctx, char **out);
 int file_exists(const char *path);
 int file_is_folder(const char *path);
 const char *file_extension(const char *path); /* ".csv", "" where there is none */

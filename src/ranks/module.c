@@ -1,5 +1,4 @@
 /* Finding out that a launcher has started several processes, and the module by which they meet. */
-#define _GNU_SOURCE /* dladdr */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/threads.h"
@@ -53,12 +52,9 @@ int ranks_threads(const ranks *r, int threads) {
 
 /* The folder of the program or library that this code is a part of, `up` levels higher. */
 static jf_status own_folder(jf_context *ctx, char **out, int up) {
-    char path[PATH_MAX];
-    Dl_info found;
-    *out = NULL;
-    if (!dladdr(size_variables, &found) || !found.dli_fname || !realpath(found.dli_fname, path)) return JF_OK;
-    for (int i = 0; i <= up && strrchr(path, '/'); i++) *strrchr(path, '/') = 0;
-    return mem_copy_text(ctx, out, path);
+    JF_TRY(file_of_code(ctx, out));
+    for (int i = 0; *out && i <= up && strrchr(*out, '/'); i++) *strrchr(*out, '/') = 0;
+    return JF_OK;
 }
 
 /* Place i where the module may be; returns 0 past the last. Beside the program or library, as they are built; below the prefix

@@ -129,3 +129,16 @@ if need_packages python3; then
     expect_line "$PWD/root/usr/lib/python3/dist-packages/jointflow/__init__.py .*"
 fi
 
+case_begin packages__of_the_module_for_mpi_serve_the_program
+[ -e "$BUILD/libjointflow-mpi.so" ] || skip "the module for MPI was not built: install the packages of [mpi] in packages.txt"
+if need_packages mpirun; then
+    unpack jointflow jointflow-data libjointflow-mpi
+    run dpkg-deb -f "$(echo "$packages"/libjointflow-mpi_*.deb)" Depends
+    expect_line '.*libopenmpi.*'
+    run dpkg-deb -f "$(echo "$packages"/jointflow_*.deb)" Depends
+    expect_no_line '.*openmpi.*' # which the program does without
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    run mpirun -n 2 root/usr/bin/jointflow train "$ROOT/tests/cli/tiny.ini" -o run --no-report
+    expect_status 0
+    expect grep -q '2 ranks share every batch' "$work/stdout"
+fi
