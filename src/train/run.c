@@ -210,6 +210,7 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
     JF_TRY_DONE(ranks_agree(company, status));
     trained = train_run(m, data, options);
     if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
+    JF_TRY_DONE(shared_check_weights(m));
     status = first ? write_into(m, options->folder, RUN_MODEL, model_save) : JF_OK;
     JF_TRY_DONE(ranks_agree(company, status));
     if (folder && trained == JF_OK) run_folder_finish(folder);
