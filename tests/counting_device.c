@@ -142,6 +142,7 @@ QUEUED(largest_difference_into, '.', (device * d, scalar *to, const real *a, con
        a, b, n)
 QUEUED(normal, 'S', (device * d, real *to, int n, int dim, rng_key key, uint64_t first), d, to, n, dim, key,
        first)
+QUEUED(dropout, '.', (device * d, real *x, size_t n, const dropout_mask *mask), d, x, n, mask)
 QUEUED(gather, '.', (device * d, real *p, const real *w, const int32_t *map, int n, int k, int dim), d, p, w,
        map, n, k, dim)
 QUEUED(scatter, '.', (device * d, real *w, const real *p, const int32_t *map, int n, int k, int dim), d, w, p,
@@ -309,6 +310,7 @@ const device_kind counting_device = {
     SAME(sum_into),
     SAME(largest_difference_into),
     SAME(normal),
+    SAME(dropout),
     SAME(gather),
     SAME(scatter),
     SAME(scatter_add),

@@ -75,6 +75,48 @@ static void check_normal(const bench *b) {
     for (int i = 0; i < BATCHES; i++) compare(b, run_normal, &batches[i], "normal");
 }
 
+static void run_dropout(trial *t, const void *sizes) {
+    const int *n = sizes;
+    device *d = t->l->d;
+    size_t count = (size_t)*n * 7;
+    double *ones = new_numbers(count), step = 41, dropped = 0;
+    for (size_t i = 0; i < count; i++) ones[i] = 1;
+    scalar *steps;
+    CHECK_STATUS(d->kind->alloc_scalars(d, &steps, 2), JF_OK);
+    d->kind->put_scalars(d, scalar_at(steps, 1), &step, 1);
+    dropout_mask mask = {{.seed = 9, .step = scalar_at(steps, 1)}, 77, 0.25, 0};
+    dropout_mask elsewhere = mask, later = mask, rest = mask;
+    rest.first = count / 3;
+    elsewhere.place++;
+    later.source.step = steps; /* another one, that is */
+    real *x[4];
+    const dropout_mask *by[4] = {&mask, &mask, &elsewhere, &later};
+    for (int k = 0; k < 4; k++) {
+        x[k] = lab_put(t->l, ones, count);
+        d->kind->dropout(d, x[k], k == 1 ? count - 1 : count, by[k]);
+        take(t, "dropout", OVERWRITES, x[k], count);
+    }
+    real *parts = lab_put(t->l, ones, count); /* a batch that is cut into two has the same mask */
+    d->kind->dropout(d, parts, (size_t)rest.first, &mask);
+    d->kind->dropout(d, real_at(d, parts, (size_t)rest.first), count - (size_t)rest.first, &rest);
+    take(t, "dropout of two parts", OVERWRITES, parts, count);
+    const double *a = t->outputs[0].values, *again = t->outputs[1].values;
+    CHECK(memcmp(a, t->outputs[4].values, count * sizeof *a) == 0);
+    CHECK(memcmp(a, again, (count - 1) * sizeof *a) == 0 && again[count - 1] == 1);
+    for (size_t i = 0; i < count; i++) {
+        CHECK(a[i] == 0 || fabs(a[i] - 4.0 / 3) < 1e-7);
+        dropped += a[i] == 0;
+    }
+    CHECK_NEAR(dropped / (double)count, 0.25, 4 * sqrt(0.1875 / (double)count));
+    for (int k = 2; k < 4 && count > 100; k++) CHECK(memcmp(a, t->outputs[k].values, count * sizeof *a) != 0);
+    d->kind->release_scalars(d, steps);
+    free(ones);
+}
+
+static void check_dropout(const bench *b) {
+    for (int i = 0; i < BATCHES; i++) compare(b, run_dropout, &batches[i], "dropout");
+}
+
 typedef struct map_sizes {
     int n, count, dim;
 } map_sizes;
@@ -283,6 +325,7 @@ static const struct entry {
     ENTRY(sum_into, REQUIRED, scalars),
     ENTRY(largest_difference_into, REQUIRED, scalars),
     ENTRY(normal, REQUIRED, normal),
+    ENTRY(dropout, REQUIRED, dropout),
     ENTRY(gather, REQUIRED, index_map),
     ENTRY(scatter, REQUIRED, index_map),
     ENTRY(scatter_add, REQUIRED, index_map),

@@ -78,12 +78,15 @@ static double uniform(rng *r) {
 TEST(hpd__of_a_bounded_column_may_end_at_its_bounds) {
     jf_context *ctx = new_context();
     double *x = sorted_by(uniform, 3);
-    const column_support unit = {.kind = SUPPORT_INTERVAL, .lo = 0, .hi = 1},
-                         above = {.kind = SUPPORT_ABOVE, .lo = 0};
+    const column_support units[2] = {{.kind = SUPPORT_INTERVAL, .lo = 0, .hi = 1},
+                                     {.kind = SUPPORT_UNIFORM, .lo = 0, .hi = 1}};
+    const column_support above = {.kind = SUPPORT_ABOVE, .lo = 0};
     hpd_set set;
-    CHECK_STATUS(hpd_of_column(ctx, MANY, x, &unit, 1, (double[]){0.999}, &set), JF_OK);
-    CHECK(set.parts[0].lo < 0.01 && set.parts[set.count - 1].hi > 0.99);
-    CHECK(set.parts[0].lo >= 0 && set.parts[set.count - 1].hi <= 1);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STATUS(hpd_of_column(ctx, MANY, x, &units[i], 1, (double[]){0.999}, &set), JF_OK);
+        CHECK(set.parts[0].lo < 0.01 && set.parts[set.count - 1].hi > 0.99);
+        CHECK(set.parts[0].lo >= 0 && set.parts[set.count - 1].hi <= 1);
+    }
     for (int i = 0; i < MANY; i++) x[i] = -log(1 - x[i]); /* exponential: highest at the bound */
     CHECK_STATUS(hpd_of_column(ctx, MANY, x, &above, 1, (double[]){0.9}, &set), JF_OK);
     CHECK(set.count == 1);

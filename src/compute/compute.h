@@ -22,6 +22,7 @@
 #include "base/random.h"
 #include "base/threads.h"
 #include "compute/batch.h"
+#include "compute/dropout.h"
 #include "compute/law/law.h"
 #include "compute/layer.h"
 #include "compute/rule/rule.h"
@@ -131,6 +132,9 @@ struct device_kind {
 
     /* random: to (n, dim) ~ N(0, 1); sample i from stream (key, first + i) */
     void (*normal)(device *d, real *to, int n, int dim, rng_key key, uint64_t first);
+
+    /* dropout: x (count) in place, times the factors of dropout_factors() (dropout_formulas.h), from mask->first on */
+    void (*dropout)(device *d, real *x, size_t count, const dropout_mask *mask);
 
     /* index maps: part (n, count) and whole (n, dim), map (count) of distinct positions in 0 .. dim-1 */
     void (*gather)(device *d, real *part, const real *whole, const int32_t *map, int n, int count, int dim);

@@ -64,13 +64,18 @@ static real *scale_in(const coupling *c, const device *d, const real *flat) {
     return flat && law_shape_of(c->layer.law.id)->has_scale ? real_at(d, flat, c->layer.s) : NULL;
 }
 
+static net_pass of_net(const pass *p, int n, const buffers *b) {
+    return (net_pass){p->d, p->params, p->grad, b->net, n, p->dropout};
+}
+
 /* u1, u2, A and B of a state. */
 static law_batch prepare(const coupling *c, const pass *p, int n, const real *state, const buffers *b) {
     const device_kind *k = p->d->kind;
     const coupling_layer *l = &c->layer;
     k->gather(p->d, b->u1, state, c->source, n, l->k, l->dim);
     k->gather(p->d, b->u2, state, c->target, n, l->m, l->dim);
-    c->net->kind->forward(c->net, p->d, p->params, b->net, n, b->u1, b->A, b->B);
+    net_pass inside = of_net(p, n, b);
+    c->net->kind->forward(c->net, &inside, b->u1, b->A, b->B);
     return (law_batch){l->law, n, l->m, b->A, c->nb ? b->B : NULL, scale_in(c, p->d, p->params), 1};
 }
 
@@ -116,7 +121,8 @@ static void backward_by(law_backward_fn law_backward, const transform *t, const 
     law_backward(p->d, &law, b.u2, b.du2, dlogdet, b.dA, b.dB, scale_in(c, p->d, p->grad));
     k->scatter(p->d, state, b.u2, c->target, n, c->layer.m, t->dim);
     k->scatter(p->d, dstate, b.du2, c->target, n, c->layer.m, t->dim);
-    c->net->kind->backward(c->net, p->d, p->params, p->grad, b.net, n, b.u1, b.dA, b.dB, b.du1);
+    net_pass inside = of_net(p, n, &b);
+    c->net->kind->backward(c->net, &inside, b.u1, b.dA, b.dB, b.du1);
     k->scatter_add(p->d, dstate, b.du1, c->source, n, c->layer.k, t->dim);
 }
 

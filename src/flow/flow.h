@@ -88,7 +88,8 @@ typedef struct run_size {
 } run_size;
 run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *kept_counts);
 void flow_run_free(flow_run *run);
-/* The pass of a run for what is measured, not learned: in PRECISION_FP32, without gradients of parameters, nothing kept. To be
+/* The pass of a run for what is measured, not learned: in PRECISION_FP32, without gradients of parameters, nothing kept or
+ * dropped. To be
  * used instead of run->pass, or in its place for a while. */
 pass flow_measuring_pass(const flow_run *run);
 /* run->state -> host values, and back */

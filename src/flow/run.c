@@ -112,6 +112,7 @@ pass flow_measuring_pass(const flow_run *run) {
     p.kept = NULL;
     p.kept_by_layer = NULL;
     p.precision = PRECISION_FP32;
+    p.dropout = (dropout_source){0};
     return p;
 }
 

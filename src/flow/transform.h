@@ -28,6 +28,7 @@ typedef struct pass {
     real *kept; /* NULL, or `kept` numbers of this transform, the same in a pass and in its backward pass */
     real *const *kept_by_layer; /* NULL, or the above for each transform of a chain */
     enum precision precision;   /* of the products; the same in a pass and in its backward pass */
+    dropout_source dropout;     /* of steps of training alone; likewise */
 } pass;
 
 /* What a transform is made from. All transforms of a step of the flow get the same, except for the last group.

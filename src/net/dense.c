@@ -80,12 +80,11 @@ static void net_forward(const dense_net *t, device *d, const real *params, real 
     }
 }
 
-static void dense_forward(const net *t, device *d, const real *params, real *work, int n, const real *u1,
-                          real *A, real *B) {
+static void dense_forward(const net *t, const net_pass *p, const real *u1, real *A, real *B) {
     const dense *own = t->own;
     real *outs[2] = {A, B};
     for (int k = 0; k < 2; k++)
-        if (own->nets[k].out > 0) net_forward(&own->nets[k], d, params, work, n, u1, outs[k]);
+        if (own->nets[k].out > 0) net_forward(&own->nets[k], p->d, p->params, p->work, p->n, u1, outs[k]);
 }
 
 /* dx overwritten. `spare`: two gradients (n, width) and the output (n, out). */
@@ -105,16 +104,17 @@ static void net_backward(const dense_net *t, device *d, const real *params, real
     }
 }
 
-static void dense_backward(const net *t, device *d, const real *params, real *grad, real *work, int n,
-                           const real *u1, real *dA, real *dB, real *du1) {
+static void dense_backward(const net *t, const net_pass *p, const real *u1, real *dA, real *dB, real *du1) {
     const dense *own = t->own;
+    device *d = p->d;
+    int n = p->n;
     real *douts[2] = {dA, dB};
     for (int k = 0, first = 1; k < 2; k++) {
         const dense_net *t_k = &own->nets[k];
         if (t_k->out == 0) continue;
-        real *spare = real_at(d, work, (size_t)n * (size_t)t_k->width * (size_t)t_k->depth);
+        real *spare = real_at(d, p->work, (size_t)n * (size_t)t_k->width * (size_t)t_k->depth);
         real *dx = first ? du1 : real_at(d, spare, (size_t)n * (size_t)(2 * t_k->width + t_k->out));
-        net_backward(t_k, d, params, grad, work, spare, n, u1, douts[k], dx);
+        net_backward(t_k, d, p->params, p->grad, p->work, spare, n, u1, douts[k], dx);
         if (!first) d->kind->add(d, du1, dx, (size_t)n * (size_t)t_k->in);
         first = 0;
     }

@@ -16,18 +16,27 @@ typedef struct shape {
 
 typedef struct net net;
 
+/* What a pass needs besides the network; the same in a pass and in its backward pass. */
+typedef struct net_pass {
+    device *d;
+    const real *params; /* flat */
+    real *grad;         /* of backward: flat, +=; NULL: not wanted */
+    real *work;         /* at least `workspace` numbers */
+    int n;              /* samples */
+    dropout_source dropout;
+} net_pass;
+
 typedef struct net_kind {
     const char *name, *summary;
-    const recipe_key *keys; /* keys of [model] that only this kind reads */
+    const recipe_key *keys;       /* keys of [model] that only this kind reads */
+    const recipe_key *later_keys; /* optional: those that model files from before do not have */
     /* Reads its keys, adds its parameters under "PREFIX.A." and "PREFIX.B.", fills in own. */
     jf_status (*create)(net *t, const recipe *r, param_list *params, const char *prefix);
     void (*free)(net *t);
     size_t (*workspace)(const net *t, int n); /* numbers of scratch that forward and backward need */
-    void (*forward)(const net *t, device *d, const real *params, real *work, int n, const real *u1, real *A,
-                    real *B);
-    /* du1 overwritten; grad (flat, like params) +=, NULL: not wanted. dA and dB may be overwritten. */
-    void (*backward)(const net *t, device *d, const real *params, real *grad, real *work, int n,
-                     const real *u1, real *dA, real *dB, real *du1);
+    void (*forward)(const net *t, const net_pass *p, const real *u1, real *A, real *B);
+    /* du1 overwritten. dA and dB may be overwritten. */
+    void (*backward)(const net *t, const net_pass *p, const real *u1, real *dA, real *dB, real *du1);
     /* Optional: A and B as plain structs, for devices that run whole layers and for export/; which struct, the kind's name
      * tells (see compute/layer.h; "residual": net/residual_net.h). It lives as long as the network. */
     const void *(*describe)(const net *t);

@@ -1,9 +1,9 @@
 /* Residual dense networks with layer norm: for tables, where plain ones of some depth are hard to train. With
  * norm(h) = layer norm of Leaky ReLU(h):
  *
- *     h = u1 W + b;   `residual` times: h += norm(norm(h) W1 + b1) W2 + b2;   output = norm(h) W + b
+ *     h = u1 W + b;   `residual` times: h += drop(norm(norm(h) W1 + b1)) W2 + b2;   output = norm(h) W + b
  *
- * A and B are of one shape with separate weights. Composed of single layers on every device. */
+ * drop() leaves out units while a model is trained, and is nothing otherwise. A and B are of one shape with separate weights. Composed of single layers on every device. */
 #include "base/memory.h"
 #include "net/net.h"
 #include "net/residual_net.h"
@@ -13,6 +13,15 @@
 static const recipe_key residual_keys[] = {
     {"model", "residual", KEY_INT, "2", 1, RESIDUAL_MAX_BLOCKS, NULL, "Residual blocks of each network."},
     NET_DENSE_KEYS,
+    {0},
+};
+
+/* Files from before it name none. */
+static const recipe_key dropout_keys[] = {
+    {"model", "dropout", KEY_REAL, "0", 0, 0.95, NULL,
+     "Share of the units inside of each residual block that every step of training leaves out, against "
+     "overfitting; nothing "
+     "is left out where a model is used or measured."},
     {0},
 };
 
@@ -58,7 +67,8 @@ static jf_status residual_create(net *t, const recipe *r, param_list *params, co
                                 .width = recipe_int(r, "model.width"),
                                 .in = shape_size(t->in),
                                 .out = outs[k],
-                                .slope = recipe_real(r, "model.slope")};
+                                .slope = recipe_real(r, "model.slope"),
+                                .dropout = recipe_real(r, "model.dropout")};
         snprintf(full, sizeof full, "%s.%c", prefix, 'A' + k);
         if (outs[k] > 0) JF_TRY(create_one(&own[k], r, params, full));
     }
@@ -77,34 +87,27 @@ static size_t residual_workspace(const net *t, int n) {
     return (size_t)n * (size_t)(r->width * (2 * (2 * r->blocks + 1) + 4) + r->in);
 }
 
-typedef struct buffers {
-    device *d;
-    const real *params;
-    real *work;
-    int n;
-} buffers;
-
-static real *place(const buffers *b, const residual_net *r, int i) {
+static real *place(const net_pass *b, const residual_net *r, int i) {
     return real_at(b->d, b->work, (size_t)i * (size_t)b->n * (size_t)r->width);
 }
 /* h before block i, which stands where the output of the block before is; t inside of block i; norms of both. */
-static real *h_of(const buffers *b, const residual_net *r, int i) {
+static real *h_of(const net_pass *b, const residual_net *r, int i) {
     return place(b, r, 4 * i);
 }
-static real *norm_h_of(const buffers *b, const residual_net *r, int i) {
+static real *norm_h_of(const net_pass *b, const residual_net *r, int i) {
     return place(b, r, 4 * i + 1);
 }
-static real *t_of(const buffers *b, const residual_net *r, int i) {
+static real *t_of(const net_pass *b, const residual_net *r, int i) {
     return place(b, r, 4 * i + 2);
 }
-static real *norm_t_of(const buffers *b, const residual_net *r, int i) {
+static real *norm_t_of(const net_pass *b, const residual_net *r, int i) {
     return place(b, r, 4 * i + 3);
 }
-static real *gradient_of(const buffers *b, const residual_net *r, int i) {
+static real *gradient_of(const net_pass *b, const residual_net *r, int i) {
     return place(b, r, 4 * r->blocks + 2 + i);
 }
 
-static void run_dense(const buffers *b, const residual_layer *l, real *y, const real *x) {
+static void run_dense(const net_pass *b, const residual_layer *l, real *y, const real *x) {
     b->d->kind->dense_forward(b->d, y, x, real_at(b->d, b->params, l->w), real_at(b->d, b->params, l->b),
                               b->n, l->in, l->out, 1);
 }
@@ -113,15 +116,23 @@ static norm_shape shape_of(const residual_net *r) {
     return (norm_shape){.pixels = 1, .channels = r->width, .slope = r->slope, .epsilon = RESIDUAL_EPSILON};
 }
 
-static void run_norm(const buffers *b, const residual_net *r, const residual_layer *l, real *y,
+static void run_norm(const net_pass *b, const residual_net *r, const residual_layer *l, real *y,
                      const real *x) {
     norm_shape s = shape_of(r);
     b->d->kind->norm_forward(b->d, &s, b->n, y, x, real_at(b->d, b->params, l->g),
                              real_at(b->d, b->params, l->s));
 }
 
+/* Units of x, which go into a layer, or their gradients. Its weights lie at a place of their own. */
+static void drop(const net_pass *b, const residual_net *r, const residual_layer *into, real *x) {
+    dropout_mask mask = {b->dropout, (uint32_t)into->w, r->dropout,
+                         (uint64_t)b->dropout.first * (uint64_t)r->width};
+    if (mask.rate > 0 && mask.source.step)
+        b->d->kind->dropout(b->d, x, (size_t)b->n * (size_t)r->width, &mask);
+}
+
 /* y NULL: all but the output. */
-static void forward_one(const residual_net *r, const buffers *b, const real *u1, real *y) {
+static void forward_one(const residual_net *r, const net_pass *b, const real *u1, real *y) {
     size_t count = (size_t)b->n * (size_t)r->width;
     run_dense(b, &r->first, h_of(b, r, 0), u1);
     for (int i = 0; i < r->blocks; i++) {
@@ -129,6 +140,7 @@ static void forward_one(const residual_net *r, const buffers *b, const real *u1,
         run_norm(b, r, &l[0], norm_h_of(b, r, i), h_of(b, r, i));
         run_dense(b, &l[0], t_of(b, r, i), norm_h_of(b, r, i));
         run_norm(b, r, &l[1], norm_t_of(b, r, i), t_of(b, r, i));
+        drop(b, r, &l[1], norm_t_of(b, r, i));
         run_dense(b, &l[1], h_of(b, r, i + 1), norm_t_of(b, r, i));
         b->d->kind->add(b->d, h_of(b, r, i + 1), h_of(b, r, i), count);
     }
@@ -136,31 +148,29 @@ static void forward_one(const residual_net *r, const buffers *b, const real *u1,
     if (y) run_dense(b, &r->last, y, norm_h_of(b, r, r->blocks));
 }
 
-static void residual_forward(const net *t, device *d, const real *params, real *work, int n, const real *u1,
-                             real *A, real *B) {
+static void residual_forward(const net *t, const net_pass *p, const real *u1, real *A, real *B) {
     const residual_net *own = t->own;
     real *outs[2] = {A, B};
-    buffers b = {d, params, work, n};
     for (int k = 0; k < 2; k++)
-        if (own[k].out > 0) forward_one(&own[k], &b, u1, outs[k]);
+        if (own[k].out > 0) forward_one(&own[k], p, u1, outs[k]);
 }
 
 /* Layers are linear: whatever stands for their outputs is not looked at. */
-static void back_dense(const buffers *b, real *grad, const residual_layer *l, real *dx, real *dy,
+static void back_dense(const net_pass *b, real *grad, const residual_layer *l, real *dx, real *dy,
                        const real *x) {
     b->d->kind->dense_backward(b->d, dx, grad ? real_at(b->d, grad, l->w) : NULL,
                                grad ? real_at(b->d, grad, l->b) : NULL, dy, dy, x,
                                real_at(b->d, b->params, l->w), b->n, l->in, l->out, 1);
 }
 
-static void back_norm(const buffers *b, real *grad, const residual_net *r, const residual_layer *l, real *dx,
+static void back_norm(const net_pass *b, real *grad, const residual_net *r, const residual_layer *l, real *dx,
                       const real *dy, const real *x) {
     norm_shape s = shape_of(r);
     b->d->kind->norm_backward(b->d, &s, b->n, dx, grad ? real_at(b->d, grad, l->g) : NULL,
                               grad ? real_at(b->d, grad, l->s) : NULL, dy, x, real_at(b->d, b->params, l->g));
 }
 
-static void backward_one(const residual_net *r, const buffers *b, real *grad, const real *u1, real *dy,
+static void backward_one(const residual_net *r, const net_pass *b, real *grad, const real *u1, real *dy,
                          real *dx) {
     real *dh = gradient_of(b, r, 0), *one = gradient_of(b, r, 1), *other = gradient_of(b, r, 2);
     size_t count = (size_t)b->n * (size_t)r->width;
@@ -170,6 +180,7 @@ static void backward_one(const residual_net *r, const buffers *b, real *grad, co
     for (int i = r->blocks - 1; i >= 0; i--) {
         const residual_layer *l = &r->inner[2 * i];
         back_dense(b, grad, &l[1], one, dh, norm_t_of(b, r, i));
+        drop(b, r, &l[1], one);
         back_norm(b, grad, r, &l[1], other, one, t_of(b, r, i));
         back_dense(b, grad, &l[0], one, other, norm_h_of(b, r, i));
         back_norm(b, grad, r, &l[0], other, one, h_of(b, r, i));
@@ -178,16 +189,15 @@ static void backward_one(const residual_net *r, const buffers *b, real *grad, co
     back_dense(b, grad, &r->first, dx, dh, u1);
 }
 
-static void residual_backward(const net *t, device *d, const real *params, real *grad, real *work, int n,
-                              const real *u1, real *dA, real *dB, real *du1) {
+static void residual_backward(const net *t, const net_pass *p, const real *u1, real *dA, real *dB,
+                              real *du1) {
     const residual_net *own = t->own;
     real *douts[2] = {dA, dB};
-    buffers b = {d, params, work, n};
     for (int k = 0, first = 1; k < 2; k++) {
         if (own[k].out == 0) continue;
-        real *dx = first ? du1 : gradient_of(&b, &own[k], 3);
-        backward_one(&own[k], &b, grad, u1, douts[k], dx);
-        if (!first) d->kind->add(d, du1, dx, (size_t)n * (size_t)own[k].in);
+        real *dx = first ? du1 : gradient_of(p, &own[k], 3);
+        backward_one(&own[k], p, p->grad, u1, douts[k], dx);
+        if (!first) p->d->kind->add(p->d, du1, dx, (size_t)p->n * (size_t)own[k].in);
         first = 0;
     }
 }
@@ -200,6 +210,7 @@ const net_kind net_residual = {
     .name = "residual",
     .summary = "dense, with residual blocks and layer norm",
     .keys = residual_keys,
+    .later_keys = dropout_keys,
     .create = residual_create,
     .free = residual_free,
     .workspace = residual_workspace,

@@ -18,6 +18,7 @@ typedef struct residual_layer {
 typedef struct residual_net {
     int blocks, width, in, out;                                 /* out = 0: there is no such network */
     double slope;                                               /* of the Leaky ReLU below zero */
+    double dropout;                                             /* share of units, while it is trained */
     residual_layer first, last, inner[2 * RESIDUAL_MAX_BLOCKS]; /* `first` has no norm */
 } residual_net;
 

@@ -212,10 +212,12 @@ static void run_hidden(const image_net *own, const scratch *s, const real *param
     }
 }
 
-static void resnext_forward(const net *t, device *d, const real *params, real *work, int n, const real *u1,
-                            real *A, real *B) {
+static void resnext_forward(const net *t, const net_pass *p, const real *u1, real *A, real *B) {
     const image_net *own = t->own;
-    scratch s = scratch_of(present(t), d, work, n);
+    device *d = p->d;
+    const real *params = p->params;
+    int n = p->n;
+    scratch s = scratch_of(present(t), d, p->work, n);
     real *outs[2] = {A, B}, *y = spare_of(&s, present(t)->depth, 0);
     for (int k = 0; k < 2; k++, own++) {
         if (own->K == 0) continue;
@@ -256,11 +258,13 @@ static void back_residual(const image_net *own, const image_residual *b, int i, 
     d->kind->add(d, dh, g2, s->thin);
 }
 
-static void resnext_backward(const net *t, device *d, const real *params, real *grad, real *work, int n,
-                             const real *u1, real *dA, real *dB, real *du1) {
+static void resnext_backward(const net *t, const net_pass *p, const real *u1, real *dA, real *dB, real *du1) {
     const image_net *own = t->own;
-    int depth = present(t)->depth;
-    scratch s = scratch_of(present(t), d, work, n);
+    device *d = p->d;
+    const real *params = p->params;
+    real *grad = p->grad;
+    int depth = present(t)->depth, n = p->n;
+    scratch s = scratch_of(present(t), d, p->work, n);
     const real *douts[2] = {dA, dB};
     real *y = spare_of(&s, depth, 0), *g = spare_of(&s, depth, 1), *dh = spare_of(&s, depth, 3);
     d->kind->fill(d, du1, 0, (size_t)n * (size_t)shape_size(t->in));

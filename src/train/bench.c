@@ -117,6 +117,7 @@ jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
     JF_TRY_DONE(optimiser_create(&opt, m));
     optimiser_set(&opt, m, &(train_readings){.step.schedule = {.base = 1e-6, .factor = 1}});
     JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch, train_run_use(m)));
+    run->pass.dropout = optimiser_dropout(&opt, m);
     JF_TRY_DONE(training_step_create(&step, m, run, &opt, options->batch));
     measurement k = {m, run, &step, options->batch, 1, flow_measuring_pass(run), options->seconds, NULL};
     out->train_precision = run->pass.precision;

@@ -119,7 +119,10 @@ static jf_status find_fault(trainer *t, const batch_request *q, fault *out) {
     for (int from = 0; from < q->n; from += t->rows) {
         batch_request part = batch_part(q, from, q->n - from < t->rows ? q->n - from : t->rows);
         fault f;
-        JF_TRY(fault_find(t->m, t->data, t->feed, t->run, &part, &f));
+        t->run->pass.dropout.first = from;
+        jf_status status = fault_find(t->m, t->data, t->feed, t->run, &part, &f);
+        t->run->pass.dropout.first = 0;
+        JF_TRY(status);
         if (from == 0 || f.kind < out->kind) *out = f;
     }
     return JF_OK;
@@ -675,6 +678,7 @@ static jf_status prepare(trainer *t) {
     JF_TRY(optimiser_create(&t->opt, m));
     JF_TRY(m->d->kind->alloc_scalars(m->d, &t->scratch_terms, TERM_COUNT));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->rows, train_run_use(m)));
+    t->run->pass.dropout = optimiser_dropout(&t->opt, m);
     if (!shared_is_needed(&t->shared)) JF_TRY(training_step_create(&t->step, m, t->run, &t->opt, t->batch));
     JF_TRY(feed_create(&t->feed, m, t->data, t->run));
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));

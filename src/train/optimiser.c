@@ -101,6 +101,11 @@ scalar *optimiser_drift(const optimiser *o) {
     return reading_at(o, offsetof(train_readings, drift));
 }
 
+dropout_source optimiser_dropout(const optimiser *o, const model *m) {
+    size_t done = offsetof(train_readings, step) + offsetof(step_state, done);
+    return (dropout_source){.seed = m->seed, .step = reading_at(o, done)};
+}
+
 void optimiser_set(optimiser *o, const model *m, const train_readings *r) {
     double values[READINGS];
     memcpy(values, r, sizeof values);

@@ -109,6 +109,7 @@ static void evaluate_slices(const shared_work *s, const shared_call *c, loss_ter
         make_next(s, c, i);
         *sum = (loss_terms){0};
         d->kind->put_scalars(d, c->terms, sum->value, TERM_COUNT);
+        c->run->pass.dropout.first = (int)(q.first - c->batch.first);
         o->kind->evaluate(o, c->run, q.n, 1.0 / s->batch, c->terms);
         if (c->wants_drift) *drift = fmax(*drift, drift_of(c, q.n));
         d->kind->get_scalars(d, sum->value, c->terms, TERM_COUNT);

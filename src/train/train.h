@@ -106,6 +106,8 @@ jf_status optimiser_create(optimiser *o, const model *m);
 void optimiser_free(optimiser *o, const model *m);
 scalar *optimiser_terms(const optimiser *o); /* (TERM_COUNT): for an objective to add to */
 scalar *optimiser_drift(const optimiser *o); /* (1) */
+/* What masks of a run's steps follow from: for run->pass, before the step is made. */
+dropout_source optimiser_dropout(const optimiser *o, const model *m);
 void optimiser_set(optimiser *o, const model *m, const train_readings *r);
 /* Waits for the device; a failure of it is found here, too. */
 jf_status optimiser_read(const optimiser *o, const model *m, train_readings *r);

@@ -2,6 +2,7 @@
  * the rest. */
 #include "compute/cpu/cpu.h"
 #include "base/memory.h"
+#include "compute/dropout_formulas.h"
 #include "compute/rule/formulas.h"
 #include <math.h>
 #include <stdint.h>
@@ -179,6 +180,39 @@ static void cpu_normal(device *d, real *to, int n, int dim, rng_key key, uint64_
     cpu_device *own = d->own;
     normal_call c = {N(to), n, dim, cpu_slices(n), key, first, own->meters};
     pool_run(own->pool, c.slices, normal_slice, &c);
+}
+
+/* So many elements are a task, whatever the number of threads. */
+enum { DROPOUT_TASK = 16384 };
+
+typedef struct dropout_call {
+    float *x;
+    size_t count;
+    const dropout_mask *mask;
+    double step;
+    meter *meters;
+} dropout_call;
+
+static void dropout_task(void *arg, int task, int worker) {
+    const dropout_call *c = arg;
+    meter *m = meter_of(c->meters, worker);
+    double start = meter_begin(m), factors[DROPOUT_BLOCK];
+    size_t end = (size_t)(task + 1) * DROPOUT_TASK < c->count ? (size_t)(task + 1) * DROPOUT_TASK : c->count;
+    size_t begin = (size_t)task * DROPOUT_TASK;
+    for (size_t i = begin; i < end; i++) {
+        uint64_t at = c->mask->first + i;
+        if (i == begin || at % DROPOUT_BLOCK == 0)
+            dropout_factors(c->mask->source.seed, c->step, c->mask->place, c->mask->rate, at / DROPOUT_BLOCK,
+                            factors);
+        c->x[i] *= (float)factors[at % DROPOUT_BLOCK];
+    }
+    meter_end(m, METER_RANDOM, start, 0);
+}
+
+static void cpu_dropout(device *d, real *x, size_t count, const dropout_mask *mask) {
+    cpu_device *own = d->own;
+    dropout_call c = {N(x), count, mask, *(const double *)mask->source.step, own->meters};
+    pool_run(own->pool, (int)((count + DROPOUT_TASK - 1) / DROPOUT_TASK), dropout_task, &c);
 }
 
 static void cpu_gather(device *d, real *part, const real *whole, const int32_t *map, int n, int count,
@@ -419,6 +453,7 @@ const device_kind device_cpu = {
     .sum_into = cpu_sum_into,
     .largest_difference_into = cpu_largest_difference_into,
     .normal = cpu_normal,
+    .dropout = cpu_dropout,
     .gather = cpu_gather,
     .scatter = cpu_scatter,
     .scatter_add = cpu_scatter_add,

@@ -405,6 +405,7 @@ const device_kind device_cuda = {
     .sum_into = cuda_sum_into,
     .largest_difference_into = cuda_largest_difference_into,
     .normal = cuda_normal,
+    .dropout = cuda_dropout,
     .gather = cuda_gather,
     .scatter = cuda_scatter,
     .scatter_add = cuda_scatter_add,

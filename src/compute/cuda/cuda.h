@@ -104,6 +104,7 @@ void cuda_add(device *d, real *to, const real *from, size_t count);
 void cuda_sum_into(device *d, scalar *to, const real *values, size_t count, double weight);
 void cuda_largest_difference_into(device *d, scalar *to, const real *a, const real *b, size_t count);
 void cuda_normal(device *d, real *to, int n, int dim, rng_key key, uint64_t first);
+void cuda_dropout(device *d, real *x, size_t count, const dropout_mask *mask);
 void cuda_gather(device *d, real *part, const real *whole, const int32_t *map, int n, int count, int dim);
 void cuda_scatter(device *d, real *whole, const real *part, const int32_t *map, int n, int count, int dim);
 void cuda_scatter_add(device *d, real *whole, const real *part, const int32_t *map, int n, int count,

@@ -2,7 +2,7 @@
 #include "base/philox.cuh"
 #include "compute/cuda/kernels.cuh"
 extern "C" {
-#include "base/random_formulas.h"
+#include "compute/dropout_formulas.h"
 }
 
 static __global__ void fill_kernel(float *to, float value, size_t count) {
@@ -78,6 +78,30 @@ void cuda_normal(device *d, real *to, int n, int dim, rng_key key, uint64_t firs
     normal_kernel<<<blocks_for(count, THREADS), THREADS, 0, own->stream>>>(floats(to), (size_t)n, dim, key,
                                                                            first);
     launched(own, "normal numbers");
+}
+
+/* ---- dropout: a thread for each block of random bits ---- */
+
+static __global__ void dropout_kernel(float *x, size_t count, uint64_t seed, const double *step,
+                                      uint32_t place, double rate, uint64_t first, size_t blocks) {
+    FOR_EACH_INDEX (i, blocks) {
+        double factors[DROPOUT_BLOCK];
+        uint64_t block = first / DROPOUT_BLOCK + i;
+        dropout_factors(seed, *step, place, rate, block, factors);
+        for (int k = 0; k < DROPOUT_BLOCK; k++) {
+            uint64_t at = block * DROPOUT_BLOCK + k;
+            if (at >= first && at - first < count) x[at - first] *= (float)factors[k];
+        }
+    }
+}
+void cuda_dropout(device *d, real *x, size_t count, const dropout_mask *mask) {
+    cuda_device *own = cuda_use(d);
+    if (count == 0) return;
+    size_t blocks = (size_t)((mask->first + count - 1) / DROPOUT_BLOCK - mask->first / DROPOUT_BLOCK) + 1;
+    dropout_kernel<<<blocks_for(blocks, THREADS), THREADS, 0, own->stream>>>(
+        floats(x), count, mask->source.seed, (const double *)mask->source.step, mask->place, mask->rate,
+        mask->first, blocks);
+    launched(own, "dropout");
 }
 
 /* ---- index maps ---- */

@@ -2,6 +2,7 @@
  * It is the oracle that the other devices answer to, so it is written to be read, not to be fast. */
 #include "base/memory.h"
 #include "compute/compute.h"
+#include "compute/dropout_formulas.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,6 +82,16 @@ static void ref_normal(device *d, real *to, int n, int dim, rng_key key, uint64_
     for (int s = 0; s < n; s++) {
         rng r = rng_stream(key, first + (uint64_t)s);
         for (int i = 0; i < dim; i++) N(to)[(size_t)s * dim + i] = rng_normal(&r);
+    }
+}
+
+static void ref_dropout(device *d, real *x, size_t count, const dropout_mask *mask) {
+    double step = *(const double *)mask->source.step, factors[DROPOUT_BLOCK];
+    (void)d;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t at = mask->first + i;
+        dropout_factors(mask->source.seed, step, mask->place, mask->rate, at / DROPOUT_BLOCK, factors);
+        N(x)[i] *= factors[at % DROPOUT_BLOCK];
     }
 }
 
@@ -367,6 +378,7 @@ const device_kind device_ref = {
     .sum_into = ref_sum_into,
     .largest_difference_into = ref_largest_difference_into,
     .normal = ref_normal,
+    .dropout = ref_dropout,
     .gather = ref_gather,
     .scatter = ref_scatter,
     .scatter_add = ref_scatter_add,
