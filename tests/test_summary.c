@@ -207,6 +207,26 @@ TEST(summary__mode_is_that_of_the_density_in_the_datas_units) {
     jf_context_free(ctx);
 }
 
+/* The density rises towards a mean that lies beyond the bound: the mode is there, and not outside. */
+TEST(summary__mode_of_a_cut_column_stays_inside) {
+    jf_context *ctx = new_context();
+    const column_support supports[3] = {
+        {.kind = SUPPORT_CUT, .lo = 1.25, .hi = 3}, {.kind = SUPPORT_LINE}, {.kind = SUPPORT_LINE}};
+    model *m = gaussian_model(ctx, supports);
+    const double y = 0.5;
+    double *x = samples_of(m, 1, 2000, &y);
+    summary *s;
+    CHECK_STATUS(summary_create(m, &s, 1, 2000, x, &y, &(summary_request){0}), JF_OK);
+    CHECK(s->column[0].mode >= 1.25);
+    CHECK_NEAR(s->column[0].mode, 1.25, 0.02);
+    CHECK_NEAR(s->column[1].mode, -2, 0.3);
+    CHECK(s->column[0].hpd[1].parts[0].lo >= 1.25);
+    summary_free(s);
+    free(x);
+    model_free(m);
+    jf_context_free(ctx);
+}
+
 TEST(summary__files_have_a_row_for_each_condition_and_column) {
     jf_context *ctx = new_context();
     model *m = gaussian_model(ctx, NULL);

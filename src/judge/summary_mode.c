@@ -58,11 +58,21 @@ static void aim(climb *c, size_t s, const double *covariance) {
     if (!(c->step[s] * promise > ENOUGH)) c->step[s] = 0;
 }
 
+/* Beyond a cut interval there is no density: the way ends at its bound. */
+static double within_cut(const model_units *u, size_t i, double value) {
+    const column_support *s = u->support ? &u->support[i] : NULL;
+    if (!s || !support_is_cut(s)) return value;
+    return fmin(fmax(value, (s->lo - u->mean[i]) / u->deviation[i]), (s->hi - u->mean[i]) / u->deviation[i]);
+}
+
 static void try_next(climb *c) {
     size_t dim = (size_t)c->m->flow->dim, dim_x = (size_t)c->m->units.dim_x;
     memcpy(c->trial, c->rows, (size_t)c->n * dim * sizeof(double));
     for (size_t s = 0; s < (size_t)c->n; s++)
-        for (size_t i = 0; i < dim_x; i++) c->trial[s * dim + i] += c->step[s] * c->direction[s * dim_x + i];
+        for (size_t i = 0; i < dim_x; i++) {
+            double to = c->trial[s * dim + i] + c->step[s] * c->direction[s * dim_x + i];
+            c->trial[s * dim + i] = within_cut(&c->m->units, i, to);
+        }
 }
 
 /* Takes the trials that are higher, shortens the others. Returns how many are still under way. */
