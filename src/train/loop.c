@@ -743,7 +743,8 @@ static jf_status tell_loss(trainer *t, char *sentence, size_t size) {
     size_t used = strlen(sentence);
     double gaussian, loss;
     if (!m->objective.kind->from_data) return JF_OK;
-    if (final_loss(t, &loss) != JF_OK) return JF_OK; /* the run is over: a stop spares this sentence alone */
+    jf_status status = final_loss(t, &loss);
+    if (status != JF_OK) return status == JF_STOPPED ? JF_OK : status; /* a stop spares this sentence alone */
     JF_TRY(dataset_gaussian(t->data, recipe_real(m->recipe, "train.noise"), &gaussian));
     if (isnan(gaussian)) return JF_OK;
     gaussian += loss_y_at_best(&m->objective, m->units.dim_y);

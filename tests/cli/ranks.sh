@@ -150,7 +150,7 @@ expect_same_end() {
 
 case_begin ranks__a_signal_to_the_launcher_saves_and_fewer_ranks_go_on
 needs_mpi
-export OMPI_MCA_odls_base_sigkill_timeout=60 # seconds to save in: a busy machine takes its time
+export OMPI_MCA_odls_base_sigkill_timeout=10 # seconds to save in, which mpirun waits for in any case
 start_run 4 run --deterministic
 unset OMPI_MCA_odls_base_sigkill_timeout
 if goes_on; then
