@@ -68,7 +68,10 @@ int cli_join_ranks(const call *c) {
     jf_ranks_options options = {.size = sizeof(jf_ranks_options),
                                 .ranks = option_int(c->arguments, "ranks"),
                                 .limit = option_real(c->arguments, "rank-limit")};
-    return jf_ranks_join(c->ctx, &options) == JF_OK ? CLI_OK : cli_fail_library(c);
+    if (jf_ranks_join(c->ctx, &options) != JF_OK) return cli_fail_library(c);
+    if (cli_is_first_rank(c)) return CLI_OK;
+    jf_context_set_log(c->ctx, NULL, NULL);
+    return freopen("/dev/null", "w", stdout) ? CLI_OK : cli_fail_output();
 }
 
 int cli_is_first_rank(const call *c) {

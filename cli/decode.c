@@ -27,8 +27,13 @@ static int decode(const call *c) {
     return pairs_answer(c, "z", decode_rows);
 }
 
-static const option options[] = {OPTION_CONDITIONS, OPTION_OUTPUT_TABLE, OPTION_STANDARDISED,
-                                 OPTION_THREADS,    OPTION_DEVICE,       {0}};
+static const option options[] = {OPTION_CONDITIONS,
+                                 OPTION_OUTPUT_TABLE,
+                                 OPTION_STANDARDISED,
+                                 OPTION_RANKS,
+                                 OPTION_THREADS,
+                                 OPTION_DEVICE,
+                                 {0}};
 
 static const example examples[] = {
     {"The answers that belong to chosen latent points",

@@ -39,8 +39,13 @@ static int density(const call *c) {
     return pairs_answer(c, "x", density_rows);
 }
 
-static const option options[] = {OPTION_OUTPUT_TABLE, OPTION_GIVEN_Y, OPTION_STANDARDISED,
-                                 OPTION_THREADS,      OPTION_DEVICE,  {0}};
+static const option options[] = {OPTION_OUTPUT_TABLE,
+                                 OPTION_GIVEN_Y,
+                                 OPTION_STANDARDISED,
+                                 OPTION_RANKS,
+                                 OPTION_THREADS,
+                                 OPTION_DEVICE,
+                                 {0}};
 
 static const example examples[] = {
     {"How likely the points of a table are", "jointflow density out/crescents points.csv"},

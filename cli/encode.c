@@ -27,8 +27,13 @@ static int encode(const call *c) {
     return pairs_answer(c, "x", encode_rows);
 }
 
-static const option options[] = {OPTION_OUTPUT_TABLE, OPTION_GIVEN_Y, OPTION_STANDARDISED,
-                                 OPTION_THREADS,      OPTION_DEVICE,  {0}};
+static const option options[] = {OPTION_OUTPUT_TABLE,
+                                 OPTION_GIVEN_Y,
+                                 OPTION_STANDARDISED,
+                                 OPTION_RANKS,
+                                 OPTION_THREADS,
+                                 OPTION_DEVICE,
+                                 {0}};
 
 static const example examples[] = {
     {"Where the points of a table lie in latent space",

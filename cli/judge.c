@@ -10,7 +10,8 @@ static int judge(const call *c) {
     options.temperature = option_real(a, "temperature");
     jf_model *m = NULL;
     jf_judgement *j = NULL;
-    int code = cli_load_model(c, &m, argument(a, 0));
+    int code = cli_join_ranks(c);
+    if (code == CLI_OK) code = cli_load_model(c, &m, argument(a, 0));
     simulator s = {.command = option_text(a, "simulator"), .timeout = option_real(a, "simulator-timeout")};
     if (code == CLI_OK && s.command) {
         s.dim_x = jf_model_dim_x(m);
@@ -42,6 +43,7 @@ static const option options[] = {
     {"simulator-timeout", 0, OPTION_REAL, "SECONDS", "600", 0.001, 1e6,
      "how long a run of COMMAND may take; it is run twice"},
     OPTION_SEED,
+    OPTION_RANKS,
     OPTION_THREADS,
     OPTION_DEVICE,
     {0},
@@ -54,6 +56,7 @@ static const example examples[] = {
     {"On images that the model has never seen", "jointflow judge out/fashion-class-small --test holiday/"},
     {"Whether answers, simulated, lead back to what was measured",
      "jointflow judge out/theta --simulator 'python3 simulate.py'"},
+    {"By four processes that share the work", "mpirun -n 4 jointflow judge out/fashion-sr-14-28-small"},
     {"One number for a script", "jointflow judge out/crescents --json | jq .gap"},
     {0},
 };

@@ -22,6 +22,7 @@ static int report(const call *c) {
     char *folder = given ? cli_join("%s", given) : default_folder(path);
     int code =
         folder ? output_check_folder(folder) : cli_fail_memory(); /* before judging, which takes its time */
+    if (code == CLI_OK) code = cli_join_ranks(c);
     if (code == CLI_OK) code = cli_load_model(c, &m, path);
     if (code == CLI_OK && (jf_judge(&j, m, &options) != JF_OK || jf_report(m, j, folder) != JF_OK))
         code = cli_fail_library(c);
@@ -36,6 +37,7 @@ static const option options[] = {
     {"output", 'o', OPTION_TEXT, "FOLDER", NULL, 0, 0, "where to, by default the run folder"},
     OPTIONS_JUDGE,
     OPTION_SEED,
+    OPTION_RANKS,
     OPTION_THREADS,
     OPTION_DEVICE,
     {0},

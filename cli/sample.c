@@ -166,6 +166,7 @@ static int sample(const call *c) {
     if (code == CLI_OK) code = summary_check(c);
     if (code == CLI_OK && option_given(a, "corner") && !(path && cli_ends_with(path, ".png")))
         code = cli_misuse(c->command, "--corner is a picture, expected -o FILE.png");
+    if (code == CLI_OK) code = cli_join_ranks(c);
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(a, 0));
     if (code == CLI_OK) code = conditions_read(c, m, &request, &y);
     if (code == CLI_OK) code = check_images(c, &y, path);
@@ -208,6 +209,7 @@ static const option options[] = {
      "add columns y_back: the y of the sample, which should equal the one asked for"},
     {"with-z", 0, OPTION_FLAG, NULL, NULL, 0, 0, "add columns z: the latent point of the sample"},
     OPTION_SEED,
+    OPTION_RANKS,
     OPTION_THREADS,
     OPTION_DEVICE,
     {0},

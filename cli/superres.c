@@ -245,6 +245,7 @@ static int score_set(const call *c, const request *r) {
 static int superres(const call *c) {
     request r = {0};
     int code = check_options(c, &r);
+    if (code == CLI_OK) code = cli_join_ranks(c);
     for (int i = 0; i < r.count && code == CLI_OK; i++) code = cli_load_model(c, &r.models[i], r.files[i]);
     if (code == CLI_OK) code = whole_set(c) ? score_set(c, &r) : enlarge_one(c, &r);
     request_free(&r);
@@ -274,6 +275,7 @@ static const option options[] = {
     OPTION_DENOISE,
     OPTION_FULL_RANGE,
     OPTION_SEED,
+    OPTION_RANKS,
     OPTION_THREADS,
     OPTION_DEVICE,
     {0},

@@ -124,6 +124,7 @@ int pairs_answer(const call *c, const char *first, pairs_fn answer) {
     jf_model *m = NULL;
     pairs data = {0};
     int code = tables_check_output(c, path, ".csv .npy");
+    if (code == CLI_OK) code = cli_join_ranks(c);
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(c->arguments, 0));
     if (code == CLI_OK) code = pairs_choose(c, &data, argument(c->arguments, 1), m, first);
     if (code == CLI_OK) code = answer(c, m, &data, path);

@@ -252,8 +252,10 @@ static int train_along(const call *c, const jf_recipe *r, const char *folder) {
     jf_model *m = NULL;
     stop_ignore();
     jf_status status = jf_train(&m, c->ctx, r, &options);
+    int code = status == JF_OK ? CLI_OK : status == JF_STOPPED ? CLI_STOPPED : cli_fail_library(c);
+    if (code == CLI_OK && !option_given(c->arguments, "no-report")) code = judge_and_report(c, m, folder, 1);
     jf_model_free(m);
-    return status == JF_OK ? CLI_OK : status == JF_STOPPED ? CLI_STOPPED : cli_fail_library(c);
+    return code;
 }
 
 static int train_into(const call *c, const jf_recipe *r, const char *folder) {
@@ -301,7 +303,6 @@ static int train(const call *c) {
     if (code == CLI_OK) code = cli_join_ranks(c);
     if (code != CLI_OK) return code;
     int first = cli_is_first_rank(c);
-    if (!first) jf_context_set_log(c->ctx, NULL, NULL);
     char *folder = given ? cli_join("%s", given) : default_folder(table ? table : recipe);
     if (!folder) return cli_fail_memory();
     code = table ? recipe_for_table(c, &r) : cli_load_recipe(c, &r, recipe);

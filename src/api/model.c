@@ -2,9 +2,12 @@
 #include "answer/describe.h"
 #include "api/api.h"
 #include "base/finite.h"
+#include "compute/place.h"
 #include "export/export.h"
+#include "io/checksum.h"
 #include "io/shipped.h"
 #include "model/denoise.h"
+#include "ranks/ranks.h"
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -62,6 +65,33 @@ jf_status jf_model_find(char **out, jf_context *ctx, const char *name, int index
     return shipped_find(ctx, out, &shipped_models, name);
 }
 
+/* Ranks that share answers have to give the same ones. */
+static jf_status check_same(const model *m) {
+    ranks *r = ranks_of(m->ctx);
+    size_t count = m->parameters.total;
+    char sum[CHECKSUM_TEXT];
+    double *weights;
+    if (ranks_size(r) == 1) return JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &weights, count));
+    m->d->kind->get(m->d, weights, m->params, count);
+    checksum_text(sum, checksum_add(checksum_start(), weights, count * sizeof *weights));
+    free(weights);
+    return ranks_same(r, "model (checksum of its weights)", sum);
+}
+
+static jf_status load_for_all(jf_context *ctx, model **out, const char *file, const char *on, int threads) {
+    ranks *r = ranks_of(ctx);
+    char name[DEVICE_MAX_NAME];
+    on = device_name_at(on, ranks_place(r), name);
+    jf_status status =
+        ranks_agree(r, model_load(ctx, out, file, on, ranks_threads(r, threads), recipe_declare_all));
+    if (status == JF_OK) status = check_same(*out);
+    if (status == JF_OK) return JF_OK;
+    model_free(*out);
+    *out = NULL;
+    return status;
+}
+
 jf_status jf_model_load(jf_model **out, jf_context *ctx, const char *path, const jf_load_options *options) {
     jf_load_options o;
     char *file = NULL, *second = NULL;
@@ -73,7 +103,7 @@ jf_status jf_model_load(jf_model **out, jf_context *ctx, const char *path, const
     if (second)
         JF_TRY_DONE(jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: several models (%s, %s, ...), expected one: name it",
                             path, file, second));
-    JF_TRY_DONE(model_load(ctx, out, file, o.device, o.threads, recipe_declare_all));
+    JF_TRY_DONE(load_for_all(ctx, out, file, o.device, o.threads));
 done:
     free(file);
     free(second);

@@ -1,6 +1,7 @@
 /* Public: training, judging, reports, speed. */
 #include "api/api.h"
 #include "judge/pack.h"
+#include "ranks/ranks.h"
 #include "train/bench.h"
 #include "train/folder.h"
 #include <limits.h>
@@ -110,11 +111,18 @@ jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pac
     return status;
 }
 
+/* Rank 0 alone has the folder. */
+static jf_status hold_folder(const model *m, run_folder **held, const char *folder) {
+    *held = NULL;
+    if (!context_writes(m->ctx)) return JF_OK;
+    JF_TRY(file_make_folder(m->ctx, folder));
+    return run_folder_open(m->ctx, held, folder);
+}
+
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder) {
     run_folder *held;
-    JF_TRY(file_make_folder(m->ctx, folder));
-    JF_TRY(run_folder_open(m->ctx, &held, folder));
-    jf_status status = report_write(m, j, folder);
+    jf_status status = ranks_agree(ranks_of(m->ctx), hold_folder(m, &held, folder));
+    if (status == JF_OK) status = report_write(m, j, folder);
     run_folder_close(held);
     return status;
 }

@@ -35,6 +35,8 @@ struct jf_context {
     void *company; /* NULL: this process works by itself */
     void (*company_poll)(void *company);
     void (*company_leave)(void *company);
+    pthread_t company_thread; /* that joined it, and alone works with it */
+    int read_only;
 };
 
 static thread_message *message_of_this_thread(const jf_context *ctx) {
@@ -96,10 +98,21 @@ void context_set_company(jf_context *ctx, void *company, void (*poll)(void *comp
     ctx->company = company;
     ctx->company_poll = poll;
     ctx->company_leave = leave;
+    ctx->company_thread = pthread_self();
 }
 
 void *context_company(const jf_context *ctx) {
-    return ctx ? ctx->company : NULL;
+    if (!ctx || !ctx->company || !pthread_equal(ctx->company_thread, pthread_self())) return NULL;
+    const thread_message *m = message_of_this_thread(ctx);
+    return m && m->asking ? NULL : ctx->company;
+}
+
+void context_set_read_only(jf_context *ctx) {
+    ctx->read_only = 1;
+}
+
+int context_writes(const jf_context *ctx) {
+    return !ctx || !ctx->read_only;
 }
 
 static thread_message *place_of_this_thread(jf_context *ctx) {

@@ -32,7 +32,12 @@ jf_status context_tell(jf_context *ctx, const jf_progress *progress);
  * context goes. */
 void context_set_company(jf_context *ctx, void *company, void (*poll)(void *company),
                          void (*leave)(void *company));
-void *context_company(const jf_context *ctx); /* borrowed; NULL: none */
+/* Borrowed. NULL where there is none, in another thread than the one that set it, and inside of the progress callback: what
+ * these do the others do not. */
+void *context_company(const jf_context *ctx);
+/* From now on nothing is written to files with this context, and whoever writes is told that it was: another process does. */
+void context_set_read_only(jf_context *ctx);
+int context_writes(const jf_context *ctx);
 
 /* Passes a failure on. */
 #define JF_TRY(expression)                                                                                   \

@@ -200,6 +200,7 @@ static jf_status replace_file(jf_context *ctx, const char *path, const struct st
 
 jf_status file_write(jf_context *ctx, const char *path, const void *bytes, size_t size) {
     struct stat info;
+    if (!context_writes(ctx)) return JF_OK;
     if (stat(path, &info) != 0) return replace_file(ctx, path, NULL, bytes, size);
     if (S_ISDIR(info.st_mode)) return jf_fail(ctx, JF_ERROR_IO, "%s: is a folder; expected a file", path);
     if (!S_ISREG(info.st_mode)) return write_in_place(ctx, path, bytes, size);
@@ -212,6 +213,7 @@ jf_status file_write(jf_context *ctx, const char *path, const void *bytes, size_
 /* ---- renaming and duplicating ---- */
 
 jf_status file_rename(jf_context *ctx, const char *from, const char *to) {
+    if (!context_writes(ctx)) return JF_OK;
     if (rename(from, to) != 0)
         return jf_fail(ctx, JF_ERROR_IO, "%s: could not be renamed to %s: %s", from, to, strerror(errno));
     sync_folder_of(to);
@@ -247,6 +249,7 @@ static int copy_to(const char *from, const char *to) {
 
 jf_status file_duplicate(jf_context *ctx, const char *from, const char *to) {
     text name = {0};
+    if (!context_writes(ctx)) return JF_OK;
     text_add(&name, "%s.%ld-0.tmp", to, (long)getpid());
     jf_status status = text_check(ctx, &name);
     if (status == JF_OK) {
@@ -312,6 +315,7 @@ static jf_status make_one_folder(jf_context *ctx, const char *path) {
 
 jf_status file_make_folder(jf_context *ctx, const char *path) {
     if (!*path) return jf_fail(ctx, JF_ERROR_ARGUMENT, "the name of a folder to make is empty");
+    if (!context_writes(ctx)) return JF_OK;
     char *part = NULL;
     JF_TRY(mem_copy_text(ctx, &part, path));
     jf_status status = JF_OK;

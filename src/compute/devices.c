@@ -1,6 +1,7 @@
 /* The list of devices. A new one is a folder beside ref/ and cpu/, and a line here. The first one is the default. */
 #include "base/memory.h"
 #include "compute/compute.h"
+#include "compute/place.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,23 @@ static const device_kind *parse_name(const char *name, int *index) {
     if (*end || number > 1023) return NULL;
     *index = (int)number;
     return kind;
+}
+
+/* How many of a kind there are here: 0 of those that are everywhere. */
+static int count_of_kind(const device_kind *kind) {
+    char why[256];
+    int count = 0;
+    while (kind->missing && count < 1024 && !kind->missing(count, why, sizeof why)) count++;
+    return count;
+}
+
+const char *device_name_at(const char *name, int place, char out[DEVICE_MAX_NAME]) {
+    if (!name || strchr(name, ':') || place == 0) return name;
+    const device_kind *kind = strcmp(name, "auto") == 0 ? fastest_kind() : kind_named(name, strlen(name));
+    int count = kind ? count_of_kind(kind) : 0;
+    if (count < 2) return name;
+    snprintf(out, DEVICE_MAX_NAME, "%s:%d", kind->name, place % count);
+    return out;
 }
 
 /* ---- opening and closing ---- */

@@ -3,6 +3,7 @@
 #include "base/finite.h"
 #include "judge/judge.h"
 #include "model/use.h"
+#include "ranks/ranks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -70,6 +71,12 @@ typedef struct evaluation { /* of up to MODEL_CHUNK rows */
     const model *m;
     flow_run *run;
     double *state, *J, *logdet; /* F(u) (n, dim), (n, dim, dim), (n) */
+    densities *out;
+    const double *xy; /* (rows, dim): all of them */
+    long rows;
+    int chunk, with_sampler;
+    double *moved;           /* (chunk, dim) */
+    double *log_dy, *errors; /* (rows): log|det dF_Y'/dy| and the mean |F_Y' - y| of each row */
 } evaluation;
 
 static void evaluate(evaluation *e, int rows, const double *u) {
@@ -79,8 +86,9 @@ static void evaluate(evaluation *e, int rows, const double *u) {
     e->m->d->kind->get(e->m->d, e->logdet, e->run->logdet, (size_t)rows);
 }
 
-static void paper_density(evaluation *e, densities *out, long at, int rows, const double *xy) {
+static void paper_density(evaluation *e, long at, int rows, const double *xy) {
     const flow *f = e->m->flow;
+    densities *out = e->out;
     double part[JUDGE_EXACT_DIM * JUDGE_EXACT_DIM];
     for (int s = 0; s < rows; s++) {
         const double *v = e->state + (size_t)s * f->dim, *J = e->J + (size_t)s * f->dim * f->dim;
@@ -90,21 +98,19 @@ static void paper_density(evaluation *e, densities *out, long at, int rows, cons
         out->whole[at + s] = prior + e->logdet[s];
         if (!f->dim_y) continue;
         block(J, f->dim, f->dim_x, f->dim_y, part);
-        double log_dy = log_abs_det(part, f->dim_y);
-        if (!isfinite(log_dy) && out->singular < 0) out->singular = at + s;
-        out->log_dy += log_dy;
+        e->log_dy[at + s] = log_abs_det(part, f->dim_y);
         for (int i = f->dim_x; i < f->dim; i++)
-            out->y_error += fabs(v[i] - xy[(size_t)s * f->dim + i]) / f->dim_y;
+            e->errors[at + s] += fabs(v[i] - xy[(size_t)s * f->dim + i]) / f->dim_y;
     }
 }
 
 /* Newton's method for y*: F_Y'(x, y*) = y; then the density at (x, y*). Rows leave as they converge: `moved`
  * holds the (x, y*) of those still open, `open_rows` which they are. */
-static void sampler_density(evaluation *e, densities *out, long at, int rows, const double *xy,
-                            double *moved) {
+static void sampler_density(evaluation *e, long at, int rows, const double *xy) {
     const flow *f = e->m->flow;
     size_t dim = (size_t)f->dim, dim_x = (size_t)f->dim_x;
     double part[JUDGE_EXACT_DIM * JUDGE_EXACT_DIM], r[JUDGE_EXACT_DIM];
+    double *sampler = e->out->sampler, *moved = e->moved;
     int open_rows[MODEL_CHUNK], open = rows;
     memcpy(moved, xy, sizeof(double) * (size_t)rows * dim);
     for (int s = 0; s < rows; s++) open_rows[s] = s;
@@ -121,8 +127,7 @@ static void sampler_density(evaluation *e, densities *out, long at, int rows, co
             block(e->J + (size_t)k * dim * dim, f->dim, f->dim_x, f->dim_y, part);
             if (found) {
                 double log_p = log_prior(v, f->dim_x) + e->logdet[k] - log_abs_det(part, f->dim_y);
-                out->sampler[at + open_rows[k]] = isfinite(log_p) ? log_p : NAN;
-                out->lost += !isfinite(log_p);
+                sampler[at + open_rows[k]] = isfinite(log_p) ? log_p : NAN;
                 continue;
             }
             solve(part, r, f->dim_y);
@@ -132,15 +137,46 @@ static void sampler_density(evaluation *e, densities *out, long at, int rows, co
         }
         open = still;
     }
-    for (int k = 0; k < open; k++) out->sampler[at + open_rows[k]] = NAN;
-    out->lost += open;
+    for (int k = 0; k < open; k++) sampler[at + open_rows[k]] = NAN;
+}
+
+static jf_status exact_rows(void *arg, size_t begin, size_t end) {
+    evaluation *e = arg;
+    const model *m = e->m;
+    const flow *f = m->flow;
+    for (long at = (long)begin; at < (long)end; at += e->chunk) {
+        int rows = (long)end - at < e->chunk ? (int)((long)end - at) : e->chunk;
+        const double *part = e->xy + (size_t)at * (size_t)f->dim;
+        JF_TRY(context_poll(m->ctx, "densities", (uint64_t)at, (uint64_t)e->rows));
+        evaluate(e, rows, part);
+        JF_TRY(m->d->kind->status(m->d));
+        JF_TRY(model_check_results(m, ROWS_OF_LATENT, at, rows, e->state, e->logdet));
+        paper_density(e, at, rows, part);
+        if (!e->with_sampler || f->dim_y == 0)
+            memcpy(e->out->sampler + at, e->out->whole + at, sizeof(double) * (size_t)rows);
+        else
+            sampler_density(e, at, rows, part);
+        JF_TRY(m->d->kind->status(m->d));
+    }
+    return JF_OK;
+}
+
+/* What is told of all rows together, in their order. */
+static void add_rows(const evaluation *e) {
+    densities *out = e->out;
+    for (long s = 0; s < e->rows; s++) {
+        if (!isfinite(e->log_dy[s]) && out->singular < 0) out->singular = s;
+        out->log_dy += e->log_dy[s];
+        out->y_error += e->errors[s];
+        out->lost += e->with_sampler && isnan(out->sampler[s]);
+    }
 }
 
 static jf_status exact_densities(const model *m, densities *out, long n, const double *xy, int with_sampler) {
     const flow *f = m->flow;
     size_t dim = (size_t)f->dim, chunk = n < MODEL_CHUNK ? (size_t)n : MODEL_CHUNK;
-    evaluation e = {.m = m};
-    double *moved = NULL;
+    evaluation e = {
+        .m = m, .out = out, .xy = xy, .rows = n, .chunk = (int)chunk, .with_sampler = with_sampler};
     jf_status status;
     JF_TRY_DONE(model_check_rows(m, ROWS_OF_DATA, 0, n, xy));
     JF_TRY_DONE(flow_run_create(&e.run, f, m->params, NULL, (int)chunk,
@@ -148,27 +184,24 @@ static jf_status exact_densities(const model *m, densities *out, long n, const d
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.state, chunk * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.J, chunk * dim * dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &e.logdet, chunk));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &moved, chunk * dim));
-    for (long at = 0; at < n; at += (long)chunk) {
-        int rows = n - at < (long)chunk ? (int)(n - at) : (int)chunk;
-        const double *part = xy + (size_t)at * dim;
-        JF_TRY_DONE(context_poll(m->ctx, "densities", (uint64_t)at, (uint64_t)n));
-        evaluate(&e, rows, part);
-        JF_TRY_DONE(m->d->kind->status(m->d));
-        JF_TRY_DONE(model_check_results(m, ROWS_OF_LATENT, at, rows, e.state, e.logdet));
-        paper_density(&e, out, at, rows, part);
-        if (!with_sampler || f->dim_y == 0)
-            memcpy(out->sampler + at, out->whole + at, sizeof(double) * (size_t)rows);
-        else
-            sampler_density(&e, out, at, rows, part, moved);
-        JF_TRY_DONE(m->d->kind->status(m->d));
-    }
+    JF_TRY_DONE(MEM_NEW(m->ctx, &e.moved, chunk * dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &e.log_dy, (size_t)n));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &e.errors, (size_t)n));
+    ranks_rows rows[] = {{out->paper, sizeof(double)},
+                         {out->whole, sizeof(double)},
+                         {out->sampler, sizeof(double)},
+                         {e.log_dy, sizeof(double)},
+                         {e.errors, sizeof(double)}};
+    JF_TRY_DONE(ranks_divide(ranks_of(m->ctx), (size_t)n, 1, exact_rows, &e, rows, 5));
+    add_rows(&e);
 done:
     flow_run_free(e.run);
     free(e.state);
     free(e.J);
     free(e.logdet);
-    free(moved);
+    free(e.moved);
+    free(e.log_dy);
+    free(e.errors);
     return status;
 }
 

@@ -4,6 +4,7 @@
 #include "data/tasks/task.h"
 #include "judge/by_rule.h"
 #include "model/denoise.h"
+#include "ranks/ranks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -279,6 +280,16 @@ static jf_status open_data(const model *m, dataset **out, const judge_request *q
     return status;
 }
 
+/* Ranks that judge together do so on the same data. */
+static jf_status open_same_data(const model *m, dataset **out, const judge_request *q) {
+    ranks *r = ranks_of(m->ctx);
+    char identity[DATASET_MAX_IDENTITY] = "";
+    JF_TRY(ranks_agree(r, open_data(m, out, q)));
+    if (ranks_size(r) == 1) return JF_OK;
+    dataset_identity(*out, identity);
+    return ranks_same(r, "data to judge on (checksum)", identity);
+}
+
 jf_status judge_create(const model *m, judgement **out, const judge_request *q) {
     *out = NULL;
     judgement *j;
@@ -305,7 +316,7 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
                                                .held_out = none};
     if (j->points > MOST_NUMBERS / m->flow->dim) j->points = MOST_NUMBERS / m->flow->dim;
     if (j->has_data) {
-        JF_TRY_DONE(open_data(m, &data, q));
+        JF_TRY_DONE(open_same_data(m, &data, q));
         JF_TRY_DONE(check_shape(m, data));
         j->unseen = data->rows == 0 || data->held > 0 || data->is_test;
         if (data->held && j->points > data->held) j->points = data->held;

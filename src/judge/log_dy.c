@@ -2,6 +2,7 @@
  * the Jacobian says how far densities by the whole map's log-determinant are from those given y. A row of the Jacobian costs
  * a backward pass, so that a few samples have to do, and images of more than 32 x 32 elements do without. */
 #include "judge/judge.h"
+#include "ranks/ranks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,11 @@ typedef struct jacobian_work {
     double *J;      /* (ROWS_AT_ONCE, dim) */
     double *block;  /* (dim_y, dim_y) */
     int *outputs;   /* (dim_y): where element i of y lies in a state */
+    const model *m;
+    size_t at_once; /* rows of a Jacobian */
+    int samples;
+    const double *rows;          /* (samples, dim), the model's units */
+    double values[MOST_SAMPLES]; /* log|det dF_Y'/dy| of each */
 } jacobian_work;
 
 static void work_free(jacobian_work *w) {
@@ -24,9 +30,10 @@ static void work_free(jacobian_work *w) {
     free(w->outputs);
 }
 
-static jf_status work_create(const model *m, jacobian_work *w, size_t at_once) {
+static jf_status work_create(jacobian_work *w) {
+    const model *m = w->m;
     const flow *f = m->flow;
-    size_t dim = (size_t)f->dim, dim_y = (size_t)f->dim_y;
+    size_t at_once = w->at_once, dim = (size_t)f->dim, dim_y = (size_t)f->dim_y;
     JF_TRY(flow_run_create(&w->run, f, m->params, NULL, (int)at_once, (run_use){.backward = 1}));
     JF_TRY(MEM_NEW(m->ctx, &w->copies, at_once * dim));
     JF_TRY(MEM_NEW(m->ctx, &w->J, at_once * dim));
@@ -40,9 +47,9 @@ static jf_status work_create(const model *m, jacobian_work *w, size_t at_once) {
 }
 
 /* Of one row (dim), the model's units. */
-static double log_dy_of(const model *m, jacobian_work *w, size_t at_once, const double *row) {
-    const flow *f = m->flow;
-    size_t dim = (size_t)f->dim, dim_y = (size_t)f->dim_y;
+static double log_dy_of(jacobian_work *w, const double *row) {
+    const flow *f = w->m->flow;
+    size_t at_once = w->at_once, dim = (size_t)f->dim, dim_y = (size_t)f->dim_y;
     for (size_t k = 0; k < at_once; k++) memcpy(w->copies + k * dim, row, dim * sizeof *row);
     for (size_t at = 0; at < dim_y; at += at_once) {
         size_t rows = dim_y - at < at_once ? dim_y - at : at_once;
@@ -55,27 +62,37 @@ static double log_dy_of(const model *m, jacobian_work *w, size_t at_once, const 
     return log_abs_det(w->block, f->dim_y);
 }
 
+static jf_status find_values(void *arg, size_t begin, size_t end) {
+    jacobian_work *w = arg;
+    const model *m = w->m;
+    for (size_t s = begin; s < end; s++) {
+        JF_TRY(context_poll(m->ctx, "Jacobians", (uint64_t)s, (uint64_t)w->samples));
+        w->values[s] = log_dy_of(w, w->rows + s * (size_t)m->flow->dim);
+        JF_TRY(m->d->kind->status(m->d));
+    }
+    return JF_OK;
+}
+
 jf_status image_log_dy(const model *m, long n, const double *rows, log_dy_judgement *out) {
     const flow *f = m->flow;
-    size_t dim_y = (size_t)f->dim_y, at_once = dim_y < ROWS_AT_ONCE ? dim_y : ROWS_AT_ONCE;
-    jacobian_work w = {0};
+    size_t dim_y = (size_t)f->dim_y;
+    jacobian_work w = {.m = m, .rows = rows, .at_once = dim_y < ROWS_AT_ONCE ? dim_y : ROWS_AT_ONCE};
+    ranks_rows results = {w.values, sizeof *w.values};
     jf_status status;
     *out = (log_dy_judgement){0};
     /* y' is y by itself where the condition is fixed, and another thing where it has a flow of its own. */
     if (dim_y == 0 || n < 1 || !recipe_is(m->recipe, "model.condition", "joint")) return JF_OK;
     if (dim_y > ROWS_IN_ALL) return JF_OK; /* would cost more than all the rest of judging */
-    int samples = ROWS_IN_ALL / f->dim_y;
-    if (samples > MOST_SAMPLES) samples = MOST_SAMPLES;
-    if (samples > n) samples = (int)n;
-    JF_TRY_DONE(work_create(m, &w, at_once));
-    for (int s = 0; s < samples; s++) {
-        JF_TRY_DONE(context_poll(m->ctx, "Jacobians", (uint64_t)s, (uint64_t)samples));
-        double value = log_dy_of(m, &w, at_once, rows + (size_t)s * (size_t)f->dim);
-        JF_TRY_DONE(m->d->kind->status(m->d));
-        out->mean += value / samples;
-        out->most = fmax(out->most, fabs(value));
+    w.samples = ROWS_IN_ALL / f->dim_y;
+    if (w.samples > MOST_SAMPLES) w.samples = MOST_SAMPLES;
+    if (w.samples > n) w.samples = (int)n;
+    JF_TRY_DONE(work_create(&w));
+    JF_TRY_DONE(ranks_divide(ranks_of(m->ctx), (size_t)w.samples, 1, find_values, &w, &results, 1));
+    for (int s = 0; s < w.samples; s++) {
+        out->mean += w.values[s] / w.samples;
+        out->most = fmax(out->most, fabs(w.values[s]));
     }
-    out->samples = samples;
+    out->samples = w.samples;
 done:
     work_free(&w);
     return status;

@@ -4,6 +4,7 @@
  * relative to the mean of the first: the squares then are no larger than they need to be, and lose fewer digits. */
 #include "judge/neighbours.h"
 #include "base/memory.h"
+#include "ranks/ranks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,11 @@
 #define STRIP    16
 #define ROUNDING 1e-6 /* of float, relative to the squares that are added up */
 
-typedef struct search {
+typedef struct search search;
+/* What becomes of a block: squares (n, m) of the points first .. of `to` and those from `other` on of `among`. */
+typedef void (*block_visitor)(void *arg, const search *s, long first, int n, long other, int m);
+
+struct search {
     device *d;
     const points *to, *among;
     size_t terms;     /* dim + 2 */
@@ -24,10 +29,9 @@ typedef struct search {
     double *squares;  /* (BLOCK, BLOCK) */
     real *q, *r, *dw; /* on the device: operands of all of `to`, block by block, of one of `among`; product */
     real *sums;       /* (BLOCK) a bias' gradient, which nobody asks for */
-} search;
-
-/* What becomes of a block: squares (n, m) of the points first .. of `to` and those from `other` on of `among`. */
-typedef void (*block_visitor)(void *arg, const search *s, long first, int n, long other, int m);
+    block_visitor visit;
+    void *visit_arg;
+};
 
 static jf_status search_open(search *s) {
     device *d = s->d;
@@ -105,26 +109,33 @@ static void put_among(search *s, long first, int n) {
     s->d->kind->put(s->d, s->r, s->operand, s->terms * (size_t)n);
 }
 
-static jf_status search_run(search *s, block_visitor visit, void *arg) {
+/* The points begin .. end-1 of `to`, which are whole blocks but for the last one. */
+static jf_status search_part(void *arg, size_t begin, size_t end) {
+    search *s = arg;
     device *d = s->d;
-    JF_TRY(search_open(s));
-    put_to(s);
     for (long other = 0; other < s->among->n; other += BLOCK) {
         int m = block_size(s->among, other);
         JF_TRY(context_poll(d->ctx, "neighbours", (uint64_t)other, (uint64_t)s->among->n));
         put_among(s, other, m);
-        for (long first = 0; first < s->to->n; first += BLOCK) {
+        for (long first = (long)begin; first < (long)end; first += BLOCK) {
             int n = block_size(s->to, first);
             size_t count = (size_t)n * (size_t)m;
             d->kind->fill(d, s->dw, 0, count);
             d->kind->dense_backward(d, NULL, s->dw, s->sums, s->r, s->r, operand_at(s, first), s->dw,
                                     (int)s->terms, n, m, 1);
             d->kind->get(d, s->squares, s->dw, count);
-            visit(arg, s, first, n, other, m);
+            s->visit(s->visit_arg, s, first, n, other, m);
         }
         JF_TRY(d->kind->status(d));
     }
     return JF_OK;
+}
+
+/* results: what `visit` leaves for each point of `to`. */
+static jf_status search_run(search *s, const ranks_rows *results, int count) {
+    JF_TRY(search_open(s));
+    put_to(s);
+    return ranks_divide(ranks_of(s->d->ctx), (size_t)s->to->n, BLOCK, search_part, s, results, count);
 }
 
 /* ---- the k nearest ---- */
@@ -163,13 +174,14 @@ static void visit_nearest(void *arg, const search *s, long first, int n, long ot
 
 jf_status neighbours_find(device *d, const points *to, const points *among, int k, double *squares,
                           long *index) {
-    search s = {.d = d, .to = to, .among = among};
     nearest f = {k, squares, index};
+    search s = {.d = d, .to = to, .among = among, .visit = visit_nearest, .visit_arg = &f};
+    ranks_rows results[] = {{squares, (size_t)k * sizeof *squares}, {index, (size_t)k * sizeof *index}};
     for (size_t i = 0; i < (size_t)to->n * (size_t)k; i++) {
         squares[i] = INFINITY;
         if (index) index[i] = -1;
     }
-    jf_status status = search_run(&s, visit_nearest, &f);
+    jf_status status = search_run(&s, results, 2);
     search_close(&s);
     return status;
 }
@@ -191,10 +203,11 @@ static void visit_balls(void *arg, const search *s, long first, int n, long othe
 
 jf_status neighbours_inside(device *d, const points *to, const points *around, const double *radius,
                             unsigned char *inside) {
-    search s = {.d = d, .to = to, .among = around};
     balls b = {radius, inside};
+    search s = {.d = d, .to = to, .among = around, .visit = visit_balls, .visit_arg = &b};
+    ranks_rows results = {inside, sizeof *inside};
     memset(inside, 0, (size_t)to->n);
-    jf_status status = search_run(&s, visit_balls, &b);
+    jf_status status = search_run(&s, &results, 1);
     search_close(&s);
     return status;
 }

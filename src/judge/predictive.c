@@ -4,6 +4,7 @@
 #include "base/statistics.h"
 #include "judge/calibration.h"
 #include "model/use.h"
+#include "ranks/ranks.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #define LEVEL 0.05
 
 /* x of the rows, simulated. */
-static jf_status simulate_rows(const model *m, long n, const double *rows, predictive_simulator simulate,
+static jf_status simulate_here(const model *m, long n, const double *rows, predictive_simulator simulate,
                                void *user, double *x, double *y) {
     size_t dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y, count = (size_t)n;
     for (size_t i = 0; i < count; i++) memcpy(x + i * dim_x, rows + i * (dim_x + dim_y), sizeof *x * dim_x);
@@ -24,6 +25,15 @@ static jf_status simulate_rows(const model *m, long n, const double *rows, predi
                        "the simulator: row %zu, number %zu is %g, expected a finite number", at / dim_y + 1,
                        at % dim_y + 1, y[at]);
     return JF_OK;
+}
+
+/* A simulator may draw: of several ranks the first asks it, for all. */
+static jf_status simulate_rows(const model *m, long n, const double *rows, predictive_simulator simulate,
+                               void *user, double *x, double *y) {
+    ranks *r = ranks_of(m->ctx);
+    jf_status status = ranks_is_first(r) ? simulate_here(m, n, rows, simulate, user, x, y) : JF_OK;
+    JF_TRY(ranks_agree(r, status));
+    return ranks_broadcast(r, y, (size_t)n * (size_t)m->units.dim_y * sizeof *y, 0);
 }
 
 /* of_answers and of_truth (n, dim_y): simulations; rows (n, dim) hold what was observed. */

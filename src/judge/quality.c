@@ -20,27 +20,28 @@ typedef struct reader {
     const dataset *data;
     size_t pixels;
     double *row;
-    int *class_of; /* (rows): of those that were read; NULL: not wanted */
 } reader;
+
+static const row_sequence training_rows = {{1, RNG_JUDGE, RNG_USE_QUALITY}, -1, 0};
 
 static void read_images(const void *source, long first, int count, double *images) {
     const reader *from = source;
     const dataset *data = from->data;
     const task *t = data->task;
-    row_sequence sequence = {{1, RNG_JUDGE, RNG_USE_QUALITY}, -1, 0};
     for (int i = 0; i < count; i++, images += from->pixels) {
         double *row = from->row;
-        dataset_rows(data, &sequence, (uint64_t)(first + i), 1, row + dataset_dim(data), row);
+        dataset_rows(data, &training_rows, (uint64_t)(first + i), 1, row + dataset_dim(data), row);
         t->kind->restore(t, row, row + data->dim_x, images);
-        if (from->class_of)
-            from->class_of[first + i] =
-                data->kind->row_class(data, dataset_row_at(data, &sequence, (uint64_t)(first + i)));
     }
+}
+
+static int class_of_training(const dataset *data, long row) {
+    return data->kind->row_class(data, dataset_row_at(data, &training_rows, (uint64_t)row));
 }
 
 /* ---- recognised ---- */
 
-static jf_status measure_recognised(device *d, reader *from, const points *images, const int *class_of,
+static jf_status measure_recognised(device *d, const reader *from, const points *images, const int *class_of,
                                     image_quality *out) {
     const dataset *data = from->data;
     points training = {.n = data->rows < QUALITY_TRAINING ? data->rows : QUALITY_TRAINING,
@@ -52,13 +53,12 @@ static jf_status measure_recognised(device *d, reader *from, const points *image
     jf_status status;
     JF_TRY(MEM_NEW(d->ctx, &squares, (size_t)images->n));
     JF_TRY_DONE(MEM_NEW(d->ctx, &nearest, (size_t)images->n));
-    JF_TRY_DONE(MEM_NEW(d->ctx, &from->class_of, (size_t)training.n));
     JF_TRY_DONE(neighbours_find(d, images, &training, 1, squares, nearest));
     out->training = training.n;
     out->recognised = 0;
     for (int c = 0; c < data->classes; c++) out->by_class[c] = 0;
     for (long i = 0; i < images->n; i++) {
-        int c = class_of[i], right = nearest[i] >= 0 && from->class_of[nearest[i]] == c;
+        int c = class_of[i], right = nearest[i] >= 0 && class_of_training(data, nearest[i]) == c;
         out->recognised += right;
         out->by_class[c] += right;
         count[c]++;
@@ -69,8 +69,6 @@ static jf_status measure_recognised(device *d, reader *from, const points *image
 done:
     free(squares);
     free(nearest);
-    free(from->class_of);
-    from->class_of = NULL;
     return status;
 }
 

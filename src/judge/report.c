@@ -29,9 +29,10 @@ typedef jf_status (*painter)(const page *p, const char *path);
 static jf_status add_picture(page *p, const char *name, painter paint, const char *caption) {
     char *path;
     JF_TRY(file_join(p->m->ctx, &path, p->folder, name));
-    remove(path);
-    jf_status status = paint(p, path);
-    if (status == JF_OK && file_exists(path)) status = html_picture(p->m->ctx, &p->html, path, caption);
+    if (context_writes(p->m->ctx)) remove(path);
+    jf_status status = paint(p, path); /* by all ranks, which share the passes through the model */
+    if (status == JF_OK && context_writes(p->m->ctx) && file_exists(path))
+        status = html_picture(p->m->ctx, &p->html, path, caption);
     free(path);
     return status;
 }

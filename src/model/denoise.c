@@ -8,6 +8,7 @@
 #include "model/denoise.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "ranks/ranks.h"
 #include <stdlib.h>
 
 /* ---- the score ---- */
@@ -48,29 +49,46 @@ static jf_status check_score(const model *m, long first, int rows, const double 
         first + (long)(at / dim_x) + 1, at % dim_x, score[at]);
 }
 
+typedef struct scores {
+    const model *m;
+    flow_run *run;
+    long n;
+    int chunk;
+    const double *rows;
+    double *part; /* (chunk, dim) */
+    double *score, *log_p;
+} scores;
+
+static jf_status score_rows(void *arg, size_t begin, size_t end) {
+    const scores *s = arg;
+    const model *m = s->m;
+    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
+    for (long at = (long)begin; at < (long)end; at += s->chunk) {
+        int count = (long)end - at < s->chunk ? (int)((long)end - at) : s->chunk;
+        double *to = s->score + (size_t)at * dim_x;
+        JF_TRY(context_poll(m->ctx, "rows", (uint64_t)at, (uint64_t)s->n));
+        flow_run_put_rows(s->run, count, s->rows + (size_t)at * dim);
+        run_score(m, s->run, count);
+        read_score(m, s->run, count, s->part, to, s->log_p ? s->log_p + at : NULL);
+        JF_TRY(m->d->kind->status(m->d));
+        JF_TRY(check_score(m, at, count, to));
+    }
+    return JF_OK;
+}
+
 jf_status model_score(const model *m, long n, const double *rows, double *score, double *log_p) {
     run_use use = {.backward = 1};
-    size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
-    int chunk = model_chunk_of(m, use, n);
-    flow_run *run = NULL;
-    double *part = NULL;
+    scores s = {
+        .m = m, .n = n, .chunk = model_chunk_of(m, use, n), .rows = rows, .score = score, .log_p = log_p};
+    ranks_rows results[] = {{score, (size_t)m->units.dim_x * sizeof *score}, {log_p, sizeof *log_p}};
     jf_status status;
     JF_TRY_DONE(model_check_rows(m, ROWS_OF_DATA, 0, n, rows));
-    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, NULL, chunk, use));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &part, (size_t)chunk * dim));
-    for (long at = 0; at < n; at += chunk) {
-        int count = n - at < chunk ? (int)(n - at) : chunk;
-        double *to = score + (size_t)at * dim_x;
-        JF_TRY_DONE(context_poll(m->ctx, "rows", (uint64_t)at, (uint64_t)n));
-        flow_run_put_rows(run, count, rows + (size_t)at * dim);
-        run_score(m, run, count);
-        read_score(m, run, count, part, to, log_p ? log_p + at : NULL);
-        JF_TRY_DONE(m->d->kind->status(m->d));
-        JF_TRY_DONE(check_score(m, at, count, to));
-    }
+    JF_TRY_DONE(flow_run_create(&s.run, m->flow, m->params, NULL, s.chunk, use));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &s.part, (size_t)s.chunk * (size_t)m->flow->dim));
+    JF_TRY_DONE(ranks_divide(ranks_of(m->ctx), (size_t)n, 1, score_rows, &s, results, 2));
 done:
-    flow_run_free(run);
-    free(part);
+    flow_run_free(s.run);
+    free(s.part);
     return status;
 }
 

@@ -2,6 +2,7 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "ranks/ranks.h"
 #include <float.h>
 #include <math.h>
 #include <stdatomic.h>
@@ -11,7 +12,8 @@
 #define CHUNK_NUMBERS ((size_t)1 << 25) /* of scratch, about */
 
 /* What is done with the rows in run->state; it leaves its results there and in run->logdet. */
-typedef void (*pass_fn)(const model *m, flow_run *run, int rows, void *user);
+typedef struct passes passes;
+typedef void (*pass_fn)(passes *p, int rows);
 
 int model_chunk_of(const model *m, run_use use, long n) {
     size_t most = flow_run_size(m->flow, MODEL_CHUNK, use, 0, NULL).scratch;
@@ -142,63 +144,95 @@ static void copy_y(const model *m, int rows, double *state, double *aside, int p
     }
 }
 
-/* `content`: what goes in; the other one comes out. */
-static jf_status run_chunks(const model *m, pass_fn go, void *user, row_content content, long n,
-                            double *state, double *logdet) {
-    row_content result = other_content(content);
-    JF_TRY(model_check_rows(m, content, 0, n, state));
+/* Passes through the model. Ranks take some of the rows each. */
+struct passes {
+    const model *m;
+    pass_fn go;
+    row_content content; /* what goes in; the other one comes out */
+    long n;
+    int chunk;
+    double *state, *logdet; /* logdet may be NULL */
     flow_run *run;
-    int dim = m->flow->dim, chunk = model_chunk(m, n), apart = m->flow->apart;
-    double *aside = NULL;
-    if (apart) JF_TRY(MEM_NEW(m->ctx, &aside, (size_t)chunk * (size_t)m->flow->dim_y));
-    jf_status status = take_run(m, &run, chunk);
-    for (long at = 0; status == JF_OK && at < n; at += chunk) {
-        int rows = n - at < chunk ? (int)(n - at) : chunk;
-        double *part = state + (size_t)at * dim;
-        status = context_poll(m->ctx, "rows", (uint64_t)at, (uint64_t)n);
-        if (status != JF_OK) break;
-        if (apart) copy_y(m, rows, part, aside, 0);
-        flow_run_put_rows(run, rows, part);
-        go(m, run, rows, user);
-        flow_run_get_rows(run, rows, part);
-        if (apart) copy_y(m, rows, part, aside, 1);
-        if (logdet) m->d->kind->get(m->d, logdet + at, run->logdet, (size_t)rows);
-        status = m->d->kind->status(m->d);
-        if (status == JF_OK)
-            status = model_check_results(m, result, at, rows, part, logdet ? logdet + at : NULL);
+    double *aside; /* y where it is kept aside */
+    scalar *terms; /* an objective's, and those of each chunk (chunks, TERM_COUNT); NULL: not asked for */
+    double *terms_of;
+};
+
+static jf_status pass_chunk(passes *p, long at, int rows) {
+    const model *m = p->m;
+    const device_kind *k = m->d->kind;
+    double *part = p->state + (size_t)at * (size_t)m->flow->dim;
+    double *logdet = p->logdet ? p->logdet + at : NULL;
+    if (p->aside) copy_y(m, rows, part, p->aside, 0);
+    flow_run_put_rows(p->run, rows, part);
+    p->go(p, rows);
+    flow_run_get_rows(p->run, rows, part);
+    if (p->aside) copy_y(m, rows, part, p->aside, 1);
+    if (logdet) k->get(m->d, logdet, p->run->logdet, (size_t)rows);
+    if (p->terms) k->get_scalars(m->d, p->terms_of + at / p->chunk * TERM_COUNT, p->terms, TERM_COUNT);
+    JF_TRY(k->status(m->d));
+    return model_check_results(m, other_content(p->content), at, rows, part, logdet);
+}
+
+static jf_status pass_rows(void *arg, size_t begin, size_t end) {
+    passes *p = arg;
+    for (long at = (long)begin; at < (long)end; at += p->chunk) {
+        JF_TRY(context_poll(p->m->ctx, "rows", (uint64_t)at, (uint64_t)p->n));
+        JF_TRY(pass_chunk(p, at, (long)end - at < p->chunk ? (int)((long)end - at) : p->chunk));
     }
-    free(aside);
-    give_back(m, run);
+    return JF_OK;
+}
+
+static jf_status run_passes(passes *p) {
+    const model *m = p->m;
+    ranks_rows rows[] = {{p->state, (size_t)m->flow->dim * sizeof(double)}, {p->logdet, sizeof(double)}};
+    JF_TRY(model_check_rows(m, p->content, 0, p->n, p->state));
+    if (m->flow->apart) JF_TRY(MEM_NEW(m->ctx, &p->aside, (size_t)p->chunk * (size_t)m->flow->dim_y));
+    jf_status status = take_run(m, &p->run, p->chunk);
+    /* A row comes out the same whatever is beside it; sums of an objective are those of whole chunks. */
+    size_t unit = p->terms ? (size_t)p->chunk : 1;
+    if (status == JF_OK) status = ranks_divide(ranks_of(m->ctx), (size_t)p->n, unit, pass_rows, p, rows, 2);
+    free(p->aside);
+    give_back(m, p->run);
     return status;
 }
 
-static void pass_forward(const model *m, flow_run *run, int rows, void *user) {
-    (void)user;
-    flow_forward_apart(m->flow, &run->pass, rows, run->state, run->logdet, run->term);
+static void pass_forward(passes *p, int rows) {
+    flow_run *run = p->run;
+    flow_forward_apart(p->m->flow, &run->pass, rows, run->state, run->logdet, run->term);
 }
 
-static void pass_inverse(const model *m, flow_run *run, int rows, void *user) {
-    (void)user;
-    if (m->flow->apart) flow_forward_y(m->flow, &run->pass, rows, run->state, run->term);
-    flow_inverse_apart(m->flow, &run->pass, rows, run->state, run->logdet, run->term);
+static void pass_inverse(passes *p, int rows) {
+    const flow *f = p->m->flow;
+    flow_run *run = p->run;
+    if (f->apart) flow_forward_y(f, &run->pass, rows, run->state, run->term);
+    flow_inverse_apart(f, &run->pass, rows, run->state, run->logdet, run->term);
 }
 
-typedef struct evaluation {
-    scalar *terms;
-    double weight;
-} evaluation;
+static void pass_objective(passes *p, int rows) {
+    const objective *o = &p->m->objective;
+    const double none[TERM_COUNT] = {0};
+    p->m->d->kind->put_scalars(p->m->d, p->terms, none, TERM_COUNT);
+    o->kind->evaluate(o, p->run, rows, 1 / (double)p->n, p->terms);
+}
 
-static void pass_objective(const model *m, flow_run *run, int rows, void *user) {
-    const evaluation *e = user;
-    m->objective.kind->evaluate(&m->objective, run, rows, e->weight, e->terms);
+static jf_status run_all(const model *m, pass_fn go, row_content content, long n, double *state,
+                         double *logdet) {
+    return run_passes(&(passes){.m = m,
+                                .go = go,
+                                .content = content,
+                                .n = n,
+                                .chunk = model_chunk(m, n),
+                                .state = state,
+                                .logdet = logdet});
 }
 
 jf_status model_forward(const model *m, long n, double *state, double *logdet) {
-    return run_chunks(m, pass_forward, NULL, ROWS_OF_DATA, n, state, logdet);
+    return run_all(m, pass_forward, ROWS_OF_DATA, n, state, logdet);
 }
 
 jf_status model_inverse(const model *m, long n, double *state, double *logdet) {
-    return run_chunks(m, pass_inverse, NULL, ROWS_OF_LATENT, n, state, logdet);
+    return run_all(m, pass_inverse, ROWS_OF_LATENT, n, state, logdet);
 }
 
 /* Squares of a device's numbers may be beyond them where the numbers are not: names the row that went furthest. */
@@ -214,16 +248,33 @@ static jf_status check_terms(const model *m, row_content result, long n, const d
                    p.row, p.name, p.index, state[most]);
 }
 
-jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms) {
-    row_content content = m->objective.kind->from_data ? ROWS_OF_DATA : ROWS_OF_LATENT;
-    evaluation e = {.weight = 1 / (double)n};
-    JF_TRY(m->d->kind->alloc_scalars(m->d, &e.terms, TERM_COUNT));
-    jf_status status = run_chunks(m, pass_objective, &e, content, n, state, logdet);
-    m->d->kind->get_scalars(m->d, terms->value, e.terms, TERM_COUNT);
-    if (status == JF_OK) status = m->d->kind->status(m->d);
+/* Sums of the chunks, in their order, whoever had them. */
+static jf_status add_terms(const passes *p, loss_terms *terms) {
+    long chunks = (p->n + p->chunk - 1) / p->chunk;
+    JF_TRY(ranks_sum_doubles(ranks_of(p->m->ctx), p->terms_of, (size_t)chunks * TERM_COUNT));
+    *terms = (loss_terms){0};
+    for (long c = 0; c < chunks; c++)
+        for (int i = 0; i < TERM_COUNT; i++) terms->value[i] += p->terms_of[c * TERM_COUNT + i];
     loss_terms_total(terms);
-    m->d->kind->release_scalars(m->d, e.terms);
-    return status == JF_OK ? check_terms(m, other_content(content), n, state, terms) : status;
+    return check_terms(p->m, other_content(p->content), p->n, p->state, terms);
+}
+
+jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms) {
+    passes p = {.m = m,
+                .go = pass_objective,
+                .content = m->objective.kind->from_data ? ROWS_OF_DATA : ROWS_OF_LATENT,
+                .n = n,
+                .chunk = model_chunk(m, n),
+                .state = state,
+                .logdet = logdet};
+    size_t chunks = ((size_t)n + (size_t)p.chunk - 1) / (size_t)p.chunk;
+    JF_TRY(MEM_NEW(m->ctx, &p.terms_of, chunks * TERM_COUNT)); /* those of others stay 0 */
+    jf_status status = m->d->kind->alloc_scalars(m->d, &p.terms, TERM_COUNT);
+    if (status == JF_OK) status = run_passes(&p);
+    if (status == JF_OK) status = add_terms(&p, terms);
+    if (p.terms) m->d->kind->release_scalars(m->d, p.terms);
+    free(p.terms_of);
+    return status;
 }
 
 /* ---- rows in either units ---- */

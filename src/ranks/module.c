@@ -35,6 +35,19 @@ static int count_of(const char *const *variables) {
     return 1;
 }
 
+static const char *const place_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                                              "SLURM_LOCALID", NULL};
+
+int ranks_place(const ranks *r) {
+    for (int i = 0; place_variables[i] && r->size > 1; i++) {
+        const char *told = getenv(place_variables[i]);
+        char *end;
+        long place = told ? strtol(told, &end, 10) : 0;
+        if (told && end != told && *end == 0 && place >= 0 && place < r->size) return (int)place;
+    }
+    return 0;
+}
+
 int ranks_launched(void) {
     return count_of(size_variables);
 }
@@ -125,12 +138,24 @@ static jf_status check_size(jf_context *ctx, const ranks_link *link, int size, i
     return JF_OK;
 }
 
+/* One rank that was asked for: there is nobody to hear from. */
+static void none(void *own) {
+    (void)own;
+}
+static int nobody(void *own) {
+    (void)own;
+    return 0;
+}
+static const ranks_link no_link = {
+    .version = RANKS_LINK_VERSION, .name = "none", .leave = none, .beat = none, .heard = nobody};
+
 jf_status ranks_join(jf_context *ctx, int expected, double limit) {
     const ranks_link *link = NULL;
     void *own = NULL;
     int rank = 0, size = 1;
     char why[512] = "";
-    if (ranks_launched() == 1 && expected <= 1) return JF_OK;
+    if (ranks_launched() == 1 && expected == 0) return JF_OK;
+    if (ranks_launched() == 1 && expected == 1) return ranks_join_link(ctx, &no_link, NULL, 0, 1, limit);
     JF_TRY(load_module(ctx, &link));
     if (link->join(&own, &rank, &size, why, sizeof why) != 0)
         return jf_fail(ctx, JF_ERROR_RANK, "%s: %s", link->name, why);

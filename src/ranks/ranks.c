@@ -28,6 +28,9 @@ int ranks_size(const ranks *r) {
 int ranks_is_first(const ranks *r) {
     return r->rank == 0;
 }
+int ranks_are_joined(const ranks *r) {
+    return r->ctx != NULL;
+}
 
 ranks_share ranks_share_of_rank(const ranks *r, int rank, size_t n) {
     size_t size = (size_t)r->size, at = (size_t)rank;
@@ -71,6 +74,7 @@ jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, in
                  .limit = limit > 0 ? limit : RANKS_LIMIT,
                  .heard = now()};
     context_set_company(ctx, r, give_sign, leave);
+    if (rank > 0) context_set_read_only(ctx);
     return JF_OK;
 }
 
@@ -103,10 +107,10 @@ static void pause_a_little(long tries) {
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
 }
 
-static jf_status wait_for(ranks *r, const ranks_transfer *t) {
+/* *ended: what `has_ended` told last, which is not 0. */
+static jf_status wait_until(ranks *r, int (*has_ended)(void *arg), void *arg, int *ended) {
     double began = 0, at;
-    int ended;
-    for (long tries = 0; (ended = r->link->ended(r->own)) == 0; tries++) {
+    for (long tries = 0; (*ended = has_ended(arg)) == 0; tries++) {
         pause_a_little(tries);
         if (tries % 64 != 63) continue; /* clocks and neighbours now and then */
         at = now();
@@ -121,11 +125,26 @@ static jf_status wait_for(ranks *r, const ranks_transfer *t) {
                        "cut off; all ranks end",
                        r->rank, (r->rank + r->size - 1) % r->size, r->limit);
     }
+    return JF_OK;
+}
+
+static jf_status wait_for(ranks *r, const ranks_transfer *t) {
+    int ended;
+    JF_TRY(wait_until(r, r->link->ended, r->own, &ended));
     if (ended > 0) return JF_OK;
     r->lost = 1;
     return jf_fail(r->ctx, JF_ERROR_RANK,
                    "rank %d: the connection to rank %d failed, or it has failed itself; all ranks end",
                    r->rank, t->in_bytes ? t->from : t->to);
+}
+
+jf_status ranks_wait(ranks *r, int (*has_ended)(void *arg), void *arg, const char *what) {
+    int ended;
+    if (r->size == 1) return JF_OK;
+    JF_TRY(wait_until(r, has_ended, arg, &ended));
+    if (ended > 0) return JF_OK;
+    r->lost = 1;
+    return jf_fail(r->ctx, JF_ERROR_RANK, "rank %d: %s failed; all ranks end", r->rank, what);
 }
 
 jf_status ranks_exchange(ranks *r, const ranks_transfer *t) {

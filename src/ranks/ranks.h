@@ -35,6 +35,10 @@ jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, in
 /* After a failure of this rank: ends all of them. Returns where there is one rank only, or all have agreed on the failure. */
 void ranks_end(ranks *r, int status);
 int ranks_have_failed(const ranks *r); /* whether all have agreed on a failure, which rank 0 then tells */
+/* Whether this process was asked to be a rank, be it the only one. */
+int ranks_are_joined(const ranks *r);
+/* Which of the ranks of its machine this one is, from 0, as the launcher tells. */
+int ranks_place(const ranks *r);
 /* How many threads a rank has that asked for `threads`: where it asked for none in particular, its part of the processors of
  * its machine. 0: as many as there are. */
 int ranks_threads(const ranks *r, int threads);
@@ -49,6 +53,9 @@ jf_status ranks_gather(ranks *r, const void *mine, size_t count, void *all);
 /* The same where counts differ: counts (size) in bytes, known to all. */
 jf_status ranks_gather_parts(ranks *r, const void *mine, const size_t *counts, void *all);
 jf_status ranks_barrier(ranks *r); /* returns when all ranks have called it */
+/* Waits for something of another kind that needs all ranks, as it does for their messages: until has_ended() is 1, or -1 where it
+ * failed. One rank needs no others, and does not wait. */
+jf_status ranks_wait(ranks *r, int (*has_ended)(void *arg), void *arg, const char *what);
 /* What each rank has come to: JF_OK where all of them have, otherwise the status and the message of the first that has not,
  * on all: "rank 2: ...". */
 jf_status ranks_agree(ranks *r, jf_status mine);
@@ -63,5 +70,15 @@ typedef struct ranks_share {
 } ranks_share;
 ranks_share ranks_share_of(const ranks *r, size_t n);
 ranks_share ranks_share_of_rank(const ranks *r, int rank, size_t n);
+
+/* Work on n rows, which each rank does for some of them, begin .. end-1, cut at multiples of `unit`; afterwards every rank has
+ * what all of them left in the arrays. One rank does all of it, and fails as `work` does; of several the work may be none. */
+typedef jf_status (*ranks_work)(void *arg, size_t begin, size_t end);
+typedef struct ranks_rows {
+    void *base;   /* (n); NULL: left out */
+    size_t bytes; /* of a row */
+} ranks_rows;
+jf_status ranks_divide(ranks *r, size_t n, size_t unit, ranks_work work, void *arg, const ranks_rows *rows,
+                       int count);
 
 #endif

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "compute/place.h"
 #include "train/folder.h"
 #include "train/generations.h"
 #include "train/loose.h"
@@ -175,7 +176,9 @@ static jf_status open_first(jf_context *ctx, run_folder **folder, const recipe *
 
 static jf_status open_all(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin) {
     ranks *company = ranks_of(ctx);
+    char name[DEVICE_MAX_NAME];
     origin.threads = ranks_threads(company, origin.threads);
+    origin.device_name = device_name_at(origin.device_name, ranks_place(company), name);
     jf_status status = train_open(ctx, data, m, r, origin);
     if (status == JF_OK && *data) status = dataset_examine(*data);
     if (status == JF_OK) status = train_tell_loose(*m, *data);
