@@ -61,6 +61,7 @@ void check_optimiser(const bench *b);
 void check_resident(const bench *b);
 void check_background(const bench *b);
 void check_recording(const bench *b);
+void check_group(const bench *b);
 /* One dense coupling, of the paper's size, on a device that plans them. */
 void compare_dense_coupling(const bench *b);
 

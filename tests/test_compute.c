@@ -357,6 +357,12 @@ static const struct entry {
     ENTRY(recording_free, OPTIONAL, recording),
     ENTRY(background, OPTIONAL, background),
     ENTRY(background_wait, OPTIONAL, background),
+    ENTRY(group_id, OPTIONAL, group),
+    ENTRY(group_open, OPTIONAL, group),
+    ENTRY(group_close, OPTIONAL, group),
+    ENTRY(group_sum, OPTIONAL, group),
+    ENTRY(group_sum_scalars, OPTIONAL, group),
+    ENTRY(group_done, OPTIONAL, group),
     ENTRY(profile_start, OPTIONAL, profile),
     ENTRY(profile_read, OPTIONAL, profile),
 #undef ENTRY

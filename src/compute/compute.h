@@ -32,6 +32,8 @@
 typedef struct scalar scalar;
 typedef struct device_data device_data;           /* a device's own */
 typedef struct device_recording device_recording; /* likewise */
+typedef struct device_group device_group;         /* likewise */
+#define DEVICE_GROUP_ID 128                       /* bytes of what names a group */
 typedef struct device device;
 typedef struct device_kind device_kind;
 
@@ -226,6 +228,20 @@ struct device_kind {
     jf_status (*record)(device *d, device_recording **out, void (*work)(void *arg), void *arg);
     void (*replay)(device *d, const device_recording *r);
     void (*recording_free)(device *d, device_recording *r);
+
+    /* Optional, together: devices of several ranks that add up what lies in their memories without their hosts. One rank makes an
+     * identifier, all open the group with it, and then ask for the same sums in the same order: queued, as a part of a recording,
+     * too. JF_ERROR_DEVICE with the reason where this machine cannot do that; the host then adds up (ranks/ranks.h).
+     * group_sum(): values (count) of all ranks, in place; group_sum_scalars(): to (count) = those of `from`. group_done(): whether
+     * all that was asked for is done: 1, not yet: 0, a failure of the group: -1. group_close() waits for what was asked for,
+     * unless something failed. */
+    jf_status (*group_id)(device *d, char id[DEVICE_GROUP_ID]);
+    jf_status (*group_open)(device *d, device_group **out, const char id[DEVICE_GROUP_ID], int rank,
+                            int size);
+    void (*group_close)(device *d, device_group *g, int failed);
+    void (*group_sum)(device *d, device_group *g, real *values, size_t count);
+    void (*group_sum_scalars)(device *d, device_group *g, scalar *to, const scalar *from, size_t count);
+    int (*group_done)(device *d, device_group *g);
 
     /* Optional, together: where the time goes. From profile_start() on, which also starts anew, the device measures
      * itself, a little slower and with the same results. Parts are 0, 1, ...; reading one that is not there gives 0. The last

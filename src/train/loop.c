@@ -696,13 +696,13 @@ static jf_status prepare(trainer *t) {
     return JF_OK;
 }
 
-static void release(trainer *t) {
+static void release(trainer *t, jf_status ended) {
     model *m = t->m;
+    shared_free(&t->shared, m, ended < 0); /* first: devices that wait for lost ranks would never be done */
     feed_free(t->feed);
     if (t->step.m) training_step_free(&t->step);
     flow_run_free(t->run);
     optimiser_free(&t->opt, m);
-    shared_free(&t->shared, m);
     real *buffers[] = {t->best, t->start.params, t->start.first, t->start.second, t->start.average};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
@@ -800,6 +800,6 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
         jf_status late = close_run(&t);
         if (late != JF_OK) status = late;
     }
-    release(&t);
+    release(&t, status);
     return tell_what_is_saved(&t, status);
 }

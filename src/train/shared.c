@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct shared_evaluation {
+    const shared_work *s;
+    model *m;
+    flow_run *run;
+    const optimiser *opt;
+    scalar *terms;
+};
+
 /* ---- who does what ---- */
 
 /* The most slices of one size that there can be. */
@@ -32,6 +40,34 @@ static jf_status take_slices(shared_work *s, const model *m) {
     return JF_OK;
 }
 
+/* ---- devices that add up by themselves ---- */
+
+/* Ranks of which one cannot leave the sums to the hosts of all, and say why: before any of them waits for the others in vain.
+ * Rank 0 names the group. */
+static jf_status group_join(shared_work *s, const model *m) {
+    const device_kind *k = m->d->kind;
+    char id[DEVICE_GROUP_ID] = {0};
+    if (!k->group_open || !ranks_are_joined(s->r)) return JF_OK;
+    jf_status mine = k->group_id(m->d, ranks_is_first(s->r) ? id : NULL);
+    double missing = mine != JF_OK;
+    JF_TRY(ranks_sum_doubles(s->r, &missing, 1));
+    if (missing == 0) {
+        JF_TRY(ranks_broadcast(s->r, id, sizeof id, 0));
+        mine = k->group_open(m->d, &s->group, id, ranks_rank(s->r), ranks_size(s->r));
+        missing = mine != JF_OK;
+        JF_TRY(ranks_sum_doubles(s->r, &missing, 1));
+    }
+    if (missing == 0) {
+        jf_log(m->ctx, "gradients are added up by the GPUs (NCCL)");
+        return JF_OK;
+    }
+    if (s->group) k->group_close(m->d, s->group, 1);
+    s->group = NULL;
+    jf_warn(m->ctx, "gradients are added up through the memory of the hosts, which is slower: %s",
+            mine != JF_OK ? jf_context_error(m->ctx) : "another rank has no NCCL");
+    return JF_OK;
+}
+
 jf_status shared_create(shared_work *s, const model *m, int batch, int deterministic) {
     ranks *r = ranks_of(m->ctx);
     ranks_share mine = ranks_share_of(r, (size_t)batch);
@@ -41,14 +77,19 @@ jf_status shared_create(shared_work *s, const model *m, int batch, int determini
     if (batch < ranks_size(r))
         return recipe_fail(m->recipe, "train.batch", "%d samples cannot be shared by %d ranks: start fewer",
                            batch, ranks_size(r));
-    if (!deterministic) return JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &s->evaluation, 1));
+    if (!deterministic) return group_join(s, m);
     JF_TRY(take_slices(s, m));
     JF_TRY(MEM_NEW(m->ctx, &s->waiting, (size_t)s->levels + 1));
     for (int i = 0; i < s->levels; i++) JF_TRY(m->d->kind->alloc(m->d, &s->waiting[i], m->parameters.total));
     return JF_OK;
 }
 
-void shared_free(shared_work *s, const model *m) {
+void shared_free(shared_work *s, const model *m, int failed) {
+    if (s->group && failed) m->d->kind->group_close(m->d, s->group, failed);
+    if (s->recording) m->d->kind->recording_free(m->d, s->recording);
+    if (s->group && !failed) m->d->kind->group_close(m->d, s->group, failed);
+    free(s->evaluation);
     for (int i = 0; s->waiting && i < s->levels; i++)
         if (s->waiting[i]) m->d->kind->release(m->d, s->waiting[i]);
     free(s->waiting);
@@ -56,7 +97,7 @@ void shared_free(shared_work *s, const model *m) {
 }
 
 int shared_is_needed(const shared_work *s) {
-    return ranks_size(s->r) > 1 || s->slices > 1;
+    return ranks_size(s->r) > 1 || s->slices > 1 || s->group;
 }
 
 /* ---- a step ---- */
@@ -98,8 +139,35 @@ static void add_by_halves(const shared_work *s, const shared_call *c, int slice,
     waiting[level] = *sum;
 }
 
-static void evaluate_slices(const shared_work *s, const shared_call *c, loss_terms *sum, double *drift) {
-    const objective *o = &c->m->objective;
+/* A slice, and where devices add up the sum of all ranks. Always the same calls of the device. */
+static void evaluate_slice(void *arg) {
+    const shared_evaluation *e = arg;
+    const objective *o = &e->m->objective;
+    device *d = e->m->d;
+    o->kind->evaluate(o, e->run, e->s->slice, 1.0 / e->s->batch, e->terms);
+    if (!e->s->group) return;
+    d->kind->group_sum(d, e->s->group, e->opt->grad, e->m->parameters.total);
+    d->kind->group_sum_scalars(d, e->s->group, e->terms, e->terms, TERM_COUNT);
+}
+
+static int has_added_up(void *arg) {
+    const shared_evaluation *e = arg;
+    return e->m->d->kind->group_done(e->m->d, e->s->group);
+}
+
+static jf_status run_slice(shared_work *s, const shared_call *c) {
+    device *d = c->m->d;
+    *s->evaluation = (shared_evaluation){s, c->m, c->run, c->opt, c->terms};
+    if (d->kind->record && !s->recording && s->slices == 1) /* one of several differs by its rows */
+        JF_TRY(d->kind->record(d, &s->recording, evaluate_slice, s->evaluation));
+    if (s->recording)
+        d->kind->replay(d, s->recording);
+    else
+        evaluate_slice(s->evaluation);
+    return s->group ? ranks_wait(s->r, has_added_up, s->evaluation, "the sum over GPUs (NCCL)") : JF_OK;
+}
+
+static jf_status evaluate_slices(shared_work *s, const shared_call *c, loss_terms *sum, double *drift) {
     device *d = c->m->d;
     loss_terms waiting[SHARED_SLICES];
     *drift = 0;
@@ -110,11 +178,12 @@ static void evaluate_slices(const shared_work *s, const shared_call *c, loss_ter
         *sum = (loss_terms){0};
         d->kind->put_scalars(d, c->terms, sum->value, TERM_COUNT);
         c->run->pass.dropout.first = (int)(q.first - c->batch.first);
-        o->kind->evaluate(o, c->run, q.n, 1.0 / s->batch, c->terms);
+        JF_TRY(run_slice(s, c));
         if (c->wants_drift) *drift = fmax(*drift, drift_of(c, q.n));
         d->kind->get_scalars(d, sum->value, c->terms, TERM_COUNT);
         if (s->slices > 1) add_by_halves(s, c, i, sum, waiting);
     }
+    return JF_OK;
 }
 
 /* Where the device's numbers are the host's they are added in place. */
@@ -122,7 +191,7 @@ static jf_status sum_gradient(const shared_work *s, const shared_call *c) {
     device *d = c->m->d;
     size_t count = c->m->parameters.total;
     double *copy;
-    if (ranks_size(s->r) == 1) return JF_OK;
+    if (ranks_size(s->r) == 1 || s->group) return JF_OK;
     if (d->kind->host && d->kind->real_size == sizeof(float))
         return ranks_sum_floats(s->r, d->kind->host(d, c->opt->grad), count);
     if (d->kind->host) return ranks_sum_doubles(s->r, d->kind->host(d, c->opt->grad), count);
@@ -145,11 +214,12 @@ static jf_status share_drift(const shared_work *s, const shared_call *c, double 
     return status;
 }
 
-jf_status shared_step(const shared_work *s, shared_call *c) {
+jf_status shared_step(shared_work *s, shared_call *c) {
     device *d = c->m->d;
     loss_terms sum, sums;
     double drift, message[TERM_COUNT + 1];
-    evaluate_slices(s, c, &sum, &drift);
+    JF_TRY(evaluate_slices(s, c, &sum, &drift));
+    if (s->group && !ranks_is_first(s->r)) sum = (loss_terms){0}; /* each has that of all */
     memcpy(message, sum.value, sizeof sum.value);
     message[TERM_COUNT] = ranks_is_first(s->r) ? c->control : 0;
     JF_TRY(sum_gradient(s, c));
@@ -179,10 +249,14 @@ jf_status shared_spread(const shared_work *s, const model *m, real *const *buffe
     return status;
 }
 
-/* Name and instruction set: other ones round differently, and weights would drift apart. */
+/* Name and instruction set: other ones round differently, and weights would drift apart. "cpu (float, avx512, 2 threads)"
+ * and "cuda (float, GPU 1: NVIDIA H200)" are alike whatever the numbers. */
 static void describe_roundings(const device *d, char out[DEVICE_MAX_WORDS]) {
     device_describe(d, out);
-    out[strcspn(out, ",")] = 0;
+    char *last = strrchr(out, ','), *number = strstr(out, "GPU "),
+         *name = number ? strchr(number, ':') : NULL;
+    if (last && strstr(last, " thread")) *last = 0;
+    if (name) memmove(number, name + 2, strlen(name + 2) + 1);
 }
 
 jf_status shared_check_same(const model *m, const dataset *data) {

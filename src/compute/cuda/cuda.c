@@ -437,6 +437,12 @@ const device_kind device_cuda = {
     .recording_free = cuda_recording_free,
     .background = cuda_background,
     .background_wait = cuda_background_wait,
+    .group_id = cuda_group_id,
+    .group_open = cuda_group_open,
+    .group_close = cuda_group_close,
+    .group_sum = cuda_group_sum,
+    .group_sum_scalars = cuda_group_sum_scalars,
+    .group_done = cuda_group_done,
     .profile_start = cuda_profile_start,
     .profile_read = cuda_profile_read,
 };

@@ -149,6 +149,13 @@ void cuda_plan_run(device *d, const layer_plan *p, const layer_call *call);
 jf_status cuda_data_open(device *d, device_data **out, const resident_data *from);
 void cuda_data_close(device *d, device_data *data);
 void cuda_data_batch(device *d, const device_data *data, const batch_request *q, real *state);
+/* nccl.c */
+jf_status cuda_group_id(device *d, char *id);
+jf_status cuda_group_open(device *d, device_group **out, const char id[DEVICE_GROUP_ID], int rank, int size);
+void cuda_group_close(device *d, device_group *g, int failed);
+void cuda_group_sum(device *d, device_group *g, real *values, size_t count);
+void cuda_group_sum_scalars(device *d, device_group *g, scalar *to, const scalar *from, size_t count);
+int cuda_group_done(device *d, device_group *g);
 #ifdef __cplusplus
 }
 #endif
