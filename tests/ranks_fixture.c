@@ -13,7 +13,7 @@ typedef struct mailbox {
 typedef struct room {
     pthread_mutex_t lock;
     mailbox boxes[RANKS_MOST][RANKS_MOST]; /* [from][to] */
-    int beats[RANKS_MOST];                 /* of each rank, not yet heard */
+    int beats[RANKS_MOST]; /* of each rank, not yet heard: 0, or the patience that is asked for and 1 */
 } room;
 
 typedef struct member {
@@ -61,21 +61,21 @@ static int ended(void *own) {
     return both;
 }
 
-static void beat(void *own) {
+static void beat(void *own, int patience) {
     member *m = own;
     pthread_mutex_lock(&m->room->lock);
-    if (!m->silent) m->room->beats[m->rank]++;
+    if (!m->silent) m->room->beats[m->rank] = patience + 1;
     pthread_mutex_unlock(&m->room->lock);
 }
 
 static int heard(void *own) {
     member *m = own;
-    int *beats = &m->room->beats[(m->rank + m->size - 1) % m->size], any;
+    int *beats = &m->room->beats[(m->rank + m->size - 1) % m->size], last;
     pthread_mutex_lock(&m->room->lock);
-    any = *beats > 0;
+    last = *beats - 1;
     *beats = 0;
     pthread_mutex_unlock(&m->room->lock);
-    return any;
+    return last;
 }
 
 static void leave(void *own) {

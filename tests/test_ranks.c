@@ -170,6 +170,23 @@ TEST(ranks__a_busy_rank_is_waited_for) {
     ranks_run(3, 1.0, one_is_busy, NULL);
 }
 
+/* One that said so may be silent for longer. */
+static void one_is_quiet(jf_context *ctx, void *arg) {
+    ranks *r = ranks_of(ctx);
+    (void)arg;
+    CHECK_STATUS(ranks_barrier(r), JF_OK);
+    if (ranks_rank(r) == 1) {
+        ranks_be_quiet(r, 60);
+        nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 500000000}, NULL);
+        ranks_be_quiet(r, 0);
+    }
+    CHECK_STATUS(ranks_barrier(r), JF_OK);
+}
+
+TEST(ranks__one_that_announced_to_be_quiet_is_waited_for) {
+    ranks_run(3, 1.0, one_is_quiet, NULL);
+}
+
 TEST(ranks__a_program_by_itself_is_one_rank) {
     jf_context *ctx;
     double value = 3;

@@ -32,9 +32,10 @@ typedef struct ranks_link {
     int (*begin)(void *own, const ranks_transfer *t);
     int (*ended)(void *own); /* 1: it has, 0: not yet, -1: it failed; drives what is under way */
 
-    /* A sign of life for the rank after this one, and whether any came from the rank before since this was asked last. Never
+    /* A sign of life for the rank after this one, with the seconds (0 .. 127) until the next may be expected, beside those that
+     * it waits anyway; and whether any came from the rank before since this was asked last: -1, or those of the last. Never
      * waits. */
-    void (*beat)(void *own);
+    void (*beat)(void *own, int patience);
     int (*heard)(void *own);
 } ranks_link;
 

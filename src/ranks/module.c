@@ -142,12 +142,16 @@ static jf_status check_size(jf_context *ctx, const ranks_link *link, int size, i
 static void none(void *own) {
     (void)own;
 }
+static void no_sign(void *own, int patience) {
+    (void)own;
+    (void)patience;
+}
 static int nobody(void *own) {
     (void)own;
     return 0;
 }
 static const ranks_link no_link = {
-    .version = RANKS_LINK_VERSION, .name = "none", .leave = none, .beat = none, .heard = nobody};
+    .version = RANKS_LINK_VERSION, .name = "none", .leave = none, .beat = no_sign, .heard = nobody};
 
 jf_status ranks_join(jf_context *ctx, int expected, double limit) {
     const ranks_link *link = NULL;

@@ -14,9 +14,10 @@ struct ranks {
     int lost;         /* a rank, or the way to it */
     pthread_t thread; /* that joined: a link is its alone */
     double limit;
-    double beaten; /* when the last sign of life was given, */
-    double heard;  /* and the last one came */
-    void *room;    /* (room_bytes): what others send, to be added */
+    double beaten;   /* when the last sign of life was given, */
+    double heard;    /* and the last one came, */
+    double patience; /* after which the next may take so many seconds more */
+    void *room;      /* (room_bytes): what others send, to be added */
     size_t room_bytes;
 };
 

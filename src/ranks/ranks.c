@@ -48,7 +48,7 @@ static void give_sign(void *company) {
     double t = now();
     if (t - r->beaten < BEAT_INTERVAL || !pthread_equal(r->thread, pthread_self())) return;
     r->beaten = t;
-    r->link->beat(r->own);
+    r->link->beat(r->own, 0);
 }
 
 /* Whoever is done waits for the others, quietly. Without one of them there is nothing to leave. */
@@ -80,6 +80,12 @@ jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, in
 
 void ranks_end(ranks *r, int status) {
     if (r->size > 1 && !r->agreed) r->link->end(r->own, status);
+}
+
+void ranks_be_quiet(ranks *r, int seconds) {
+    if (r->size == 1) return;
+    r->beaten = now();
+    r->link->beat(r->own, seconds);
 }
 
 int ranks_have_failed(const ranks *r) {
@@ -116,9 +122,11 @@ static jf_status wait_until(ranks *r, int (*has_ended)(void *arg), void *arg, in
         at = now();
         if (began == 0) began = at;
         give_sign(r);
-        if (r->link->heard(r->own)) r->heard = at;
+        int patience = r->link->heard(r->own);
+        if (patience >= 0) r->heard = at;
+        if (patience >= 0) r->patience = patience;
         if (r->heard < began) r->heard = began; /* silence counts while one listens */
-        if (at - r->heard <= r->limit) continue;
+        if (at - r->heard <= r->limit + r->patience) continue;
         r->lost = 1;
         return jf_fail(r->ctx, JF_ERROR_RANK,
                        "rank %d: no sign of life from rank %d for %.0f seconds: it was stopped, hangs or is "

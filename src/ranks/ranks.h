@@ -34,6 +34,9 @@ jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, in
                           double limit);
 /* After a failure of this rank: ends all of them. Returns where there is one rank only, or all have agreed on the failure. */
 void ranks_end(ranks *r, int status);
+/* This rank is about to be busy without a sign of life, with a file for instance: it is waited for so many seconds more, at most
+ * 127. With 0 it is there again. */
+void ranks_be_quiet(ranks *r, int seconds);
 int ranks_have_failed(const ranks *r); /* whether all have agreed on a failure, which rank 0 then tells */
 /* Whether this process was asked to be a rank, be it the only one. */
 int ranks_are_joined(const ranks *r);

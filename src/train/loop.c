@@ -25,6 +25,8 @@
 #include <time.h>
 
 #define MAX_ROLLBACKS 5
+/* That a file system may take for a checkpoint, beside the limit of silence: other ranks wait for that. */
+#define SAVING_SECONDS 120
 
 typedef struct trainer {
     model *m;
@@ -221,7 +223,9 @@ static jf_status save_checkpoint(trainer *t) {
     if (!t->history) return JF_OK;
     t->s.seconds = elapsed(t);
     t->last_checkpoint = now();
+    ranks_be_quiet(t->shared.r, SAVING_SECONDS);
     JF_TRY(generations_save(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
+    ranks_be_quiet(t->shared.r, 0);
     t->saved_epochs = t->s.total_epoch;
     return JF_OK;
 }

@@ -104,23 +104,24 @@ static int ended(void *own) {
     return came == m->expected ? 1 : -1;
 }
 
-static void beat(void *own) {
+static void beat(void *own, int patience) {
     mpi_ranks *m = own;
     int gone = 0;
     if (m->size == 1) return;
     if (MPI_Test(&m->sign_out, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS || !gone) return;
+    m->sent = (char)patience;
     MPI_Isend(&m->sent, 1, MPI_CHAR, (m->rank + 1) % m->size, TAG_BEAT, m->comm, &m->sign_out);
 }
 
 static int heard(void *own) {
     mpi_ranks *m = own;
-    int any = 0, came = 0;
-    if (m->size == 1) return 1;
+    int last = -1, came = 0;
+    if (m->size == 1) return 0;
     while (MPI_Test(&m->sign_in, &came, MPI_STATUS_IGNORE) == MPI_SUCCESS && came) {
-        any = 1;
+        last = m->came;
         listen_for_sign(m);
     }
-    return any;
+    return last;
 }
 
 #define TEXT(x)  #x
