@@ -31,8 +31,7 @@ static int add_models(const call *c, explorer *e) {
     return CLI_OK;
 }
 
-static void wait_for_signal(void) {
-    const volatile int *stop = stop_on_signals();
+static void wait_for(const volatile int *stop) {
     while (!*stop) nanosleep(&(struct timespec){.tv_nsec = 100 * 1000 * 1000}, NULL);
     stop_end();
 }
@@ -46,9 +45,10 @@ static int explore(const call *c) {
     if (code == CLI_OK) code = add_models(c, e);
     if (code == CLI_OK) code = server_start(&s, e, &options);
     if (code == CLI_OK) {
+        const volatile int *stop = stop_on_signals(); /* before anybody is told how to end it */
         printf("Open %s in a browser; Ctrl-C ends it.\n", server_address(s));
         fflush(stdout);
-        wait_for_signal();
+        wait_for(stop);
     }
     server_stop(s);
     explorer_free(e);
