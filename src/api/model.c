@@ -4,7 +4,6 @@
 #include "base/finite.h"
 #include "compute/place.h"
 #include "export/export.h"
-#include "io/checksum.h"
 #include "io/shipped.h"
 #include "model/denoise.h"
 #include "ranks/ranks.h"
@@ -65,27 +64,13 @@ jf_status jf_model_find(char **out, jf_context *ctx, const char *name, int index
     return shipped_find(ctx, out, &shipped_models, name);
 }
 
-/* Ranks that share answers have to give the same ones. */
-static jf_status check_same(const model *m) {
-    ranks *r = ranks_of(m->ctx);
-    size_t count = m->parameters.total;
-    char sum[CHECKSUM_TEXT];
-    double *weights;
-    if (ranks_size(r) == 1) return JF_OK;
-    JF_TRY(MEM_NEW(m->ctx, &weights, count));
-    m->d->kind->get(m->d, weights, m->params, count);
-    checksum_text(sum, checksum_add(checksum_start(), weights, count * sizeof *weights));
-    free(weights);
-    return ranks_same(r, "model (checksum of its weights)", sum);
-}
-
 static jf_status load_for_all(jf_context *ctx, model **out, const char *file, const char *on, int threads) {
     ranks *r = ranks_of(ctx);
     char name[DEVICE_MAX_NAME];
     on = device_name_at(on, ranks_place(r), name);
     jf_status status =
         ranks_agree(r, model_load(ctx, out, file, on, ranks_threads(r, threads), recipe_declare_all));
-    if (status == JF_OK) status = check_same(*out);
+    if (status == JF_OK) status = model_check_same(*out, "model (checksum of its weights)");
     if (status == JF_OK) return JF_OK;
     model_free(*out);
     *out = NULL;

@@ -2,6 +2,7 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "io/checksum.h"
 #include "ranks/ranks.h"
 #include <float.h>
 #include <math.h>
@@ -275,6 +276,21 @@ jf_status model_evaluate(const model *m, long n, double *state, double *logdet, 
     if (p.terms) m->d->kind->release_scalars(m->d, p.terms);
     free(p.terms_of);
     return status;
+}
+
+/* ---- ranks ---- */
+
+jf_status model_check_same(const model *m, const char *what) {
+    ranks *r = ranks_of(m->ctx);
+    size_t count = m->parameters.total;
+    char sum[CHECKSUM_TEXT];
+    double *weights;
+    if (ranks_size(r) == 1) return JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &weights, count));
+    m->d->kind->get(m->d, weights, m->params, count);
+    checksum_text(sum, checksum_add(checksum_start(), weights, count * sizeof *weights));
+    free(weights);
+    return ranks_same(r, what, sum);
 }
 
 /* ---- rows in either units ---- */

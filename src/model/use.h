@@ -18,6 +18,9 @@ jf_status model_evaluate(const model *m, long n, double *state, double *logdet, 
 int model_chunk(const model *m, long n); /* rows that go through together: n, or as many as have room */
 int model_chunk_of(const model *m, run_use use, long n); /* the same of runs for something else */
 
+/* Ranks that share answers have to give the same ones: refuses weights that are not those of rank 0, which it calls `what`. */
+jf_status model_check_same(const model *m, const char *what);
+
 /* ---- rows that can be answered for ---- */
 
 /* What rows hold, model units: (x, y), or (z, y). */

@@ -1,6 +1,5 @@
 #include "train/shared.h"
 #include "base/memory.h"
-#include "io/checksum.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,17 +266,4 @@ jf_status shared_check_same(const model *m, const dataset *data) {
     if (data) dataset_identity(data, identity);
     JF_TRY(ranks_same(r, "device or instruction set (JOINTFLOW_ISA chooses one for all)", words));
     return ranks_same(r, "data (checksum)", identity);
-}
-
-jf_status shared_check_weights(const model *m) {
-    ranks *r = ranks_of(m->ctx);
-    char sum[CHECKSUM_TEXT];
-    size_t count = m->parameters.total;
-    double *weights;
-    if (ranks_size(r) == 1) return JF_OK;
-    JF_TRY(MEM_NEW(m->ctx, &weights, count));
-    m->d->kind->get(m->d, weights, m->params, count);
-    checksum_text(sum, checksum_add(checksum_start(), weights, count * sizeof *weights));
-    free(weights);
-    return ranks_same(r, "set of weights after training (checksum)", sum);
 }

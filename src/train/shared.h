@@ -53,7 +53,5 @@ jf_status shared_spread(const shared_work *s, const model *m, real *const *buffe
 
 /* Refuses ranks whose devices round differently or whose data are others; data: NULL where there are none. */
 jf_status shared_check_same(const model *m, const dataset *data);
-/* The same of weights, which only steps that were not the same could have made different. */
-jf_status shared_check_weights(const model *m);
 
 #endif
