@@ -304,8 +304,7 @@ jf_status jf_density(const jf_model *m, size_t n, const double *x, const double 
     if (status == JF_OK) status = model_warn_of_reach(m, MODEL_UNITS, (long)n, rows);
     if (status == JF_OK) status = densities_create(m, &d, (long)n, rows, summary != NULL);
     if (status == JF_OK) status = densities_check(m, &d, (long)n);
-    if (status == JF_OK) status = densities_add_turns(m, &d, (long)n, rows);
-    if (status == JF_OK) status = densities_divide_by_inside(m, &d, (long)n, rows);
+    if (status == JF_OK) status = densities_on_supports(m, &d, (long)n, rows);
     if (status == JF_OK) {
         if (units == DATA_UNITS) densities_to_data_units(m, &d, (long)n, rows);
         memcpy(log_p, d.paper, n * sizeof *log_p);

@@ -275,6 +275,11 @@ done:
     return status;
 }
 
+jf_status densities_on_supports(const model *m, densities *d, long n, const double *xy) {
+    JF_TRY(densities_add_turns(m, d, n, xy));
+    return densities_divide_by_inside(m, d, n, xy);
+}
+
 void densities_to_data_units(const model *m, densities *d, long n, const double *xy) {
     size_t dim = (size_t)m->flow->dim;
     for (size_t s = 0; s < (size_t)n; s++) {

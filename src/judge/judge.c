@@ -218,8 +218,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     else
         JF_TRY_DONE(densities_of_encoded(m, &d, (long)n, j->data, j->encoded, logdet));
     JF_TRY_DONE(densities_check(m, &d, (long)n));
-    JF_TRY_DONE(densities_add_turns(m, &d, (long)n, j->data));
-    JF_TRY_DONE(densities_divide_by_inside(m, &d, (long)n, j->data));
+    JF_TRY_DONE(densities_on_supports(m, &d, (long)n, j->data));
     if (!is_image) JF_TRY_DONE(judge_linear(j, m, data, d.paper, seed));
     densities_to_data_units(m, &d, (long)n, j->data);
     j->nll = -mean_of_class(j, d.paper, -1);

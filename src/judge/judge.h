@@ -32,6 +32,8 @@ jf_status densities_of_encoded(const model *m, densities *out, long n, const dou
 jf_status densities_add_turns(const model *m, densities *d, long n, const double *xy);
 /* inside.c: where x has cut columns, all densities are divided by the share of the flow that is inside. */
 jf_status densities_divide_by_inside(const model *m, densities *d, long n, const double *xy);
+/* density.c: both, for whoever asks for the density of what is sampled. */
+jf_status densities_on_supports(const model *m, densities *d, long n, const double *xy);
 /* From model units to the data's, by the maps' Jacobians at the rows xy (n, dim) in model units. */
 void densities_to_data_units(const model *m, densities *d, long n, const double *xy);
 /* Refuses densities that are not finite, naming the row. */

@@ -36,8 +36,7 @@ static jf_status log_densities(summary *s, const model *m, long n, const double 
     densities d;
     JF_TRY(densities_create(m, &d, n, rows, 0));
     jf_status status = densities_check(m, &d, n);
-    if (status == JF_OK) status = densities_add_turns(m, &d, n, rows);
-    if (status == JF_OK) status = densities_divide_by_inside(m, &d, n, rows);
+    if (status == JF_OK) status = densities_on_supports(m, &d, n, rows);
     if (status == JF_OK) {
         densities_to_data_units(m, &d, n, rows);
         memcpy(log_p, d.paper, (size_t)n * sizeof *log_p);
