@@ -1,6 +1,7 @@
 /* jointflow judge: how far to trust a model. */
 #include "judging.h"
 #include "simulator.h"
+#include "then.h"
 #include <limits.h>
 #include <stdio.h>
 
@@ -19,6 +20,10 @@ static int judge(const call *c) {
         options.simulate = simulator_run;
         options.simulate_user = &s;
     }
+    followers then = {.count = 0};
+    if (code == CLI_OK) code = followers_load(c, m, &then);
+    options.then = (const jf_model *const *)then.models;
+    options.then_count = then.count;
     if (code == CLI_OK && jf_judge(&j, m, &options) != JF_OK)
         code = s.problem[0] ? cli_fail("%s", s.problem) : cli_fail_library(c);
     if (code == CLI_OK) {
@@ -28,6 +33,7 @@ static int judge(const call *c) {
             fputs(jf_judgement_text(j), stdout);
     }
     jf_judgement_free(j);
+    followers_free(&then);
     jf_model_free(m);
     return code;
 }
@@ -36,6 +42,7 @@ static const option options[] = {
     {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "one JSON object instead of a table"},
     OPTIONS_JUDGE,
     OPTION_TEMPERATURE,
+    OPTION_THEN,
     {"simulator", 0, OPTION_TEXT, "COMMAND", NULL, 0, 0,
      "models of vectors: also judge what is simulated from answers. COMMAND reads rows of x from standard "
      "input, numbers "
@@ -76,7 +83,9 @@ const command command_judge = {
         "TARP), each beside what a right model would show, and in words what is wrong. Of models of images "
         "of a "
         "class also how many samples the nearest training image recognises as what they should be, and "
-        "precision and recall by nearest neighbours, each beside what held-out images reach.",
+        "precision and recall by nearest neighbours, each beside what held-out images reach; where other "
+        "models "
+        "make their images larger (--then), of the larger ones.",
     .options = options,
     .examples = examples,
     .run = judge,

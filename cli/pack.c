@@ -1,6 +1,7 @@
 /* jointflow pack: a model made ready to be given away, with its card. */
 #include "cli.h"
 #include "outputs.h"
+#include "then.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@ static int pack(const call *c) {
         return cli_misuse(c->command, "--tolerance is for --half");
     int code = option_given(a, "force") ? CLI_OK : output_check_file(c, path);
     if (code == CLI_OK) code = cli_load_model(c, &m, from);
+    followers then = {.count = 0};
+    if (code == CLI_OK) code = followers_load(c, m, &then);
     jf_pack_options options = {.size = sizeof(jf_pack_options),
                                .half = option_given(a, "half"),
                                .tolerance =
@@ -31,12 +34,15 @@ static int pack(const call *c) {
                                .run = cli_is_folder(from) ? from : NULL,
                                .points = (size_t)option_int(a, "points"),
                                .seed = option_whole(a, "seed"),
-                               .threads = option_int(a, "threads")};
+                               .threads = option_int(a, "threads"),
+                               .then = (const jf_model *const *)then.models,
+                               .then_count = then.count};
     jf_status status = code == CLI_OK ? jf_pack(&told, m, path, &options) : JF_OK;
     if (told) fputs(told, stdout);
     if (status != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) tell_size(path);
     jf_text_free(told);
+    followers_free(&then);
     jf_model_free(m);
     return code;
 }
@@ -52,6 +58,7 @@ static const option options[] = {
      "the name by which the model will be called, by default that of the file; fashion/7-14, say, of one in "
      "a folder"},
     {"force", 0, OPTION_FLAG, NULL, NULL, 0, 0, "replace a model that is there"},
+    OPTION_THEN,
     OPTION_POINTS,
     OPTION_SEED,
     OPTION_THREADS,

@@ -2,6 +2,7 @@
 #include "conditions.h"
 #include "summaries.h"
 #include "tables.h"
+#include "then.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,21 +98,27 @@ static int draw_beside_inputs(const call *c, const jf_images *images, const cond
     return code;
 }
 
+/* As they were drawn, or made larger by other models. */
 static int write_images(const call *c, const jf_model *m, const samples *s, const conditions *y,
                         const char *path) {
-    int is_picture = cli_ends_with(path, ".png"), code = CLI_OK;
-    jf_images images;
-    if (is_picture && !y->images) {
-        int full_range = option_given(c->arguments, "full-range");
-        jf_status status = jf_draw_image_samples(m, s->rows, s->x, s->y, full_range, path);
-        return status == JF_OK ? CLI_OK : cli_fail_library(c);
-    }
-    if (jf_restore(&images, m, s->rows, s->x, s->y) != JF_OK) return cli_fail_library(c);
-    if (is_picture)
+    int is_picture = cli_ends_with(path, ".png"), full_range = option_given(c->arguments, "full-range");
+    jf_images images = {0};
+    followers then = {.count = 0};
+    int code = followers_load(c, m, &then);
+    if (code == CLI_OK && jf_restore(&images, m, s->rows, s->x, s->y) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK) code = followers_enlarge(c, &then, &images);
+    jf_status status = JF_OK;
+    if (code == CLI_OK && is_picture && y->images)
         code = draw_beside_inputs(c, &images, y, path);
-    else if (jf_images_write(c->ctx, &images, 0, path) != JF_OK)
-        code = cli_fail_library(c);
+    else if (code == CLI_OK && is_picture && then.count)
+        status = jf_draw_images_of(m, &images, s->y, full_range, path);
+    else if (code == CLI_OK && is_picture)
+        status = jf_draw_image_samples(m, s->rows, s->x, s->y, full_range, path);
+    else if (code == CLI_OK)
+        status = jf_images_write(c->ctx, &images, 0, path);
+    if (status != JF_OK) code = cli_fail_library(c);
     jf_images_free(&images);
+    followers_free(&then);
     return code;
 }
 
@@ -123,6 +130,9 @@ static int check_images(const call *c, const conditions *y, const char *path) {
         if (option_given(c->arguments, only_tables[i]))
             return cli_misuse(c->command, "--%s: \"%s\" will hold images, expected a table (.csv)",
                               only_tables[i], path);
+    if (!wants_images && option_given(c->arguments, "then"))
+        return cli_misuse(c->command, "--then makes images larger, expected a model of images and -o "
+                                      "FILE.png or FILE.npy");
     if (!y->form.h && option_given(c->arguments, "full-range"))
         return cli_misuse(c->command, "--full-range is for models of images, and this one is of vectors");
     static const char *const only_vectors[] = {"corner", "summary"};
@@ -203,6 +213,7 @@ static const option options[] = {
     OPTIONS_SUMMARY,
     OPTION_TEMPERATURE,
     OPTION_DENOISE,
+    OPTION_THEN,
     OPTION_FULL_RANGE,
     OPTION_STANDARDISED,
     {"with-y-back", 0, OPTION_FLAG, NULL, NULL, 0, 0,
@@ -228,6 +239,8 @@ static const example examples[] = {
      "jointflow sample out/fashion-class-small -y shirt,sneaker -n 25 -o grid.png"},
     {"The same without the noise that the model was trained with",
      "jointflow sample out/fashion-class-small -y shirt,sneaker --denoise -o clean.png"},
+    {"Images of 7x7, made 28x28 by two models of super-resolution",
+     "jointflow sample out/fashion-ten -y bag --then fashion -o bags.png"},
     {"What a degraded image may have been",
      "jointflow sample out/fashion-sr-14-28-small -y @boot-14x14.png -n 10 -o grid.png"},
     {0},
@@ -250,7 +263,10 @@ const command command_sample = {
         "each -y @FILE is one: the degraded image in its own size, or a whole one, which is then degraded "
         "first. Of models with a mask (data.mask) what is transparent in a .png file is missing, or the last "
         "channel "
-        "of a .npy array tells it. The picture has a row for each: truth, if known, input, samples.\n"
+        "of a .npy array tells it. The picture has a row for each: truth, if known, input, samples. A model "
+        "of "
+        "small images may name others that make what it draws larger (--then), one image of each; a table "
+        "holds what the model itself has drawn.\n"
         "--summary has a row for each condition and column of x: mean, deviation, quantiles, mode, and the "
         "intervals of the smallest set that holds 50% and 90% of it (hpd50, hpd90: LO:HI, several where "
         "there are "

@@ -1,6 +1,7 @@
 /* jointflow superres: a small image made large in steps, by a chain of models. */
 #include "given.h"
 #include "tables.h"
+#include "then.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,20 +36,6 @@ static void request_free(request *r) {
     free(r->output);
 }
 
-/* All models of one name. */
-static int add_models(const call *c, request *r, const char *name) {
-    for (int i = 0;; i++) {
-        char *file = NULL;
-        if (jf_model_find(&file, c->ctx, name, i) != JF_OK) return cli_fail_library(c);
-        if (!file) return CLI_OK;
-        if (r->count == JF_CHAIN_MOST) {
-            free(file);
-            return cli_misuse(c->command, "%s: more than %d models", name, JF_CHAIN_MOST);
-        }
-        r->files[r->count++] = file;
-    }
-}
-
 /* Models, several under one name or one each; the last may be the image. */
 static int find_models(const call *c, request *r) {
     const arguments *a = c->arguments;
@@ -60,7 +47,7 @@ static int find_models(const call *c, request *r) {
         else if (i > 0 && given_named_image(word))
             r->image = word;
         else
-            code = add_models(c, r, word);
+            code = then_find(c, word, r->files, &r->count);
     }
     if (code != CLI_OK || !option_given(a, "input")) return code;
     if (r->image) return cli_misuse(c->command, "%s and --input: expected one of the two", r->image);
@@ -162,6 +149,8 @@ static int enlarge_one(const call *c, const request *r) {
     jf_images given = {0};
     jf_chain_result result = {.size = sizeof(jf_chain_result)};
     int code = read_input(c, r, &given);
+    if (code == CLI_OK && given.count != 1)
+        code = cli_fail("%zu images to start from, expected one", given.count);
     if (code == CLI_OK &&
         jf_superres_chain(&result, (const jf_model *const *)r->models, r->count, &given, &options) != JF_OK)
         code = cli_fail_library(c);

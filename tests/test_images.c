@@ -412,7 +412,8 @@ TEST(images__one_class_alone_keeps_its_label) {
 
 TEST(images__keys_of_another_task_are_refused) {
     put_set("set");
-    images_refuse("set", "down = 1", JF_ERROR_RECIPE, "data.down", "applies only where data.task = superres");
+    images_refuse("set", "task = blur\ndown = 1", JF_ERROR_RECIPE, "data.down",
+                  "applies only where data.task = ");
     images_refuse("set", "task = sharpen", JF_ERROR_RECIPE, "data.task: found \"sharpen\"",
                   "superres, blur, motion, noise");
     images_refuse("set", "task = colour", JF_ERROR_RECIPE, "data.task: colour needs",

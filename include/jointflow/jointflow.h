@@ -159,6 +159,9 @@ jf_status jf_model_find(char **out, jf_context *ctx, const char *name, int index
  * them again by this; NULL lets go of them. Changes the model: no other thread uses it meanwhile. */
 jf_status jf_model_set_data(jf_model *m, jf_data *data);
 void jf_model_free(jf_model *m);
+/* The models of super-resolution that make what it draws larger, by the name that its recipe has for them (data.then), as
+ * jf_model_find() takes it; "": none. Borrowed. */
+const char *jf_model_then(const jf_model *m);
 int jf_model_dim_x(const jf_model *m);
 int jf_model_dim_y(const jf_model *m);
 int jf_model_classes(const jf_model *m); /* > 0: y is one of so many labels */
@@ -399,9 +402,10 @@ typedef struct jf_chain_result {
         psnr[JF_CHAIN_MOST]; /* of the reconstructions of each step, degraded again, against the input, dB */
     double y_error;
 } jf_chain_result;
+/* given: one image or several, each of which is made larger by itself. */
 jf_status jf_superres_chain(jf_chain_result *out, const jf_model *const *models, size_t count,
                             const jf_images *given, const jf_chain_options *options);
-/* .png: truth, input, all steps; .npy: the images of the last, (before it, of each, h, w[, c]). */
+/* Of one given image. .png: truth, input, all steps; .npy: the images of the last, (before it, of each, h, w[, c]). */
 jf_status jf_superres_chain_write(jf_context *ctx, const jf_chain_result *r, const char *title,
                                   int full_range, const char *path);
 void jf_chain_result_free(jf_chain_result *r);
@@ -470,6 +474,10 @@ jf_status jf_grid_draw(jf_context *ctx, const jf_grid *grid, const char *path);
 /* jf_draw_samples() of image models, which has full_range 0; 2: each image has a range of its own. */
 jf_status jf_draw_image_samples(const jf_model *m, size_t n, const double *x, const double *y, int full_range,
                                 const char *path);
+/* The same of images that were made of samples of m under the conditions y (images.count, dim_y), by models that make them
+ * larger, say. */
+jf_status jf_draw_images_of(const jf_model *m, const jf_images *images, const double *y, int full_range,
+                            const char *path);
 
 /* ---- judging ---- */
 typedef struct jf_judgement jf_judgement;
@@ -488,6 +496,10 @@ typedef struct jf_judge_options {
      * not 0 where it failed. NULL: none. */
     int (*simulate)(void *user, size_t n, const double *x, double *y);
     void *simulate_user;
+    /* Of models of images of a class: models of super-resolution, in any order, that make what is drawn larger before it is
+     * judged, beside held-out images of that size; then_count 0: none. */
+    const jf_model *const *then;
+    size_t then_count;
 } jf_judge_options;
 jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options *options);
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */
@@ -503,7 +515,9 @@ typedef struct jf_pack_options {
     const char *run;  /* run folder whose history the card tells; may be NULL */
     size_t points;    /* that it is judged on; 0: 50000 */
     uint64_t seed;
-    int threads; /* 0: all processors */
+    int threads;                 /* 0: all processors */
+    const jf_model *const *then; /* as of jf_judge_options */
+    size_t then_count;
 } jf_pack_options;
 /* *told: both judgements side by side, a table, yours to jf_text_free(); "" where weights stay whole. It is there after
  * JF_ERROR_NUMERIC, too, which says that the judgement suffers; nothing is written then. options and told may be NULL. */

@@ -291,6 +291,8 @@ class jf_judge_options(Sized):
         ('test_data', c_void_p),
         ('simulate', CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p, c_void_p)),
         ('simulate_user', c_void_p),
+        ('then', POINTER(c_void_p)),
+        ('then_count', c_size_t),
     ]
 
 class jf_pack_options(Sized):
@@ -303,6 +305,8 @@ class jf_pack_options(Sized):
         ('points', c_size_t),
         ('seed', c_uint64),
         ('threads', c_int),
+        ('then', POINTER(c_void_p)),
+        ('then_count', c_size_t),
     ]
 
 class jf_two_sample(Structure):
@@ -466,6 +470,7 @@ FUNCTIONS = {
     'jf_model_find': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_int)),
     'jf_model_set_data': (c_int, (c_void_p, c_void_p)),
     'jf_model_free': (None, (c_void_p,)),
+    'jf_model_then': (c_char_p, (c_void_p,)),
     'jf_model_dim_x': (c_int, (c_void_p,)),
     'jf_model_dim_y': (c_int, (c_void_p,)),
     'jf_model_classes': (c_int, (c_void_p,)),
@@ -519,6 +524,7 @@ FUNCTIONS = {
     'jf_lines_free': (None, (POINTER(jf_lines),)),
     'jf_grid_draw': (c_int, (c_void_p, POINTER(jf_grid), c_char_p)),
     'jf_draw_image_samples': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_int, c_char_p)),
+    'jf_draw_images_of': (c_int, (c_void_p, POINTER(jf_images), c_void_p, c_int, c_char_p)),
     'jf_judge': (c_int, (POINTER(c_void_p), c_void_p, POINTER(jf_judge_options))),
     'jf_judgement_json': (c_char_p, (c_void_p,)),
     'jf_judgement_text': (c_char_p, (c_void_p,)),

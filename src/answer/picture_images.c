@@ -9,6 +9,13 @@
 
 enum { MAX_PANELS = 25, MAX_PER_PANEL = 400, EDGE = 60 };
 
+/* What is drawn: n rows of x and y, or images that were made of them. */
+typedef struct drawn {
+    int n;
+    const double *x, *y;
+    const image_array *images; /* NULL: those of the rows */
+} drawn;
+
 /* Samples by their y: rows of the same one, in their order of appearance. */
 typedef struct answers {
     image_array images;     /* of all rows */
@@ -72,18 +79,31 @@ static void stretch_each(image_array *images) {
     }
 }
 
-static jf_status answers_create(const model *m, int n, const double *x, const double *y, int full_range,
-                                answers *a, const char *path) {
+static jf_status copy_images(const model *m, const image_array *from, image_array *out) {
+    JF_TRY(image_array_create(m->ctx, out, from->count, from->h, from->w, from->channels));
+    memcpy(out->values, from->values, (size_t)from->count * image_numbers(from) * sizeof(double));
+    return JF_OK;
+}
+
+/* Conditions are shown in the size of the model's own images. */
+static jf_status take_images(const model *m, const task *t, const drawn *d, answers *a) {
+    if (d->images) return copy_images(m, d->images, &a->images);
+    JF_TRY(restore_images(t, d->n, (row_view){d->x, (size_t)m->units.dim_x},
+                          (row_view){d->y, (size_t)m->units.dim_y}, &a->images));
+    return condition_images(m, t, d->y, a);
+}
+
+static jf_status answers_create(const model *m, const drawn *d, int full_range, answers *a,
+                                const char *path) {
+    int n = d->n;
     JF_TRY(MEM_NEW(m->ctx, &a->of, (size_t)n + 1));
-    int left_out = sort_rows(m, n, y, a);
+    int left_out = sort_rows(m, n, d->y, a);
     if (left_out)
         jf_log(m->ctx, "%s: the first %d images of the first %d values of y are drawn, %d are left out", path,
                MAX_PER_PANEL, MAX_PANELS, left_out);
     task *t;
     JF_TRY(model_task(m, &t));
-    jf_status status = restore_images(t, n, (row_view){x, (size_t)m->units.dim_x},
-                                      (row_view){y, (size_t)m->units.dim_y}, &a->images);
-    if (status == JF_OK) status = condition_images(m, t, y, a);
+    jf_status status = take_images(m, t, d, a);
     if (status == JF_OK && full_range == 2) stretch_each(&a->images);
     if (status == JF_OK && full_range == 1)
         draw_range((long)n * (long)image_numbers(&a->images), a->images.values, 1, 0, &a->low, &a->high);
@@ -135,14 +155,14 @@ static void title_answer(panel *p, const model *m, const double *y, int k) {
     panel_title(p, title);
 }
 
-jf_status picture_image_samples(const model *m, int n, const double *x, const double *y, int full_range,
-                                const char *path) {
+static jf_status paint(const model *m, const drawn *d, int full_range, const char *path) {
+    const double *y = d->y;
     answers a = {0};
     figure *fig = NULL;
     int most = 1;
     size_t dim_y = (size_t)m->units.dim_y;
     jf_status status;
-    JF_TRY_DONE(answers_create(m, n, x, y, full_range, &a, path));
+    JF_TRY_DONE(answers_create(m, d, full_range, &a, path));
     for (int k = 0; k < a.count; k++) most = a.rows[k] > most ? a.rows[k] : most;
     most += a.conditions.count > 0;
     int across = (int)ceil(sqrt(most)), down = (most + across - 1) / across;
@@ -161,4 +181,14 @@ done:
     figure_free(fig);
     answers_free(&a);
     return status;
+}
+
+jf_status picture_image_samples(const model *m, int n, const double *x, const double *y, int full_range,
+                                const char *path) {
+    return paint(m, &(drawn){.n = n, .x = x, .y = y}, full_range, path);
+}
+
+jf_status picture_images_of(const model *m, const image_array *images, const double *y, int full_range,
+                            const char *path) {
+    return paint(m, &(drawn){.n = images->count, .y = y, .images = images}, full_range, path);
 }

@@ -42,6 +42,9 @@ jf_status picture_groups(jf_context *ctx, const value_groups *g, const char *pat
  * itself, so that a single pixel far out of range darkens or brightens all the rest of its image. */
 jf_status picture_image_samples(const model *m, int n, const double *x, const double *y, int full_range,
                                 const char *path);
+/* The same of images that were made of samples under the conditions y (images.count, dim_y). */
+jf_status picture_images_of(const model *m, const image_array *images, const double *y, int full_range,
+                            const char *path);
 
 /* ---- picture_grids.c: image models ---- */
 

@@ -1,6 +1,6 @@
 /* Public: pictures of samples, and grids of images. */
 #include "answer/pictures.h"
-#include "api/api.h"
+#include "api/image.h"
 #include "draw/draw.h"
 #include <stdlib.h>
 
@@ -36,6 +36,13 @@ jf_status jf_draw_image_samples(const jf_model *m, size_t n, const double *x, co
                                 const char *path) {
     JF_TRY(check_values(m, n, x, y));
     return picture_image_samples(m, (int)n, x, y, full_range, path);
+}
+
+jf_status jf_draw_images_of(const jf_model *m, const jf_images *images, const double *y, int full_range,
+                            const char *path) {
+    image_array taken = images_taken(images);
+    JF_TRY(check_conditions(m, images->count, y));
+    return picture_images_of(m, &taken, y, full_range, path);
 }
 
 jf_status jf_draw_samples(const jf_model *m, size_t n, const double *x, const double *y, const char *path) {

@@ -71,12 +71,10 @@ static jf_status open_chain(chain *c, const jf_model *const *models, size_t coun
     return chain_open(c, count > CHAIN_MOST ? CHAIN_MOST + 1 : (int)count, models);
 }
 
-static jf_status answer_one(const chain *c, const jf_images *given, const chain_request *q,
-                            jf_chain_result *out) {
+static jf_status answer(const chain *c, const jf_images *given, const chain_request *q,
+                        jf_chain_result *out) {
     image_array taken = images_taken(given);
     chain_result r;
-    if (given->count != 1)
-        return jf_fail(c->ctx, JF_ERROR_ARGUMENT, "%zu images to start from, expected one", given->count);
     JF_TRY(chain_answer(c, &taken, q, &r));
     out->truth = images_given(&r.truth);
     out->input = images_given(&r.input);
@@ -101,7 +99,7 @@ jf_status jf_superres_chain(jf_chain_result *out, const jf_model *const *models,
     JF_TRY(SIZED_BEGIN(ctx, jf_chain_result, out));
     JF_TRY(take_request(ctx, &q, options));
     JF_TRY(open_chain(&c, models, count));
-    jf_status status = answer_one(&c, given, &q, &made);
+    jf_status status = answer(&c, given, &q, &made);
     chain_close(&c);
     SIZED_GIVE(jf_chain_result, out, &made);
     return status;
@@ -114,6 +112,9 @@ jf_status jf_superres_chain_write(jf_context *ctx, const jf_chain_result *r, con
     if (r->steps < 1 || r->steps > CHAIN_MOST || r->made[0].count < 1)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "a chain of %zu steps without images, expected some",
                        r->steps);
+    if (r->input.count != 1)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "what was made of %zu images, expected of one",
+                       r->input.count);
     for (size_t k = 0; k < r->steps; k++) taken.made[k] = images_taken(&r->made[k]);
     const jf_images *last = &r->made[r->steps - 1];
     size_t before = r->steps > 1 ? r->made[r->steps - 2].count : 1;

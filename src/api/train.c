@@ -75,7 +75,9 @@ jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options
                                          .test_rows = o.test_data,
                                          .temperature = o.temperature,
                                          .simulate = o.simulate,
-                                         .simulate_user = o.simulate_user});
+                                         .simulate_user = o.simulate_user,
+                                         .then = o.then,
+                                         .then_count = count_as_int(o.then_count)});
 }
 const char *jf_judgement_json(const jf_judgement *j) {
     return j->json.chars;
@@ -98,8 +100,10 @@ jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pac
                                                   .half = o.half,
                                                   .run = o.run,
                                                   .tolerance = o.tolerance > 0 ? o.tolerance : PACK_TOLERANCE,
-                                                  .points = (long)o.points,
-                                                  .seed = o.seed,
+                                                  .judging = {.points = (long)o.points,
+                                                              .seed = o.seed,
+                                                              .then = o.then,
+                                                              .then_count = count_as_int(o.then_count)},
                                                   .threads = o.threads,
                                                   .declare_all = recipe_declare_all},
                                   &table);

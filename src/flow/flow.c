@@ -109,7 +109,8 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, p
     jf_status status;
     JF_TRY(flow_new(ctx, &f, d, r, params, (layout){1, dim_x + dim_y, dim_x}, origin));
     JF_TRY_DONE(take_masks(f, r, origin, &count));
-    JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, dim_y, condition_of(f)));
+    JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, dim_y, condition_of(f),
+                            f->fixed ? origin->y_read : 0));
     JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
     *out = f;
     f = NULL;
@@ -126,6 +127,9 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
     flow_steps steps = {0};
     jf_status status;
     JF_TRY(image_check(ctx, size));
+    if (image_is_vector(r, size))
+        return flow_create(ctx, out, d, r, params, prefix, size.h * size.w * size.x_channels,
+                           size.h * size.w * size.y_channels, origin);
     layout l = {size.h * size.w, size.x_channels + size.y_channels, size.x_channels};
     JF_TRY_DONE(flow_new(ctx, &f, d, r, params, l, origin));
     JF_TRY_DONE(image_steps(ctx, &steps, r, size, condition_of(f)));

@@ -26,6 +26,8 @@ typedef struct flow_origin {
     int steps;
     const table_list *tables; /* NULL, or a file's */
     int keep_y;               /* no transform may move y, also where model.condition would let it */
+    int y_read; /* of images that are taken for vectors: networks read so many elements of y, which tell the others, too,
+                   as one pixel of the planes of a label does; 0: all */
 } flow_origin;
 
 jf_status flow_declare(recipe *r); /* keys of [model] */
@@ -33,7 +35,9 @@ jf_status flow_declare(recipe *r); /* keys of [model] */
  * model). */
 jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
                       const char *prefix, int dim_x, int dim_y, const flow_origin *origin);
-/* The same for images: a state is [h][w][c], x channels first; no masks are kept, they follow from the sizes. */
+/* The same for images: a state is [h][w][c], x channels first; no masks are kept, they follow from the sizes. Images with
+ * odd sides, which have no checkerboard of 2x2 cells, are taken for vectors where the networks are of vectors; their masks
+ * follow from the seed. */
 jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,
                             const char *prefix, image_size size, const flow_origin *origin);
 /* Whether it is what every flow was before there was a list of transforms: one coupling for each step. */

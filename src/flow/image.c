@@ -198,6 +198,10 @@ static jf_status add_block(builder *b, const recipe *r) {
     return b->condition.c ? squeeze(b->ctx, &b->condition, 0) : JF_OK;
 }
 
+int image_is_vector(const recipe *r, image_size size) {
+    return (size.h % 2 || size.w % 2) && !recipe_is(r, "model.net", "resnext");
+}
+
 jf_status image_check(jf_context *ctx, image_size size) {
     double elements = (double)size.h * size.w * ((double)size.x_channels + size.y_channels);
     if (size.h < 2 || size.w < 2 || size.x_channels < 1 || size.y_channels < 0 || elements > MAX_ELEMENTS)

@@ -12,6 +12,8 @@
 
 jf_status image_declare(recipe *r);                      /* model.squeeze */
 jf_status image_check(jf_context *ctx, image_size size); /* refuses sizes that no flow has */
+/* Whether they are taken for vectors: sides are odd, and the networks are of vectors. */
+int image_is_vector(const recipe *r, image_size size);
 /* A step for each coupling, in the order of the flow; free with steps_free. Refuses sizes that cannot be halved. */
 jf_status image_steps(jf_context *ctx, flow_steps *out, const recipe *r, image_size size,
                       condition_kind condition);

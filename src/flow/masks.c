@@ -128,29 +128,34 @@ jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, i
     return create(ctx, out, layers, dim_x, dim_y, condition == CONDITION_FIXED, blocks, seed);
 }
 
-/* The elements of a step: those that its coupling reads, from `first` on, and those that it transforms. */
-static jf_status split(jf_context *ctx, transform_spec *s, const uint8_t *mask, int first, int step) {
+/* From `first` on, before `end`. */
+typedef struct elements {
+    int first, end;
+} elements;
+
+/* The elements of a step: those that its coupling reads, and those that it transforms. */
+static jf_status split(jf_context *ctx, transform_spec *s, const uint8_t *mask, elements of, int step) {
     int32_t *source, *target, count[2] = {0, 0};
     JF_TRY(MEM_NEW(ctx, &source, (size_t)s->dim));
     s->source = source;
     JF_TRY(MEM_NEW(ctx, &target, (size_t)s->dim));
     s->target = target;
-    for (int i = first; i < s->dim; i++)
+    for (int i = of.first; i < of.end; i++)
         if (mask[i])
             target[count[1]++] = i;
         else
             source[count[0]++] = i;
     s->source_shape = (shape){1, 1, count[0]};
     s->target_shape = (shape){1, 1, count[1]};
-    int alone = first > 0 && s->dim - first == 1; /* a y of one element */
+    int alone = of.first > 0 && s->dim - of.first == 1; /* a y of one element */
     if ((count[0] || alone) && count[1]) return JF_OK;
     return jf_fail(ctx, JF_ERROR_SHAPE, "mask of step %d keeps %d and transforms %d of %d elements", step,
-                   count[0], count[1], s->dim - first);
+                   count[0], count[1], s->dim - of.first);
 }
 
 jf_status masks_steps(jf_context *ctx, flow_steps *out, const uint8_t *masks, int steps, int dim_x, int dim_y,
-                      condition_kind condition) {
-    int dim = dim_x + dim_y;
+                      condition_kind condition, int y_read) {
+    int dim = dim_x + dim_y, read = y_read > 0 && y_read < dim_y ? dim_x + y_read : dim;
     JF_TRY(MEM_NEW(ctx, &out->specs, (size_t)steps));
     for (int i = 0; i < steps; i++) {
         transform_spec *s = &out->specs[out->count++];
@@ -162,7 +167,7 @@ jf_status masks_steps(jf_context *ctx, flow_steps *out, const uint8_t *masks, in
         JF_TRY(MEM_NEW(ctx, &active, (size_t)dim));
         for (int k = 0; k < count; k++) active[k] = first + k;
         s->active = active;
-        JF_TRY(split(ctx, s, mask, first, i));
+        JF_TRY(split(ctx, s, mask, (elements){first, read}, i));
     }
     return JF_OK;
 }

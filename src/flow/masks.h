@@ -23,8 +23,9 @@ jf_status masks_check(jf_context *ctx, const uint8_t *masks, int layers, int dim
                       condition_kind condition);
 
 /* A step for each mask, which says what its coupling transforms; free with steps_free. Refuses a mask that keeps or
- * transforms everything, but for a y of one element that has a flow of its own: its step has no source. */
+ * transforms everything, but for a y of one element that has a flow of its own: its step has no source. y_read: of y only so
+ * many elements are read; 0: all. */
 jf_status masks_steps(jf_context *ctx, flow_steps *out, const uint8_t *masks, int steps, int dim_x, int dim_y,
-                      condition_kind condition);
+                      condition_kind condition, int y_read);
 
 #endif

@@ -2,17 +2,13 @@
  * truth among them, do they leave the range of the data, and are those of a class like real ones (quality.c)? */
 #include "base/statistics.h"
 #include "data/tasks/task.h"
-#include "judge/judge.h"
+#include "judge/enlarged.h"
 #include "model/denoise.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define SAMPLES COVERAGE_SAMPLES
-#define CLASS_INPUTS                                                                                         \
-    (IMAGE_INPUTS * SAMPLES) /* of class models: one sample of each, since there is no truth */
-#define NOISE_MARGINS                                                                                        \
-    3 /* out of range by more than so many deviations of the noise: more than noise explains */
 
 /* Held-out rows and answers to each. */
 typedef struct trial {
@@ -210,6 +206,10 @@ jf_status judge_image(judgement *j, const model *m, const dataset *data, const j
     double *image = NULL;
     jf_status status;
     int inputs = q->inputs > 0 ? q->inputs : most;
+    if (q->then_count) {
+        JF_TRY(judge_enlarged(j, m, data, q));
+        return data->is_test ? JF_OK : gaussian_floor(m, data, &j->image.floor);
+    }
     t.dim_y = t.dim - t.dim_x;
     t.alpha = t.noise = recipe_real(m->recipe, "train.noise");
     t.pixels = (size_t)(t.t->size.h * t.t->size.w * t.t->image_channels);

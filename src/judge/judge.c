@@ -259,7 +259,7 @@ static int has_model_names_to_take(const model *m, const memory_rows *rows) {
            memory_rows_columns(rows) == (size_t)(m->units.dim_x + m->units.dim_y);
 }
 
-static jf_status open_data(const model *m, dataset **out, const judge_request *q) {
+jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const judge_request *q) {
     const model_units *u = &m->units;
     const char *names[MAX_CLASSES];
     memory_rows *renamed = NULL;
@@ -268,13 +268,13 @@ static jf_status open_data(const model *m, dataset **out, const judge_request *q
                       .rows = q->test_rows,
                       .class_names = names,
                       .classes = u->classes};
-    if (!q->test && !q->test_rows) return dataset_open(m->ctx, out, m->recipe);
+    if (!q->test && !q->test_rows) return dataset_open(m->ctx, out, r);
     for (int c = 0; c < u->classes; c++) names[c] = u->class_name[c];
     if (has_model_names_to_take(m, q->test_rows)) {
         JF_TRY(memory_rows_renamed(m->ctx, &renamed, q->test_rows, (const char *const *)u->names));
         file.rows = renamed;
     }
-    jf_status status = dataset_open_test(m->ctx, out, m->recipe, &file);
+    jf_status status = dataset_open_test(m->ctx, out, r, &file);
     memory_rows_free(renamed);
     return status;
 }
@@ -283,7 +283,7 @@ static jf_status open_data(const model *m, dataset **out, const judge_request *q
 static jf_status open_same_data(const model *m, dataset **out, const judge_request *q) {
     ranks *r = ranks_of(m->ctx);
     char identity[DATASET_MAX_IDENTITY] = "";
-    JF_TRY(ranks_agree(r, open_data(m, out, q)));
+    JF_TRY(ranks_agree(r, judge_open_data(m, m->recipe, out, q)));
     if (ranks_size(r) == 1) return JF_OK;
     dataset_identity(*out, identity);
     return ranks_same(r, "data to judge on (checksum)", identity);

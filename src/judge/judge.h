@@ -138,6 +138,10 @@ jf_status precision_and_recall(device *d, int dim, long n, const double *judged,
 
 /* Of image models; NAN where it does not apply. Intensities: units of the data. */
 #define IMAGE_INPUTS 64
+#define CLASS_INPUTS                                                                                         \
+    (IMAGE_INPUTS * COVERAGE_SAMPLES) /* of class models: one sample of each, since there is no truth */
+#define NOISE_MARGINS                                                                                        \
+    3 /* out of range by more than so many deviations of the noise: more than noise explains */
 typedef struct image_judgement {
     int inputs, samples;             /* so many held-out images, and samples of each */
     double psnr;                     /* of the degraded reconstructions against their input, dB */
@@ -147,6 +151,8 @@ typedef struct image_judgement {
         far_outside;        /* share of sampled pixels outside the data's range; by more than the noise */
     double far_held_out;    /* the same of held-out images with the noise of training */
     double lowest, highest; /* sampled pixel */
+    int enlarged_h,
+        enlarged_w; /* size of what was judged, where other models made it larger; 0: they did not */
     image_quality quality, held_out; /* of samples of classes, and of held-out images with the same noise */
     double floor;                    /* nats per dimension of a linear-Gaussian conditional, see floor.c */
 } image_judgement;
@@ -204,7 +210,13 @@ typedef struct judge_request {
     double temperature; /* of the samples that are judged, of vectors for their calibration; 0: 1 */
     predictive_simulator simulate; /* NULL: none */
     void *simulate_user;
+    const model *const
+        *then; /* (then_count) of super-resolution, that make drawn images of a class larger before they are
+                                 judged; none: then_count is 0 */
+    int then_count;
 } judge_request;
+/* The data to judge on: those of the recipe, or what is to be tested on made as it says. */
+jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const judge_request *q);
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */
 void judge_free(judgement *j);

@@ -12,12 +12,12 @@ static const char ending[] = ".safetensors";
 static jf_status judge_file(const model *m, const pack_options *o, const char *path, model **packed,
                             judgement **out) {
     JF_TRY(model_load(m->ctx, packed, path, m->d->kind->name, o->threads, o->declare_all));
-    return judge_run(*packed, out, o->points, o->seed);
+    return judge_create(*packed, out, &o->judging);
 }
 
 static jf_status compare(const model *m, const pack_options *o, const judgement *after, text *told) {
     judgement *before = NULL;
-    JF_TRY(judge_run(m, &before, o->points, o->seed));
+    JF_TRY(judge_create(m, &before, &o->judging));
     double worse = judgements_worse_by(before, after, m->units.dim_x);
     judgements_compare(before, after, told);
     judge_free(before);

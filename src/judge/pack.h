@@ -7,13 +7,12 @@
 #define PACK_TOLERANCE 0.002 /* nats per dimension: a tenth of what a y error of 2e-4 costs */
 
 typedef struct pack_options {
-    const char *path;       /* NAME.safetensors; the card is NAME.md */
-    const char *name;       /* by which it will be called; NULL: NAME */
-    int half;               /* weights in half precision */
-    const char *run;        /* run folder whose history the card tells, or NULL */
-    double tolerance;       /* how much worse the loss may get, nats per dimension of x */
-    long points;            /* to judge on; 0: the default of judging */
-    uint64_t seed;          /* of judging */
+    const char *path; /* NAME.safetensors; the card is NAME.md */
+    const char *name; /* by which it will be called; NULL: NAME */
+    int half;         /* weights in half precision */
+    const char *run;  /* run folder whose history the card tells, or NULL */
+    double tolerance; /* how much worse the loss may get, nats per dimension of x */
+    judge_request judging;
     int threads;            /* of the packed model */
     declare_fn declare_all; /* every key that a recipe may have */
 } pack_options;

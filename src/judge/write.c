@@ -99,6 +99,10 @@ static void write_image(text *t, const char *name, const image_judgement *i) {
     field(t, "lowest", i->lowest);
     field(t, "highest", i->highest);
     field(t, "floor", i->floor);
+    if (i->enlarged_h) {
+        field(t, "enlarged_height", i->enlarged_h);
+        field(t, "enlarged_width", i->enlarged_w);
+    }
     if (i->quality.images) write_quality(t, i);
     text_add(t, "}");
 }
@@ -363,8 +367,10 @@ static void table_of_quality(text *t, const judgement *j, const image_judgement 
 }
 
 static void table_of_image(text *t, const judgement *j, const image_judgement *i, const char *which) {
-    text_add(t, "\n  %d sample%s for each of %d held-out images%s\n", i->samples, i->samples == 1 ? "" : "s",
+    text_add(t, "\n  %d sample%s for each of %d held-out images%s", i->samples, i->samples == 1 ? "" : "s",
              i->inputs, which);
+    if (i->enlarged_h) text_add(t, ", made %d x %d", i->enlarged_h, i->enlarged_w);
+    text_add(t, "\n");
     row_where_known(t, "floor, nats per dim.", "%.4f", i->floor, "a linear-Gaussian model of the same data");
     row_where_known(t, "PSNR, dB", "%.2f", i->psnr, "of degraded reconstructions against their input");
     row_where_known(t, "spread", "%.4f", i->spread, "deviation of the samples, mean over elements of x");

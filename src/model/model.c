@@ -55,6 +55,8 @@ jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const m
     JF_TRY_DONE(loss_check_shape(&m->objective, units->dim_x, units->dim_y));
     flow_origin of_flow = {
         .seed = origin->seed, .masks = origin->masks, .steps = origin->steps, .tables = origin->tables};
+    of_flow.y_read =
+        units->classes > 0 ? units->image.y_channels : 0; /* every pixel of a label is the same */
     JF_TRY_DONE(check_condition(r, units));
     JF_TRY_DONE(loss_limit_masks(&m->objective, r, &of_flow.keep_y));
     if (units->image.h > 0)

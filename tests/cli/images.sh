@@ -184,6 +184,42 @@ jointflow sample "$CLASS" -y ring -n 2 -o two.npy
 fails '2 images to start from, expected one' jointflow superres "$COARSE" "$FINE" -i two.npy -o a.png
 expect_no_file a.png
 
+case_begin sample__then_makes_images_larger_by_other_models
+mkdir "$work/pair"
+cp "$COARSE/model.safetensors" "$work/pair/7-14.safetensors"
+cp "$FINE/model.safetensors" "$work/pair/14-28.safetensors"
+grep -v 'kernels\|cardinality\|residual\|norm' "$TINY" > small.ini
+train small.ini "$work/small" --set model.net=dense --set model.condition=fixed --set model.depth=1 --set model.width=4 \
+    --set data.down=2 --set data.one_hot=yes --set data.then="$work/pair"
+run jointflow sample "$work/small" -n 2 -o a.npy
+expect_status 0
+expect_npy a.npy '4, 28, 28'
+run jointflow sample "$work/small" -n 2 --then none -o b.npy
+expect_npy b.npy '4, 7, 7'
+run jointflow sample "$work/small" -n 2 --then "$COARSE" -o c.npy
+expect_npy c.npy '4, 14, 14'
+jointflow sample "$work/small" -n 2 --then "$work/pair" -o d.npy
+expect_same a.npy d.npy
+run jointflow sample "$work/small" -y square -n 3 -o a.png
+expect_png a.png
+run jointflow sample "$work/small" -y square -n 1
+expect_line 'x0,.*,x48,y0,.*,y97'
+misuse 'sample: --then makes images larger, expected a model of images and -o FILE.png or FILE.npy' \
+    jointflow sample "$work/small" -n 1 --then pair
+fails '.*nowhere.*' jointflow sample "$work/small" -n 1 --then nowhere -o e.npy
+fails 'an image of 7 x 7, expected an input of 14 x 14, .*' jointflow sample "$work/small" -n 1 --then "$FINE" -o e.npy
+expect_no_file e.npy
+
+case_begin judge__then_is_of_the_larger_images
+run jointflow judge "$work/small" --points 20 --inputs 10 --json
+expect_status 0
+expect_line '.*"enlarged_height": 28,.*'
+run jointflow judge "$work/small" --points 20 --inputs 10 --then none
+expect_status 0
+expect_line ' *1 sample for each of 10 held-out images'
+fails 'models that make what is drawn larger are for models of images of a class, .*' \
+    jointflow judge "$COARSE" --points 20 --inputs 10 --then "$FINE"
+
 case_begin interpolate__along_z_follows_each_line_at_each_condition
 run jointflow interpolate "$CLASS" --along z -y ring,square --lines 2 --steps 4 -o a.npy
 expect_status 0

@@ -72,7 +72,8 @@ static int images_resident(const dataset *d, resident_data *out) {
         out->width = (int)image_set_dim(&own->set);
         out->read = read_image;
     }
-    if ((known || t->kind->of_pixel) && own->set.bytes) {
+    int by_pixel = t->kind->of_pixel && t->size.h == t->h; /* not where images are halved before */
+    if ((known || by_pixel) && own->set.bytes) {
         out->width = (int)image_set_dim(&own->set);
         out->bytes = own->set.bytes;
         list_values(d, out);

@@ -1,4 +1,5 @@
-/* The image of a class: x is the image, y a plane of its label, or a plane for each class, which the data set fills in.
+/* The image of a class: x is the image, halved data.down times before, y a plane of its label, or a plane for each class,
+ * which the data set fills in.
  *
  * With data.logit x is spread out at both ends, so that what a model draws can never leave [0, 1] by much:
  *
@@ -21,11 +22,18 @@ static const recipe_key keys[] = {
      "per dimension, too. Expects images of bytes and train.noise = 0."},
     {0}};
 
-static const recipe_key later_keys[] = {{"data", "one_hot", KEY_BOOL, "no", 0, 0, NULL,
-                                         "y has a plane for each class, 1 in that of the image and 0 in the "
-                                         "others, instead of one with the number of the "
-                                         "class."},
-                                        {0}};
+static const recipe_key later_keys[] = {
+    {"data", "one_hot", KEY_BOOL, "no", 0, 0, NULL,
+     "y has a plane for each class, 1 in that of the image and 0 in the others, instead of one with the "
+     "number "
+     "of the class."},
+    {"data", "down", KEY_INT, "0", 0, TASK_MOST_DOWN, NULL,
+     "How often images are halved before: of 28x28 images, 2 learns images of 7x7."},
+    {"data", "then", KEY_TEXT, "none", 0, 0, NULL,
+     "Models of super-resolution that make what is drawn larger again, in sample and judge: the name of "
+     "models "
+     "that come with the program, a run folder or a folder of model files; or none."},
+    {0}};
 
 static const double margin = 0.01;
 
@@ -38,7 +46,7 @@ static double logit(double p) {
 }
 
 static size_t elements(const task *t) {
-    return (size_t)t->h * (size_t)t->w * (size_t)t->channels;
+    return (size_t)t->size.h * (size_t)t->size.w * (size_t)t->channels;
 }
 
 static pixel_spread spread_of(const task *t) {
@@ -52,6 +60,11 @@ static jf_status class_open(task *t, const recipe *r) {
     t->own = own;
     t->levels = recipe_is(r, "data.dequantise", "uniform");
     t->planes = recipe_bool(r, "data.one_hot");
+    if (t->levels && recipe_int(r, "data.down") > 0)
+        return recipe_fail(r, "data.dequantise",
+                           "uniform noise stands for what bytes leave out, but means of pixels are none; "
+                           "expected none, or data.down = 0");
+    JF_TRY(task_halving_open(t, r, 1));
     t->size.y_channels = 1; /* with planes as many as classes, which the data know */
     return JF_OK;
 }
@@ -67,8 +80,9 @@ static double class_of_pixel(const task *t, double pixel) {
 /* Without a stream: in the middle of the step. */
 static void class_apply(const task *t, const double *image, rng *stream, double *x, double *y) {
     (void)y;
+    task_shrink(image, t->size.h, t->size.w, t->channels, t->h / t->size.h, x);
     for (size_t i = 0; i < elements(t); i++) {
-        double pixel = image[i];
+        double pixel = x[i];
         if (t->levels)
             pixel = pixel_of_level(rint((PIXEL_LEVELS - 1) * pixel), stream ? rng_uniform(stream) : 0.5);
         x[i] = class_of_pixel(t, pixel);
@@ -119,6 +133,7 @@ const task_kind task_class = {
     .restore = class_restore,
     .answer = class_answer,
     .by_class = 1,
+    .reduction = task_halving_reduction,
     .of_pixel = class_of_pixel,
     .log_slope = class_log_slope,
     .resident = class_resident,

@@ -6,59 +6,18 @@
 #include "data/tasks/task.h"
 #include <string.h>
 
-enum { MAX_DOWN = 8 };
-
-static const recipe_key keys[] = {{"data", "down", KEY_INT, "0", 0, MAX_DOWN, NULL,
+static const recipe_key keys[] = {{"data", "down", KEY_INT, "0", 0, TASK_MOST_DOWN, NULL,
                                    "How often images are halved before: with 28x28 images, 0 learns 14x14 -> "
                                    "28x28 and 1 learns 7x7 -> 14x14."},
                                   {0}};
 
-/* Means of (side x side) pixels: (h side, w side, channels) -> (h, w, channels). */
-static void shrink(const double *image, int h, int w, int channels, int side, double *out) {
-    size_t line = (size_t)w * (size_t)side * (size_t)channels;
-    for (int i = 0; i < h; i++) {
-        for (int j = 0; j < w; j++) {
-            for (int c = 0; c < channels; c++) {
-                const double *at =
-                    image + (size_t)i * (size_t)side * line + (size_t)j * (size_t)(side * channels) + c;
-                double sum = 0;
-                for (int k = 0; k < side; k++)
-                    for (int l = 0; l < side; l++) sum += at[(size_t)k * line + (size_t)(l * channels)];
-                *out++ = sum / (side * side);
-            }
-        }
-    }
-}
-
-static jf_status fail_size(const task *t, const recipe *r, int down) {
-    int most = 0;
-    while (most <= MAX_DOWN && t->h % (2 << most) == 0 && t->w % (2 << most) == 0) most++;
-    if (most == 0)
-        return recipe_fail(r, "data.task", "superres cannot halve images of %dx%d, expected even sides", t->h,
-                           t->w);
-    return recipe_fail(r, "data.down",
-                       "found %d, expected at most %d for images of %dx%d: with %d, sides must divide by %d",
-                       down, most - 1, t->h, t->w, down, 2 << down);
-}
-
-static int superres_reduction(const recipe *r) {
-    return 1 << recipe_int(r, "data.down");
-}
-
 static jf_status superres_open(task *t, const recipe *r) {
-    int down = recipe_int(r, "data.down"),
-        all = 2 << down; /* the data's pixels in one of the input's, each way */
-    if (t->h % all || t->w % all) return fail_size(t, r, down);
-    t->size.h = t->h >> down;
-    t->size.w = t->w >> down;
-    t->input_h = t->h / all;
-    t->input_w = t->w / all;
-    return JF_OK;
+    return task_halving_open(t, r, 2);
 }
 
 static void superres_degrade(const task *t, const double *image, rng *stream, double *input) {
     (void)stream;
-    shrink(image, t->input_h, t->input_w, t->channels, 2, input);
+    task_shrink(image, t->input_h, t->input_w, t->channels, 2, input);
 }
 
 static void superres_condition(const task *t, const double *input, double *y) {
@@ -74,7 +33,7 @@ static void superres_condition(const task *t, const double *input, double *y) {
 static void superres_apply(const task *t, const double *image, rng *stream, double *x, double *y) {
     (void)stream;
     size_t channels = (size_t)t->channels, line = (size_t)t->size.w * channels;
-    shrink(image, t->size.h, t->size.w, t->channels, t->h / t->size.h, x);
+    task_shrink(image, t->size.h, t->size.w, t->channels, t->h / t->size.h, x);
     for (int i = 0; i < t->size.h; i += 2) {
         for (size_t at = (size_t)i * line; at < (size_t)(i + 1) * line; at += 2 * channels) {
             for (size_t c = at; c < at + channels; c++) {
@@ -99,5 +58,5 @@ const task_kind task_superres = {
     .answer = task_residual_answer,
     .condition = superres_condition,
     .degrade = superres_degrade,
-    .reduction = superres_reduction,
+    .reduction = task_halving_reduction,
 };

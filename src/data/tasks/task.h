@@ -75,6 +75,15 @@ void task_residual_restore(const task *t, const double *x, const double *y, doub
 void task_residual_answer(const task *t, const double *image, const double *y, double *x);  /* image - y */
 void task_residual_condition(const task *t, const double *input, double *y);                /* the same */
 
+/* ---- for tasks that halve images before (data.down) ---- */
+
+#define TASK_MOST_DOWN 8
+int task_halving_reduction(const recipe *r);
+/* Sizes after data.down halvings, and those of an input that is `least` times smaller; sides must divide so far. */
+jf_status task_halving_open(task *t, const recipe *r, int least);
+/* Means of (side x side) pixels: (h side, w side, channels) -> (h, w, channels). */
+void task_shrink(const double *image, int h, int w, int channels, int side, double *out);
+
 /* Beyond the border an image of n pixels goes on as its mirror image: ... 1 0 | 0 1 ... n-1 | n-1 n-2 ... */
 int task_mirrored(int i, int n);
 
