@@ -13,6 +13,7 @@ typedef struct mailbox {
 typedef struct room {
     pthread_mutex_t lock;
     mailbox boxes[RANKS_MOST][RANKS_MOST]; /* [from][to] */
+    uint64_t next;                         /* number to be taken */
     int beats[RANKS_MOST]; /* of each rank, not yet heard: 0, or the patience that is asked for and 1 */
 } room;
 
@@ -78,6 +79,14 @@ static int heard(void *own) {
     return last;
 }
 
+static int take(void *own, uint64_t *number) {
+    member *m = own;
+    pthread_mutex_lock(&m->room->lock);
+    *number = m->room->next++;
+    pthread_mutex_unlock(&m->room->lock);
+    return 1;
+}
+
 static void leave(void *own) {
     (void)own;
 }
@@ -88,6 +97,7 @@ static const ranks_link link_of_threads = {.version = RANKS_LINK_VERSION,
                                            .ended = ended,
                                            .beat = beat,
                                            .heard = heard,
+                                           .take = take,
                                            .leave = leave};
 
 static void *run_member(void *arg) {

@@ -187,6 +187,56 @@ TEST(ranks__one_that_announced_to_be_quiet_is_waited_for) {
     ranks_run(3, 1.0, one_is_quiet, NULL);
 }
 
+/* Each does what it takes, by itself: as one rank, and yet at its place among the others. */
+static void take_pieces(jf_context *ctx, void *arg) {
+    enum { PIECES = 100 };
+    double done[PIECES] = {0};
+    uint64_t piece;
+    int rank = ranks_rank(ranks_of(ctx)), size = ranks_size(ranks_of(ctx));
+    (void)arg;
+    CHECK_STATUS(ranks_set_apart(ctx, 1), JF_OK);
+    CHECK_STATUS(ranks_set_apart(ctx, 1), JF_OK);
+    CHECK(ranks_size(ranks_of(ctx)) == 1 && ranks_is_first(ranks_of(ctx)) && context_writes(ctx));
+    CHECK(!ranks_are_joined(ranks_of(ctx)));
+    CHECK(size == 1 || ranks_threads(ranks_of(ctx), 0) > 0);
+    for (;;) {
+        CHECK_STATUS(ranks_take(ctx, &piece), JF_OK);
+        if (piece >= PIECES) break;
+        done[piece]++;
+        CHECK_STATUS(ranks_barrier(ranks_of(ctx)), JF_OK); /* waits for nobody */
+    }
+    CHECK_STATUS(ranks_set_apart(ctx, 0), JF_OK);
+    CHECK(ranks_size(ranks_of(ctx)) == size && ranks_rank(ranks_of(ctx)) == rank);
+    CHECK(context_writes(ctx) == (rank == 0));
+    CHECK_STATUS(ranks_sum_doubles(ranks_of(ctx), done, PIECES), JF_OK);
+    for (int i = 0; i < PIECES; i++) CHECK(done[i] == 1);
+}
+
+TEST(ranks__pieces_are_taken_once_by_ranks_that_work_apart) {
+    for (int size = 1; size <= RANKS_MOST; size++) ranks_run(size, 0, take_pieces, NULL);
+}
+
+/* One that works by itself for longer than the limit, or has announced to be quiet, is waited for as any other. */
+static void one_works_apart(jf_context *ctx, void *arg) {
+    int rank = ranks_rank(ranks_of(ctx));
+    (void)arg;
+    CHECK_STATUS(ranks_set_apart(ctx, 1), JF_OK);
+    for (int i = 0; rank == 1 && i < 20; i++) {
+        CHECK_STATUS(context_poll(ctx, "busy", 0, 0), JF_OK);
+        nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    if (rank == 1) {
+        ranks_be_quiet(ranks_of(ctx), 60);
+        nanosleep(&(struct timespec){.tv_sec = 2}, NULL);
+    }
+    CHECK_STATUS(ranks_set_apart(ctx, 0), JF_OK);
+    CHECK_STATUS(ranks_barrier(ranks_of(ctx)), JF_OK);
+}
+
+TEST(ranks__one_that_works_apart_is_waited_for) {
+    ranks_run(3, 1.0, one_works_apart, NULL);
+}
+
 TEST(ranks__a_program_by_itself_is_one_rank) {
     jf_context *ctx;
     double value = 3;
@@ -199,6 +249,9 @@ TEST(ranks__a_program_by_itself_is_one_rank) {
     CHECK(ranks_size(ranks_of(ctx)) == 1 && ranks_is_first(ranks_of(ctx)));
     CHECK_STATUS(ranks_sum_doubles(ranks_of(ctx), &value, 1), JF_OK);
     CHECK(value == 3);
+    uint64_t piece;
+    CHECK_STATUS(ranks_set_apart(ctx, 1), JF_OK);
+    CHECK_STATUS(ranks_take(ctx, &piece), JF_ERROR_ARGUMENT);
     jf_context_free(ctx);
 }
 

@@ -70,6 +70,14 @@ int jf_ranks_rank(
 int jf_ranks_size(const jf_context *ctx); /* 1: there are no others */
 int jf_ranks_have_failed(
     const jf_context *ctx); /* whether all have agreed on a failure, which rank 0 is to tell */
+/* Work of which each process does another part: apart, what a process calls is its own, with files of its own, until it is
+ * together with the others again. Taking gives numbers 0, 1, 2, ..., each to one process, so that whoever has time takes the next
+ * piece; rank 0 answers while it waits or works in the library. Summing and comparing is for all of them, together: the sums of
+ * all in place of the values, and a failure that names the first rank whose text is not that of rank 0. */
+jf_status jf_ranks_set_apart(jf_context *ctx, int apart);
+jf_status jf_ranks_take(jf_context *ctx, uint64_t *number);
+jf_status jf_ranks_sum(jf_context *ctx, double *values, size_t count);
+jf_status jf_ranks_same(jf_context *ctx, const char *what, const char *mine);
 /* After a failure of this process alone: ends all of them, this one too, with that exit status. Returns where there is one. */
 void jf_ranks_end(jf_context *ctx, int status);
 

@@ -42,6 +42,25 @@ int jf_ranks_have_failed(const jf_context *ctx) {
     return ranks_have_failed(ranks_of((jf_context *)ctx));
 }
 
+jf_status jf_ranks_set_apart(jf_context *ctx, int apart) {
+    return ranks_set_apart(ctx, apart);
+}
+
+jf_status jf_ranks_take(jf_context *ctx, uint64_t *number) {
+    if (!number) return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: there is no place for the number");
+    return ranks_take(ctx, number);
+}
+
+jf_status jf_ranks_sum(jf_context *ctx, double *values, size_t count) {
+    if (!values && count > 0) return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: there are no values to sum");
+    return ranks_sum_doubles(ranks_of(ctx), values, count);
+}
+
+jf_status jf_ranks_same(jf_context *ctx, const char *what, const char *mine) {
+    if (!what || !mine) return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: there is no text to compare");
+    return ranks_same(ranks_of(ctx), what, mine);
+}
+
 void jf_ranks_end(jf_context *ctx, int status) {
     ranks_end(ranks_of(ctx), status);
 }

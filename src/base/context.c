@@ -107,8 +107,8 @@ void *context_company(const jf_context *ctx) {
     return m && m->asking ? NULL : ctx->company;
 }
 
-void context_set_read_only(jf_context *ctx) {
-    ctx->read_only = 1;
+void context_set_read_only(jf_context *ctx, int read_only) {
+    ctx->read_only = read_only;
 }
 
 int context_writes(const jf_context *ctx) {

@@ -35,8 +35,8 @@ void context_set_company(jf_context *ctx, void *company, void (*poll)(void *comp
 /* Borrowed. NULL where there is none, in another thread than the one that set it, and inside of the progress callback: what
  * these do the others do not. */
 void *context_company(const jf_context *ctx);
-/* From now on nothing is written to files with this context, and whoever writes is told that it was: another process does. */
-void context_set_read_only(jf_context *ctx);
+/* While it is set nothing is written to files with this context, and whoever writes is told that it was: another process does. */
+void context_set_read_only(jf_context *ctx, int read_only);
 int context_writes(const jf_context *ctx);
 
 /* Passes a failure on. */

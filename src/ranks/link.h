@@ -6,8 +6,9 @@
 #define JF_RANKS_LINK_H
 
 #include <stddef.h>
+#include <stdint.h>
 
-#define RANKS_LINK_VERSION 1                      /* of this table; a module of another one is refused */
+#define RANKS_LINK_VERSION 2                      /* of this table; a module of another one is refused */
 #define RANKS_LINK_SYMBOL  "jointflow_ranks_link" /* what a module exports: a const ranks_link */
 
 /* Bytes to a rank and bytes from a rank, at the same time; a count of 0: none. */
@@ -37,6 +38,10 @@ typedef struct ranks_link {
      * waits. */
     void (*beat)(void *own, int patience);
     int (*heard)(void *own);
+
+    /* The next of the numbers 0, 1, 2, ... that all ranks take from: no two get the same. 1: *number is it, 0: not yet, to be
+     * asked again, -1: it failed. Rank 0 answers the others whenever it calls beat() or heard(). */
+    int (*take)(void *own, uint64_t *number);
 } ranks_link;
 
 #define RANKS_MOST_BYTES ((size_t)1 << 30)

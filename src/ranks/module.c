@@ -39,6 +39,7 @@ static const char *const place_variables[] = {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI
                                               "SLURM_LOCALID", NULL};
 
 int ranks_place(const ranks *r) {
+    if (r->whole) r = r->whole;
     for (int i = 0; place_variables[i] && r->size > 1; i++) {
         const char *told = getenv(place_variables[i]);
         char *end;
@@ -56,6 +57,7 @@ int ranks_launched(void) {
 int ranks_threads(const ranks *r, int threads) {
     int local = count_of(local_variables), bound = threads_available();
     long all = sysconf(_SC_NPROCESSORS_ONLN);
+    if (r->whole) r = r->whole;
     if (threads > 0 || r->size == 1 || all < 1) return threads;
     int part = (int)all / local;
     return part < 1 ? 1 : part < bound ? part : bound;

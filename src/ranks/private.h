@@ -19,6 +19,10 @@ struct ranks {
     double patience; /* after which the next may take so many seconds more */
     void *room;      /* (room_bytes): what others send, to be added */
     size_t room_bytes;
+    uint64_t taken; /* numbers, where there is one rank */
+    struct ranks
+        *apart; /* what ranks_of() tells while this rank works by itself; NULL: it works with the others */
+    struct ranks *whole; /* of such a one: the ranks that it belongs to */
 };
 
 /* Sends and receives at the same time, any number of bytes, and waits for both. */

@@ -16,7 +16,7 @@ static double now(void) {
 ranks *ranks_of(jf_context *ctx) {
     static const ranks alone = {.size = 1}; /* nothing is ever written to one rank */
     ranks *r = context_company(ctx);
-    return r ? r : (ranks *)&alone;
+    return !r ? (ranks *)&alone : r->apart ? r->apart : r;
 }
 
 int ranks_rank(const ranks *r) {
@@ -55,6 +55,7 @@ static void give_sign(void *company) {
 static void leave(void *company) {
     ranks *r = company;
     if (!r->lost && ranks_barrier(r) == JF_OK) r->link->leave(r->own);
+    free(r->apart);
     free(r->room);
     free(r);
 }
@@ -74,15 +75,31 @@ jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, in
                  .limit = limit > 0 ? limit : RANKS_LIMIT,
                  .heard = now()};
     context_set_company(ctx, r, give_sign, leave);
-    if (rank > 0) context_set_read_only(ctx);
+    if (rank > 0) context_set_read_only(ctx, 1);
+    return JF_OK;
+}
+
+jf_status ranks_set_apart(jf_context *ctx, int apart) {
+    ranks *r = context_company(ctx);
+    if (!r || !apart == !r->apart) return JF_OK;
+    if (apart) {
+        JF_TRY(MEM_NEW(ctx, &r->apart, 1));
+        *r->apart = (ranks){.size = 1, .whole = r};
+    } else {
+        free(r->apart);
+        r->apart = NULL;
+    }
+    context_set_read_only(ctx, r->rank > 0 && !apart);
     return JF_OK;
 }
 
 void ranks_end(ranks *r, int status) {
+    if (r->whole) r = r->whole;
     if (r->size > 1 && !r->agreed) r->link->end(r->own, status);
 }
 
 void ranks_be_quiet(ranks *r, int seconds) {
+    if (r->whole) r = r->whole;
     if (r->size == 1) return;
     r->beaten = now();
     r->link->beat(r->own, seconds);
@@ -153,6 +170,27 @@ jf_status ranks_wait(ranks *r, int (*has_ended)(void *arg), void *arg, const cha
     if (ended > 0) return JF_OK;
     r->lost = 1;
     return jf_fail(r->ctx, JF_ERROR_RANK, "rank %d: %s failed; all ranks end", r->rank, what);
+}
+
+typedef struct number_wanted {
+    const ranks *r;
+    uint64_t *number;
+} number_wanted;
+
+static int has_taken(void *arg) {
+    const number_wanted *w = arg;
+    return w->r->link->take(w->r->own, w->number);
+}
+
+jf_status ranks_take(jf_context *ctx, uint64_t *number) {
+    ranks *r = context_company(ctx);
+    if (!r)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT,
+                       "ranks: a number is taken of those that have joined, and by the thread that did");
+    if (r->size > 1)
+        return ranks_wait(r, has_taken, &(number_wanted){r, number}, "asking rank 0 for a number");
+    *number = r->taken++;
+    return JF_OK;
 }
 
 jf_status ranks_exchange(ranks *r, const ranks_transfer *t) {

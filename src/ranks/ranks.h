@@ -40,6 +40,12 @@ void ranks_be_quiet(ranks *r, int seconds);
 int ranks_have_failed(const ranks *r); /* whether all have agreed on a failure, which rank 0 then tells */
 /* Whether this process was asked to be a rank, be it the only one. */
 int ranks_are_joined(const ranks *r);
+/* From now on, or no longer, this rank works by itself: ranks_of() is one rank, which writes, and what it calls the others do
+ * not. It still has its place and its threads among them, and gives signs of life wherever it calls context_poll(). */
+jf_status ranks_set_apart(jf_context *ctx, int apart);
+/* The next of the numbers 0, 1, 2, ... that no rank has taken yet, for work that takes whoever has time; apart or not. Rank 0
+ * answers whenever it waits or calls context_poll(). Fails where none have joined. */
+jf_status ranks_take(jf_context *ctx, uint64_t *number);
 /* Which of the ranks of its machine this one is, from 0, as the launcher tells. */
 int ranks_place(const ranks *r);
 /* How many threads a rank has that asked for `threads`: where it asked for none in particular, its part of the processors of

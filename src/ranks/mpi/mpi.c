@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TAG_BYTES = 1, TAG_BEAT = 2 };
+enum { TAG_BYTES = 1, TAG_BEAT = 2, TAG_ASK = 3, TAG_NUMBER = 4 };
 
 typedef struct mpi_ranks {
     MPI_Comm comm; /* of our own, so that nobody else's messages are among ours */
@@ -14,8 +14,12 @@ typedef struct mpi_ranks {
     MPI_Request transfer[2]; /* in, out */
     int expected;            /* bytes that come in */
     MPI_Request sign_out, sign_in;
-    char sent, came; /* signs of life */
-    int finalise;    /* MPI was begun here */
+    char sent, came;         /* signs of life */
+    uint64_t next;           /* of rank 0: the number that is taken next */
+    int asking;              /* rank 0 for one, */
+    MPI_Request question[2]; /* the answer, the question */
+    uint64_t answer;
+    int finalise; /* MPI was begun here */
 } mpi_ranks;
 
 static int failed(int code, const char *what, char *why, size_t room) {
@@ -58,6 +62,7 @@ static int join(void **own, int *rank, int *size, char *why, size_t room) {
     MPI_Comm_rank(m->comm, &m->rank);
     MPI_Comm_size(m->comm, &m->size);
     m->transfer[0] = m->transfer[1] = m->sign_out = m->sign_in = MPI_REQUEST_NULL;
+    m->question[0] = m->question[1] = MPI_REQUEST_NULL;
     if (m->size > 1) listen_for_sign(m);
     *own = m;
     *rank = m->rank;
@@ -104,10 +109,42 @@ static int ended(void *own) {
     return came == m->expected ? 1 : -1;
 }
 
+/* Answers are a few bytes, which MPI keeps until they are wanted: rank 0 does not wait. */
+static void answer_questions(mpi_ranks *m) {
+    MPI_Status status;
+    int came = 0;
+    while (m->rank == 0 && MPI_Iprobe(MPI_ANY_SOURCE, TAG_ASK, m->comm, &came, &status) == MPI_SUCCESS &&
+           came) {
+        MPI_Recv(NULL, 0, MPI_BYTE, status.MPI_SOURCE, TAG_ASK, m->comm, MPI_STATUS_IGNORE);
+        MPI_Send(&m->next, 1, MPI_UINT64_T, status.MPI_SOURCE, TAG_NUMBER, m->comm);
+        m->next++;
+    }
+}
+
+static int take(void *own, uint64_t *number) {
+    mpi_ranks *m = own;
+    int come = 0;
+    if (m->rank == 0) {
+        *number = m->next++;
+        return 1;
+    }
+    if (!m->asking &&
+        (MPI_Irecv(&m->answer, 1, MPI_UINT64_T, 0, TAG_NUMBER, m->comm, &m->question[0]) != MPI_SUCCESS ||
+         MPI_Isend(NULL, 0, MPI_BYTE, 0, TAG_ASK, m->comm, &m->question[1]) != MPI_SUCCESS))
+        return -1;
+    m->asking = 1;
+    if (MPI_Testall(2, m->question, &come, MPI_STATUSES_IGNORE) != MPI_SUCCESS) return -1;
+    if (!come) return 0;
+    m->asking = 0;
+    *number = m->answer;
+    return 1;
+}
+
 static void beat(void *own, int patience) {
     mpi_ranks *m = own;
     int gone = 0;
     if (m->size == 1) return;
+    answer_questions(m);
     if (MPI_Test(&m->sign_out, &gone, MPI_STATUS_IGNORE) != MPI_SUCCESS || !gone) return;
     m->sent = (char)patience;
     MPI_Isend(&m->sent, 1, MPI_CHAR, (m->rank + 1) % m->size, TAG_BEAT, m->comm, &m->sign_out);
@@ -117,6 +154,7 @@ static int heard(void *own) {
     mpi_ranks *m = own;
     int last = -1, came = 0;
     if (m->size == 1) return 0;
+    answer_questions(m);
     while (MPI_Test(&m->sign_in, &came, MPI_STATUS_IGNORE) == MPI_SUCCESS && came) {
         last = m->came;
         listen_for_sign(m);
@@ -144,4 +182,5 @@ __attribute__((visibility("default"))) const ranks_link jointflow_ranks_link = {
     .ended = ended,
     .beat = beat,
     .heard = heard,
+    .take = take,
 };
