@@ -3,24 +3,18 @@
 #include "outputs.h"
 #include "progress.h"
 #include "stop.h"
-#include "sweep/results.h"
+#include "sweep/deal.h"
+#include "words.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs first, first + parts, ... are those of this call. */
-typedef struct share {
-    int first, parts;
-} share;
-
 typedef struct sweep {
     const call *c;
     sweep_plan plan;
-    share mine;
     const char *folder;
     const volatile int *stop;
-    sweep_result *results; /* (runs) */
-    int failed;            /* runs of this call that gave no result */
+    sweep_deal deal;
 } sweep;
 
 /* ---- which runs ---- */
@@ -35,32 +29,6 @@ static int read_plan(const call *c, sweep_plan *out) {
     if (!sweep_plan_create(out, texts, count, option_int(c->arguments, "seeds"),
                            option_whole(c->arguments, "seed"), why, sizeof why))
         return cli_misuse(c->command, "%s", why);
-    return CLI_OK;
-}
-
-static int read_number(const char *name, int *out) {
-    const char *text = getenv(name);
-    char *end;
-    if (!text || !*text) return 0;
-    long value = strtol(text, &end, 10);
-    if (*end || value < 0 || value > SWEEP_MOST) return 0;
-    *out = (int)value;
-    return 1;
-}
-
-/* --part I/N, or the place in a job array of SLURM. */
-static int read_share(const call *c, share *out) {
-    const char *text = option_text(c->arguments, "part");
-    int part = 1, parts = 1, lowest = 0;
-    char rest;
-    if (text && sscanf(text, "%d/%d%c", &part, &parts, &rest) != 2)
-        return cli_misuse(c->command, "--part: found \"%s\", expected I/N, such as 1/4", text);
-    if (!text && read_number("SLURM_ARRAY_TASK_ID", &part) && read_number("SLURM_ARRAY_TASK_COUNT", &parts))
-        part = part - (read_number("SLURM_ARRAY_TASK_MIN", &lowest) ? lowest : 1) + 1;
-    if (parts < 1 || part < 1 || part > parts)
-        return cli_misuse(c->command, "part %d of %d: expected one of 1 to %d", part, parts,
-                          parts < 1 ? 1 : parts);
-    *out = (share){part - 1, parts};
     return CLI_OK;
 }
 
@@ -123,6 +91,30 @@ static int claim_folder(const call *c, const sweep_plan *p, const char *folder) 
     return code;
 }
 
+/* Ranks that were started with something else would train something else. */
+static int compare_ranks(const call *c, const sweep_plan *p) {
+    char *all = cli_join("%d seeds from %llu\n", p->seeds, (unsigned long long)p->first_seed), *text = NULL;
+    jf_recipe *r = NULL;
+    int code = all ? CLI_OK : cli_fail_memory();
+    if (jf_ranks_size(c->ctx) == 1) goto done;
+    for (int i = 0; i < p->settings && code == CLI_OK; i++) {
+        char *words = sweep_plan_words(p, i), *longer = words ? cli_join("%s%s\n", all, words) : NULL;
+        if (!longer) code = cli_fail_memory();
+        free(words);
+        free(all);
+        all = longer;
+    }
+    if (code == CLI_OK) code = make_recipe(c, p, 0, 1, &r, &text);
+    if (code == CLI_OK && (jf_ranks_same(c->ctx, "recipe", text) != JF_OK ||
+                           jf_ranks_same(c->ctx, "choice of settings and seeds", all) != JF_OK))
+        code = cli_fail_library(c);
+done:
+    jf_text_free(text);
+    jf_recipe_free(r);
+    free(all);
+    return code;
+}
+
 /* ---- one run ---- */
 
 static int has_checkpoint(const char *folder) {
@@ -136,12 +128,30 @@ static int has_checkpoint(const char *folder) {
     return found;
 }
 
+typedef struct noted {
+    progress *line;
+    const char *folder; /* NULL: it is clear whose notes they are */
+} noted;
+
+/* What several ranks warn of is told with the run. */
+static void note(void *user, const char *line) {
+    const noted *n = user;
+    char told[WORDS_SIZE];
+    int warning = strncmp(line, JF_WARNING, strlen(JF_WARNING)) == 0;
+    if (warning && n->folder)
+        fprintf(stderr, "jointflow: %s: %s\n", n->folder, words_for_users(line, told));
+    else
+        progress_note(n->line, line);
+}
+
 static jf_status train(sweep *s, const jf_recipe *r, const char *folder, int seed) {
     const call *c = s->c;
     const char *batch = jf_recipe_get(r, "train.batch");
     progress line;
-    progress_begin(&line, option_given(c->arguments, "quiet"), batch ? atoi(batch) : 0, s->stop);
-    jf_context_set_log(c->ctx, progress_note, &line);
+    noted notes = {.line = &line, .folder = s->deal.ranks > 1 ? folder : NULL};
+    progress_begin(&line, option_given(c->arguments, "quiet") || s->deal.rank > 0, batch ? atoi(batch) : 0,
+                   s->stop);
+    jf_context_set_log(c->ctx, note, &notes);
     jf_context_set_progress(c->ctx, progress_show, &line);
     jf_train_options options = {.size = sizeof(jf_train_options),
                                 .folder = folder,
@@ -158,21 +168,28 @@ static jf_status train(sweep *s, const jf_recipe *r, const char *folder, int see
     return status;
 }
 
-/* A training that fails is a result, too: the others go on. Returns an exit status; CLI_STOPPED ends the sweep. */
+static int tell_failure(const sweep *s, const char *folder) {
+    char told[WORDS_SIZE];
+    const char *why = words_for_users(jf_context_error(s->c->ctx), told);
+    if (s->deal.ranks > 1) return cli_fail("rank %d: %s: %s", s->deal.rank, folder, why);
+    return cli_fail("%s: %s", folder, why);
+}
+
+/* Returns an exit status. */
 static int run_one(sweep *s, int run, const char *folder) {
     const sweep_plan *p = &s->plan;
     int setting = run / p->seeds, seed = run % p->seeds;
+    sweep_result *result = &s->deal.results[run];
     jf_recipe *r;
     int code = make_recipe(s->c, p, setting, 0, &r, NULL);
     if (code == CLI_OK) {
         jf_status status = train(s, r, folder, seed);
         if (status == JF_STOPPED)
             code = CLI_STOPPED;
-        else if (status != JF_OK) {
-            fprintf(stderr, "jointflow: %s: %s\n", folder, jf_context_error(s->c->ctx));
-            s->failed++;
-        } else if (sweep_result_of_history(folder, &s->results[run]))
-            code = sweep_result_write(folder, &s->results[run]);
+        else if (status != JF_OK)
+            code = tell_failure(s, folder);
+        else if (sweep_result_of_history(folder, result))
+            code = sweep_result_write(folder, result);
         else
             code = cli_fail("%s/history.csv: holds no epoch", folder);
     }
@@ -192,18 +209,11 @@ static int say_run(const sweep *s, int run) {
 
 /* ---- all of them ---- */
 
-static char *folder_of(const sweep *s, int run) {
-    char *below = sweep_plan_folder(&s->plan, run / s->plan.seeds, run % s->plan.seeds),
-         *folder = below ? cli_join("%s/%s", s->folder, below) : NULL;
-    free(below);
-    return folder;
-}
-
+/* A run that another process has done since is not trained again. */
 static int visit(sweep *s, int run) {
-    char *folder = folder_of(s, run);
+    char *folder = sweep_deal_folder(&s->deal, run);
     int code = folder ? CLI_OK : cli_fail_memory();
-    if (folder && !sweep_result_read(folder, &s->results[run]) && run % s->mine.parts == s->mine.first &&
-        !option_given(s->c->arguments, "show")) {
+    if (folder && !sweep_result_read(folder, &s->deal.results[run])) {
         if (!option_given(s->c->arguments, "quiet")) code = say_run(s, run);
         if (code == CLI_OK) code = run_one(s, run, folder);
     }
@@ -211,27 +221,43 @@ static int visit(sweep *s, int run) {
     return code;
 }
 
+/* A training that fails is a result, too: the others go on. */
+static int visit_all(sweep *s) {
+    sweep_deal *d = &s->deal;
+    int run;
+    while (!d->stopped) {
+        int code = sweep_deal_next(d, &run);
+        if (code != CLI_OK || run < 0) return code;
+        code = *s->stop ? CLI_STOPPED : visit(s, run);
+        d->stopped = code == CLI_STOPPED;
+        d->failed += code != CLI_OK && code != CLI_STOPPED;
+    }
+    return CLI_OK;
+}
+
 static int count_done(const sweep *s) {
     int done = 0;
-    for (int i = 0; i < sweep_plan_runs(&s->plan); i++) done += s->results[i].done;
+    for (int i = 0; i < sweep_plan_runs(&s->plan); i++) done += s->deal.results[i].done;
     return done;
 }
 
 /* What there is, also after a stop. */
-static int end(const sweep *s, int code) {
-    int runs = sweep_plan_runs(&s->plan), done = count_done(s), told = sweep_print(&s->plan, s->results);
-    if (told == CLI_OK && done > 0) told = sweep_write(s->c, &s->plan, s->results, s->folder);
-    if (told == CLI_OK && done > 0)
+static int tell(const sweep *s) {
+    const sweep_deal *d = &s->deal;
+    int runs = sweep_plan_runs(&s->plan), done = count_done(s), code = sweep_print(&s->plan, d->results);
+    if (code == CLI_OK && done > 0) code = sweep_write(s->c, &s->plan, d->results, s->folder);
+    if (code == CLI_OK && done > 0)
         printf("table: %s/sweep.csv, picture: %s/sweep.png\n", s->folder, s->folder);
-    if (code == CLI_STOPPED)
+    if (d->stopped) {
         fprintf(stderr, "jointflow: stopped, %d of %d runs are done; the same command goes on from here\n",
                 done, runs);
-    else if (code == CLI_OK && s->failed > 0)
-        code = cli_fail("%d run%s gave no result", s->failed, s->failed == 1 ? "" : "s");
-    else if (code == CLI_OK && done < runs)
+        return CLI_STOPPED;
+    }
+    if (d->failed > 0) return cli_fail("%d run%s gave no result", d->failed, d->failed == 1 ? "" : "s");
+    if (done < runs)
         printf("%d of %d runs are done; the others are those of other parts, or still to come.\n", done,
                runs);
-    return code == CLI_OK ? told : code;
+    return code;
 }
 
 static char *default_folder(const char *recipe) {
@@ -240,30 +266,47 @@ static char *default_folder(const char *recipe) {
     return cli_join("out/sweep-%.*s", (int)length, name);
 }
 
-static int run_all(sweep *s) {
-    int code = CLI_OK;
-    s->results = calloc((size_t)sweep_plan_runs(&s->plan), sizeof *s->results);
-    if (!s->results) return cli_fail_memory();
-    s->stop = stop_on_signals();
-    for (int i = 0; i < sweep_plan_runs(&s->plan) && code == CLI_OK; i++) code = visit(s, i);
-    stop_end();
-    if (code == CLI_OK || code == CLI_STOPPED) code = end(s, code);
-    free(s->results);
+static void say_ranks(const sweep *s) {
+    if (s->deal.ranks > 1 && !option_given(s->c->arguments, "quiet"))
+        printf("%d ranks share %d runs\n", s->deal.ranks, s->deal.count);
+    fflush(stdout);
+}
+
+/* Rank 0 tells what came of it, and has the exit status. */
+static int run_all(sweep *s, sweep_part part) {
+    sweep_deal *d = &s->deal;
+    int code = sweep_deal_begin(d, s->c, &s->plan, part, s->folder, option_given(s->c->arguments, "show"));
+    if (code == CLI_OK) {
+        say_ranks(s);
+        s->stop = stop_on_signals();
+        code = visit_all(s);
+        if (code == CLI_OK) code = sweep_deal_end(d);
+        stop_end();
+    }
+    if (code == CLI_OK && d->rank == 0) code = tell(s);
+    sweep_deal_free(d);
     return code;
+}
+
+static int prepare_folder(const call *c, const sweep_plan *p, const char *folder) {
+    int code = output_check_folder(folder);
+    if (code == CLI_OK) code = output_make_folder(folder);
+    return code == CLI_OK ? claim_folder(c, p, folder) : code;
 }
 
 static int sweep_run(const call *c) {
     const char *given = option_text(c->arguments, "output");
     sweep s = {.c = c};
+    sweep_part part;
     char *folder = given ? cli_join("%s", given) : default_folder(argument(c->arguments, 0));
     int code = folder ? read_plan(c, &s.plan) : cli_fail_memory();
     s.folder = folder;
-    if (code == CLI_OK) code = read_share(c, &s.mine);
+    if (code == CLI_OK) code = sweep_part_read(c, &part);
+    if (code == CLI_OK) code = cli_join_ranks(c);
     if (code == CLI_OK) code = check_settings(c, &s.plan);
-    if (code == CLI_OK) code = output_check_folder(folder);
-    if (code == CLI_OK) code = output_make_folder(folder);
-    if (code == CLI_OK) code = claim_folder(c, &s.plan, folder);
-    if (code == CLI_OK) code = run_all(&s);
+    if (code == CLI_OK) code = compare_ranks(c, &s.plan);
+    if (code == CLI_OK && cli_is_first_rank(c)) code = prepare_folder(c, &s.plan, folder);
+    if (code == CLI_OK) code = run_all(&s, part);
     sweep_plan_free(&s.plan);
     free(folder);
     return code;
@@ -283,6 +326,7 @@ static const option options[] = {
     {"show", 0, OPTION_FLAG, NULL, NULL, 0, 0, "train nothing, show what there is"},
     OPTION_THREADS,
     OPTION_DEVICE,
+    OPTION_RANKS,
     {"quiet", 'q', OPTION_FLAG, NULL, NULL, 0, 0, "no progress, only the table"},
     {0},
 };
@@ -293,6 +337,8 @@ static const example examples[] = {
      "jointflow sweep sectors --set model.width=32,64 --set model.law=affine,spline"},
     {"On two machines that share a folder, the first",
      "jointflow sweep mine.ini --set train.rate=1e-4,1e-3 -o shared/rates --part 1/2"},
+    {"Four processes, of which each takes the next run",
+     "mpirun -n 4 jointflow sweep crescents --set train.rate=1e-4,1e-3 --seeds 3"},
     {"As a job array of SLURM, whose script is such a command", "sbatch --array=1-9 rates.sh"},
     {"What has come of it so far",
      "jointflow sweep crescents --set train.rate=1e-4,3e-4,1e-3 --seeds 3 --show"},
@@ -317,7 +363,14 @@ const command command_sweep = {
              "is resumed, and "
              "more values or seeds are added to what is there. Runs can be dealt out over processes and "
              "machines that "
-             "share the folder with --part, or as a job array.",
+             "share the folder with --part, or as a job array.\n"
+             "Started by mpirun or srun, the processes (ranks) take one run after the other, each by itself, "
+             "whoever has "
+             "time; with --part those of that part. The folder is one that all of them see. Rank 0 shows how "
+             "its own runs go on, and the table at the end; a run that fails is told with its rank, and the "
+             "others go on. "
+             "Without --threads the ranks of a machine share its processors, with --device cuda each takes a "
+             "GPU of its own.",
     .options = options,
     .examples = examples,
     .run = sweep_run,
