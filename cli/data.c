@@ -246,8 +246,9 @@ const command command_data = {
         "~/.local/share/jointflow.\n"
         "export SET writes rows of a set that draws its points: toys, and inverse problems with known "
         "answers "
-        "(two_moons, gaussian_mixture, slcp, gaussian_linear, linear_uniform, inverse_kinematics). posterior "
-        "SET "
+        "(two_moons, gaussian_mixture, slcp, gaussian_linear, linear_uniform, inverse_kinematics, "
+        "oscillator). "
+        "posterior SET "
         "draws from their exact posteriors, where these are known, for each row of y.",
     .options = options,
     .examples = examples,

@@ -12,6 +12,7 @@
     X(gaussian_linear)                                                                                       \
     X(linear_uniform)                                                                                        \
     X(inverse_kinematics)                                                                                    \
+    X(oscillator)                                                                                            \
     X(table)                                                                                                 \
     X(images)
 
