@@ -149,6 +149,16 @@ static void run_maps(trial *t, const void *sizes) {
         k->gather(t->l->d, untouched, whole, others, z->n, z->dim - z->count, z->dim);
         take(t, "elements that scatter leaves", KEEPS, untouched, rest_count);
     }
+    /* more entries than elements, as patches of a convolution are */
+    int32_t often[16];
+    size_t again_count = (size_t)z->n * 16;
+    for (int i = 0; i < 16; i++) often[i] = (i * i) % z->dim;
+    real *again = poison(t, again_count);
+    k->gather(t->l->d, again, source, lab_map(t->l, often, 16), z->n, 16, z->dim);
+    take(t, "gather of repeated elements", OVERWRITES, again, again_count);
+    const double *found = t->outputs[t->count - 1].values;
+    for (size_t i = 0; i < again_count; i++)
+        CHECK(found[i] == values[i / 16 * (size_t)z->dim + (size_t)often[i % 16]]);
     free(values);
 }
 

@@ -69,7 +69,7 @@ TEST(rows__arrays_of_other_shapes_orders_and_types_are_refused_in_words) {
         {"{'descr': '<f8', 'fortran_order': True, 'shape': (2, 2), }", "Fortran order"},
         {"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 2), }", "a.astype('<f8')"},
         {"{'descr': '<c8', 'fortran_order': False, 'shape': (2, 2), }", "a type of"},
-        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 2), }", "3 dimensions, expected 2"},
+        {"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1, 2, 2), }", "5 dimensions, expected 2"},
         {"{'descr': '<f8', 'fortran_order': False, 'shape': (3, 2), }", "32 bytes of values, expected 48"},
     };
     jf_context *ctx = new_context();
@@ -84,6 +84,31 @@ TEST(rows__arrays_of_other_shapes_orders_and_types_are_refused_in_words) {
     row_file *f;
     CHECK(row_file_open(ctx, &f, put_file("empty.npy", "", 0)) < 0);
     CHECK_HAS(jf_context_error(ctx), "not a NumPy file");
+    jf_context_free(ctx);
+}
+
+TEST(rows__arrays_of_three_and_four_axes_keep_them_and_have_all_of_their_numbers_as_columns) {
+    static const struct {
+        const char *sizes, *axes;
+        size_t rows, columns;
+    } cases[] = {{"(2, 2)", "", 2, 2}, {"(1, 2, 2)", "2x2", 1, 4}, {"(2, 1, 2, 1)", "1x2x1", 2, 2}};
+    const double values[] = {1, 2, 3, 4};
+    jf_context *ctx = new_context();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char file[256] = "\x93NUMPY\x01\x00\x76", header[128], words[Y_AXES_WORDS];
+        row_file *f;
+        snprintf(header, sizeof header, "{'descr': '<f8', 'fortran_order': False, 'shape': %s, }",
+                 cases[i].sizes);
+        snprintf(file + 10, sizeof file - 10, "%-117s\n", header);
+        memcpy(file + 128, values, sizeof values);
+        CHECK_STATUS(row_file_open(ctx, &f, put_file("a.npy", file, 128 + 32)), JF_OK);
+        y_axes axes = row_file_axes(f);
+        CHECK(row_file_rows(f) == cases[i].rows && row_file_columns(f) == cases[i].columns);
+        CHECK(row_file_value(f, cases[i].rows - 1, cases[i].columns - 1) == 4);
+        CHECK_TEXT(y_axes_words(&axes, words), cases[i].axes);
+        CHECK((row_file_check_flat(ctx, f) == JF_OK) == (axes.rank == 0));
+        row_file_close(f);
+    }
     jf_context_free(ctx);
 }
 

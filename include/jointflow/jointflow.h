@@ -103,6 +103,9 @@ jf_status jf_data_fill(jf_data **out, jf_context *ctx, size_t rows, size_t dim_x
                        jf_fill_fn fill, void *user);
 /* Before it is used: names of the columns of x, then of y, as many as there are; they are copied. NULL: they have none. */
 jf_status jf_data_set_names(jf_data *d, const char *const *names);
+/* Before it is used: each y is a series (steps, channels) or an image (h, w) or (h, w, channels), in C order; count sizes, the
+ * product of which is the number of its columns. jf_recipe_for_table() then chooses an embedding for it (model.embed). */
+jf_status jf_data_set_y_shape(jf_data *d, const size_t *sizes, size_t count);
 /* Before it is used: called once nobody keeps the data any more, by the thread that let go of them last. */
 void jf_data_on_release(jf_data *d, void (*release)(void *user), void *user);
 void jf_data_free(jf_data *d);
@@ -113,7 +116,10 @@ typedef struct jf_recipe jf_recipe;
 jf_status jf_recipe_load(jf_recipe **out, jf_context *ctx, const char *path);
 jf_status jf_recipe_parse(jf_recipe **out, jf_context *ctx, const char *text, const char *name);
 /* A table that comes without a recipe: sizes, law, epochs and regularisation follow from its dimensions and the number of
- * its rows. Files are .csv or .npy, an array (rows, columns); one of both, or one of x and one of y, row by row. */
+ * its rows. Files are .csv or .npy, an array (rows, columns); one of both, or one of x and one of y, row by row. A .npy file of
+ * y may have one or two axes more: series (rows, steps, channels) or images (rows, h, w) and (rows, h, w, channels), which get
+ * an embedding (model.embed). Three axes are those of series where these have at least four times as many steps as
+ * channels. */
 typedef struct jf_table_request {
     size_t size;                       /* sizeof(jf_table_request) */
     const char *x, *y;                 /* y NULL: in the file of x, or there is none */
@@ -172,6 +178,9 @@ void jf_model_free(jf_model *m);
 const char *jf_model_then(const jf_model *m);
 int jf_model_dim_x(const jf_model *m);
 int jf_model_dim_y(const jf_model *m);
+/* How many axes y has to the model, 1 to 3, and their sizes: of a model with an embedding of series (steps, channels), with one
+ * of images (h, w, channels), otherwise (dim_y). */
+int jf_model_y_shape(const jf_model *m, size_t sizes[3]);
 int jf_model_classes(const jf_model *m); /* > 0: y is one of so many labels */
 double jf_model_label(const jf_model *m, int class_index);
 /* y (dim_y) for a label, or for a number between two of them or beyond, of a model of classes: the number in all elements, or,

@@ -39,6 +39,24 @@ def rows_of(values: Any, dim: int, what: str) -> "tuple[np.ndarray, Shape]":
     return np.ascontiguousarray(a.reshape(-1, dim)), axes
 
 
+def conditions_of(values: Any, axes_of_one: Shape) -> "tuple[np.ndarray, Shape]":
+    """rows_of() where one y may have several axes, (steps, channels) or (h, w, channels): their numbers in one axis, or these
+    axes, of which a last one of 1 can be left out.
+
+    >>> rows, axes = conditions_of(np.zeros((3, 4, 100)), (100, 1))
+    >>> rows.shape, axes, conditions_of(np.zeros((3, 28, 28)), (28, 28, 1))[1]
+    ((12, 100), (3, 4), (3,))
+    """
+    a = np.asarray(values, dtype=np.float64)
+    dim = int(np.prod(axes_of_one))
+    for one in (axes_of_one, axes_of_one[:-1] if axes_of_one[-1] == 1 else axes_of_one):
+        if len(one) > 1 and a.shape[-len(one):] == one:
+            return np.ascontiguousarray(a.reshape(-1, dim)), a.shape[:-len(one)]
+    if len(axes_of_one) > 1 and (a.ndim == 0 or a.shape[-1] != dim):
+        raise ShapeError(f"y has the shape {a.shape}, expected one that ends with {axes_of_one}, or with ({dim},)")
+    return rows_of(values, dim, "y")
+
+
 def broadcast_rows(rows: np.ndarray, axes: Shape, wanted: Shape, what: str) -> np.ndarray:
     """The rows repeated along the axes that they lack, which are the last ones: one y is for all of its samples.
 

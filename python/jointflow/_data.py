@@ -35,6 +35,19 @@ def table_of(values: Any, what: str) -> np.ndarray:
     return a
 
 
+def condition_of(values: Any, what: str) -> "tuple[np.ndarray, tuple[int, ...]]":
+    """(rows, columns) of y, and the axes of one y where it is a series (rows, steps, channels) or an image (rows, h, w) or
+    (rows, h, w, channels); otherwise none.
+
+    >>> condition_of(np.zeros((5, 100, 2)), "y")[0].shape, condition_of(np.zeros((5, 2)), "y")[1]
+    ((5, 200), ())
+    """
+    a = np.asarray(values)
+    if a.ndim not in (3, 4):
+        return table_of(values, what), ()
+    return table_of(a.reshape(len(a), int(np.prod(a.shape[1:]))), what), a.shape[1:]
+
+
 def with_rows(x: Any, y: Any, more_x: Any, more_y: Any = None) -> "tuple[Any, Any, int]":
     """Both tables with more rows at their end, and how many these are."""
     if (y is None) != (more_y is None):
@@ -44,10 +57,15 @@ def with_rows(x: Any, y: Any, more_x: Any, more_y: Any = None) -> "tuple[Any, An
         if values is None:
             joined.append(None)
             continue
-        first, second = table_of(values, what), table_of(more, f"{what} of the validation")
+        (first, axes), (second, more_axes) = condition_of(values, what), condition_of(more, f"{what} of the validation")
         if first.shape[1] != second.shape[1]:
             raise ShapeError(f"{what} of the validation has {second.shape[1]} columns, expected {first.shape[1]}")
+        if axes != more_axes:
+            raise ShapeError(f"{what} of the validation has the axes {more_axes}, expected {axes}")
         both = np.concatenate((first, second))
+        if axes:
+            joined.append(both.reshape((-1,) + axes))
+            continue
         names = names_of(values, both.shape[1])
         joined.append(both if names is None else Named(both, names))
     return joined[0], joined[1], len(more_x)
@@ -81,7 +99,10 @@ class Data:
 
     def __init__(self, x: Any, y: Any = None):
         self.x = table_of(x, "x")
-        self.y: Optional[np.ndarray] = None if y is None else table_of(y, "y")
+        self.y: Optional[np.ndarray] = None
+        axes: "tuple[int, ...]" = ()
+        if y is not None:
+            self.y, axes = condition_of(y, "y")
         made = ctypes.c_void_p()
         of_y = None if self.y is None else byref(_describe(self.y))
         check(lib.jf_data_create(byref(made), context, byref(_describe(self.x)), of_y))
@@ -89,6 +110,8 @@ class Data:
         weakref.finalize(self, lib.jf_data_free, made.value)
         _kept[made.value] = (self.x, self.y)  # type: ignore[index]
         lib.jf_data_on_release(made, _on_release, made)
+        if axes:
+            check(lib.jf_data_set_y_shape(made, (ctypes.c_size_t * len(axes))(*axes), len(axes)))
         self._name(names_of(x, self.x.shape[1]), None if self.y is None else names_of(y, self.y.shape[1]))
 
     def _name(self, of_x: Optional[List[str]], of_y: Optional[List[str]]) -> None:

@@ -24,6 +24,8 @@ class Model:
         weakref.finalize(self, lib.jf_model_free, handle)
         self.dim_x: int = lib.jf_model_dim_x(handle)
         self.dim_y: int = lib.jf_model_dim_y(handle)
+        sizes = (ctypes.c_size_t * 3)()
+        self.y_shape = tuple(sizes[:lib.jf_model_y_shape(handle, sizes)])  # (dim_y,), or the axes of a series or an image
         count = lib.jf_model_classes(handle)
         self.labels = np.array([lib.jf_model_label(handle, i) for i in range(count)])
         self.class_names = [lib.jf_model_class_name(handle, i).decode() for i in range(count)]

@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional
 import numpy as np
 
 from . import _bindings as c
-from ._arrays import Shape, broadcast_rows, rows_of
+from ._arrays import Shape, broadcast_rows, conditions_of, rows_of
 from ._data import Data, with_rows
 from ._model import Model
 from ._training import Recipe, train
@@ -123,6 +123,10 @@ class Flow:
     def fit(self, x: Any = None, y: Any = None, *, validation: Any = None, resume: bool = False) -> "Flow":
         """Learns p(x | y) from examples: x (rows, dim_x) and y (rows, dim_y), arrays of numbers or data frames.
 
+        y may be series (rows, steps, channels) or images (rows, h, w) or (rows, h, w, channels): a network that is trained
+        along makes a few numbers of each ("model.embed" of ``settings``; three axes are those of series where these have at
+        least four times as many steps as channels).
+
         float32 and float64 are read where they lie, in any order of axes: nothing is copied or written. They must not
         change meanwhile. Without y the flow learns p(x); without both it trains on what its recipe names.
 
@@ -199,7 +203,7 @@ class Flow:
             if m.dim_y > 1 and (np.ndim(y) == 0 or np.shape(y)[-1] != m.dim_y):  # an image: the label tells all pixels
                 rows, axes = rows_of(y, 1, "y")
                 return m.y_of_labels(rows[:, 0]), axes
-        return rows_of(y, m.dim_y, "y")
+        return conditions_of(y, m.y_shape)
 
     def _labels(self, y: Any) -> Any:
         """Names of classes as their labels; anything else as it is."""
@@ -234,8 +238,8 @@ class Flow:
                denoise: bool = False) -> np.ndarray:
         """Draws x ~ p(x | y): n answers for each row of y, or one without an axis of its own.
 
-        y has the shape (dim_y,) or (rows, dim_y), or without the last axis where dim_y is 1; names of classes do, too. The
-        answers have its shape with n and dim_x in place of the last axis.
+        y has the shape (dim_y,) or (rows, dim_y), or without the last axis where dim_y is 1; names of classes do, too, and
+        series and images with their axes in place of the last. The answers have its shape with n and dim_x in place of the last axis.
 
         The same seed gives the same answers; without one every call gives others. ``temperature`` multiplies the latent
         points. ``denoise`` takes the noise of training off (models that were trained with it).

@@ -58,6 +58,11 @@ jf_status model_describe(const model *m, text *out) {
     JF_TRY(describe_images(m, out));
     describe_classes(&m->units, out);
     describe_columns(&m->units, out);
+    if (f->embed) {
+        text_add(out, "embedding   ");
+        embed_describe(f->embed, out);
+        text_add(out, "\n");
+    }
     text_add(out, "flow        ");
     flow_describe(f, out);
     text_add(out, ", law %s, networks %s\n", recipe_get(m->recipe, "model.law"),

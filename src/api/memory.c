@@ -64,6 +64,26 @@ jf_status jf_data_set_names(jf_data *d, const char *const *names) {
     return memory_rows_set_names(d, names);
 }
 
+jf_status jf_data_set_y_shape(jf_data *d, const size_t *sizes, size_t count) {
+    size_t columns = memory_rows_columns(d) - memory_rows_columns_x(d);
+    jf_context *ctx = memory_rows_context(d);
+    y_axes axes = {0};
+    double product = 1;
+    if (count < 1 || count > Y_AXES_MOST)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: y has %zu axes, expected 1 to %d", count,
+                       Y_AXES_MOST);
+    for (size_t i = 0; i < count; i++) {
+        product *= (double)sizes[i];
+        axes.size[axes.rank++] = sizes[i] <= MOST_COLUMNS ? (int)sizes[i] : 0;
+    }
+    if (product != (double)columns)
+        return jf_fail(ctx, JF_ERROR_SHAPE,
+                       "data in memory: the axes of y have %.0f numbers, expected %zu, its columns", product,
+                       columns);
+    memory_rows_set_axes(d, count > 1 ? axes : (y_axes){0});
+    return JF_OK;
+}
+
 void jf_data_on_release(jf_data *d, void (*release)(void *user), void *user) {
     memory_rows_on_release(d, release, user);
 }

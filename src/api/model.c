@@ -129,6 +129,13 @@ int jf_model_dim_x(const jf_model *m) {
 int jf_model_dim_y(const jf_model *m) {
     return m->units.dim_y;
 }
+
+int jf_model_y_shape(const jf_model *m, size_t sizes[3]) {
+    const embed *e = m->flow->embed;
+    y_axes axes = e ? e->axes : (y_axes){1, {m->units.dim_y}};
+    for (int i = 0; i < axes.rank; i++) sizes[i] = (size_t)axes.size[i];
+    return axes.rank;
+}
 int jf_model_classes(const jf_model *m) {
     return m->units.classes;
 }

@@ -97,6 +97,22 @@ static jf_status take_named(const model *m, const row_file *f, int first, int co
     return status;
 }
 
+/* A y that is a series or an image has to be the model's; of x, or of x and y together, there are columns. */
+static jf_status check_axes(const model *m, const row_file *f, size_t first, size_t count) {
+    y_axes found = row_file_axes(f), expected;
+    char found_words[Y_AXES_WORDS], expected_words[Y_AXES_WORDS];
+    if (first < (size_t)m->units.dim_x || count != (size_t)m->units.dim_y)
+        return row_file_check_flat(m->ctx, f);
+    if (found.rank == 0 || !m->flow->embed) return JF_OK;
+    expected = m->flow->embed->axes;
+    if (expected.rank == 1 || y_axes_same(&found, &expected))
+        return JF_OK; /* dense layers know numbers alone */
+    return jf_fail(m->ctx, JF_ERROR_SHAPE,
+                   "%s: each y is of %s numbers, expected %s, as the model's embedding takes them",
+                   row_file_path(f), y_axes_words(&found, found_words),
+                   y_axes_words(&expected, expected_words));
+}
+
 jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, size_t first, size_t count) {
     row_file *f;
     size_t dim = (size_t)(m->units.dim_x + m->units.dim_y);
@@ -106,7 +122,8 @@ jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, 
                        "%zu elements from %zu on of a model with %zu, expected some of them", count, first,
                        dim);
     JF_TRY(row_file_open(m->ctx, &f, path));
-    jf_status status = take_named(m, f, (int)first, (int)count, out);
+    jf_status status = check_axes(m, f, first, count);
+    if (status == JF_OK) status = take_named(m, f, (int)first, (int)count, out);
     if (status != JF_OK) jf_table_free(out);
     row_file_close(f);
     return status;

@@ -138,7 +138,8 @@ struct device_kind {
     /* dropout: x (count) in place, times the factors of dropout_factors() (dropout_formulas.h), from mask->first on */
     void (*dropout)(device *d, real *x, size_t count, const dropout_mask *mask);
 
-    /* index maps: part (n, count) and whole (n, dim), map (count) of distinct positions in 0 .. dim-1 */
+    /* index maps: part (n, count) and whole (n, dim), map (count) of positions in 0 .. dim-1, which are distinct, but for
+     * those of gather */
     void (*gather)(device *d, real *part, const real *whole, const int32_t *map, int n, int count, int dim);
     void (*scatter)(device *d, real *whole, const real *part, const int32_t *map, int n, int count, int dim);
     void (*scatter_add)(device *d, real *whole, const real *part, const int32_t *map, int n, int count,

@@ -69,6 +69,8 @@ jf_status export_model(const model *m, const char *path, const char *name, text 
     if (!name) JF_TRY(name_after(m->ctx, &after_file, path, format->ending));
     JF_TRY_DONE(check_name(m->ctx, name ? name : after_file));
     JF_TRY_DONE(export_source_create(&s, m, name ? name : after_file));
+    if (m->flow->embed)
+        JF_TRY_DONE(export_refuse(s, format->ending, "the embedding", m->flow->embed->kind->name));
     JF_TRY_DONE(format->write(s, path, written));
     if (model_is_cut(m))
         jf_warn(

@@ -1,5 +1,6 @@
 #include "flow/flow.h"
 #include "base/memory.h"
+#include "flow/embedded.h"
 #include "flow/masks.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,12 @@ jf_status flow_declare(recipe *r) {
     JF_TRY(declare_laws(r));
     JF_TRY(transforms_declare(r));
     JF_TRY(net_declare(r));
+    JF_TRY(embed_declare(r));
     return image_declare(r);
+}
+
+int flow_chain_dim(const recipe *r, int dim_x, int dim_y) {
+    return dim_x + embed_size_of(r, dim_y);
 }
 
 const transform_kind *flow_kind_alone(const transform_kind *kind) {
@@ -78,13 +84,15 @@ static condition_kind condition_of(const flow *f) {
 }
 
 static jf_status take_masks(flow *f, const recipe *r, const flow_origin *origin, int *steps) {
+    int rest = f->chain_dim - f->dim_x;
+    size_t count = (size_t)origin->steps * (size_t)f->chain_dim;
     *steps = origin->steps;
     if (!origin->masks)
-        return masks_create(f->ctx, &f->masks, steps, f->dim_x, f->dim_y, condition_of(f),
+        return masks_create(f->ctx, &f->masks, steps, f->dim_x, rest, condition_of(f),
                             recipe_int(r, "model.blocks"), origin->seed);
-    JF_TRY(masks_check(f->ctx, origin->masks, origin->steps, f->dim_x, f->dim_y, condition_of(f)));
-    JF_TRY(MEM_NEW(f->ctx, &f->masks, (size_t)origin->steps * (size_t)f->dim));
-    memcpy(f->masks, origin->masks, (size_t)origin->steps * (size_t)f->dim);
+    JF_TRY(masks_check(f->ctx, origin->masks, origin->steps, f->dim_x, rest, condition_of(f)));
+    JF_TRY(MEM_NEW(f->ctx, &f->masks, count));
+    memcpy(f->masks, origin->masks, count);
     return JF_OK;
 }
 
@@ -108,9 +116,10 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, p
     int count;
     jf_status status;
     JF_TRY(flow_new(ctx, &f, d, r, params, (layout){1, dim_x + dim_y, dim_x}, origin));
+    JF_TRY_DONE(embedded_create(f, r, params, prefix));
     JF_TRY_DONE(take_masks(f, r, origin, &count));
-    JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, dim_y, condition_of(f),
-                            f->fixed ? origin->y_read : 0));
+    JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, f->chain_dim - dim_x, condition_of(f),
+                            f->fixed && !f->embed ? origin->y_read : 0));
     JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
     *out = f;
     f = NULL;
@@ -127,11 +136,13 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
     flow_steps steps = {0};
     jf_status status;
     JF_TRY(image_check(ctx, size));
+    JF_TRY(embedded_check_image(r));
     if (image_is_vector(r, size))
         return flow_create(ctx, out, d, r, params, prefix, size.h * size.w * size.x_channels,
                            size.h * size.w * size.y_channels, origin);
     layout l = {size.h * size.w, size.x_channels + size.y_channels, size.x_channels};
     JF_TRY_DONE(flow_new(ctx, &f, d, r, params, l, origin));
+    JF_TRY_DONE(embedded_create(f, r, params, prefix));
     JF_TRY_DONE(image_steps(ctx, &steps, r, size, condition_of(f)));
     JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
     *out = f;
@@ -166,6 +177,7 @@ void flow_free(flow *f) {
     if (!f) return;
     for (int i = 0; f->chain && i < f->layers; i++) transform_free(&f->chain[i], f->d);
     free(f->chain);
+    embedded_free(f);
     free(f->masks);
     tables_clear(&f->tables);
     free(f);
@@ -178,12 +190,26 @@ static pass pass_of_layer(const pass *p, int i) {
     return layer;
 }
 
+/* Layers in their order, each adding to the log-determinant of x or, where it transforms y by itself, of y. */
+static void run_forward(const flow *f, const inner_state *c, int n, real *logdet_x, real *logdet_y) {
+    for (int i = 0; i < f->layers; i++) {
+        pass layer = pass_of_layer(&c->pass, i);
+        f->chain[i].kind->forward(&f->chain[i], &layer, n, c->state, f->chain[i].of_y ? logdet_y : logdet_x);
+    }
+}
+
+static void run_inverse(const flow *f, const inner_state *c, int n, real *logdet_x, real *logdet_y) {
+    for (int i = f->layers - 1; i >= 0; i--) {
+        pass layer = pass_of_layer(&c->pass, i);
+        f->chain[i].kind->inverse(&f->chain[i], &layer, n, c->state, f->chain[i].of_y ? logdet_y : logdet_x);
+    }
+}
+
 void flow_forward(const flow *f, const pass *p, int n, real *state, real *logdet) {
     p->d->kind->fill(p->d, logdet, 0, (size_t)n);
-    for (int i = 0; i < f->layers; i++) {
-        pass layer = pass_of_layer(p, i);
-        f->chain[i].kind->forward(&f->chain[i], &layer, n, state, logdet);
-    }
+    inner_state c = embedded_enter(f, p, n, state);
+    run_forward(f, &c, n, logdet, logdet);
+    embedded_leave(f, n, &c, state);
 }
 
 void flow_forward_y(const flow *f, const pass *p, int n, real *state, real *logdet_y) {
@@ -197,40 +223,41 @@ void flow_forward_y(const flow *f, const pass *p, int n, real *state, real *logd
 void flow_forward_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y) {
     p->d->kind->fill(p->d, logdet_x, 0, (size_t)n);
     p->d->kind->fill(p->d, logdet_y, 0, (size_t)n);
-    for (int i = 0; i < f->layers; i++) {
-        pass layer = pass_of_layer(p, i);
-        f->chain[i].kind->forward(&f->chain[i], &layer, n, state, f->chain[i].of_y ? logdet_y : logdet_x);
-    }
+    inner_state c = embedded_enter(f, p, n, state);
+    run_forward(f, &c, n, logdet_x, logdet_y);
+    embedded_leave(f, n, &c, state);
 }
 
 void flow_inverse_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y) {
     p->d->kind->fill(p->d, logdet_x, 0, (size_t)n);
     p->d->kind->fill(p->d, logdet_y, 0, (size_t)n);
-    for (int i = f->layers - 1; i >= 0; i--) {
-        pass layer = pass_of_layer(p, i);
-        f->chain[i].kind->inverse(&f->chain[i], &layer, n, state, f->chain[i].of_y ? logdet_y : logdet_x);
-    }
+    inner_state c = embedded_enter(f, p, n, state);
+    run_inverse(f, &c, n, logdet_x, logdet_y);
+    embedded_leave(f, n, &c, state);
 }
 
 void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet) {
     p->d->kind->fill(p->d, logdet, 0, (size_t)n);
-    for (int i = f->layers - 1; i >= 0; i--) {
-        pass layer = pass_of_layer(p, i);
-        f->chain[i].kind->inverse(&f->chain[i], &layer, n, state, logdet);
-    }
+    inner_state c = embedded_enter(f, p, n, state);
+    run_inverse(f, &c, n, logdet, logdet);
+    embedded_leave(f, n, &c, state);
 }
 
 void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstate, const real *dlogdet) {
+    inner_state c = embedded_enter_back(f, p, n, state, dstate);
     for (int i = f->layers - 1; i >= 0; i--) {
-        pass layer = pass_of_layer(p, i);
-        f->chain[i].kind->backward(&f->chain[i], &layer, n, state, dstate, dlogdet);
+        pass layer = pass_of_layer(&c.pass, i);
+        f->chain[i].kind->backward(&f->chain[i], &layer, n, c.state, c.dstate, dlogdet);
     }
+    embedded_leave_back(f, n, &c, state, dstate);
 }
 
 void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, real *dstate,
                            const real *dlogdet) {
+    inner_state c = embedded_enter_back(f, p, n, state, dstate);
     for (int i = 0; i < f->layers; i++) {
-        pass layer = pass_of_layer(p, i);
-        f->chain[i].kind->inverse_backward(&f->chain[i], &layer, n, state, dstate, dlogdet);
+        pass layer = pass_of_layer(&c.pass, i);
+        f->chain[i].kind->inverse_backward(&f->chain[i], &layer, n, c.state, c.dstate, dlogdet);
     }
+    embedded_leave_back(f, n, &c, state, dstate);
 }

@@ -3,18 +3,22 @@
 #define JF_FLOW_FLOW_H
 
 #include "flow/image.h"
+#include "net/embed.h"
 
 typedef struct flow {
     jf_context *ctx;
     device *d;
     int dim_x, dim_y, dim;
     layout layout;
-    int fixed; /* no transform touches y: condition = fixed, or the objective wants it so */
-    int apart; /* y has a flow of its own: y' is made of y alone, and both are normal */
+    int fixed;     /* no transform touches y: condition = fixed, or the objective wants it so */
+    int apart;     /* y has a flow of its own: y' is made of y alone, and both are normal */
+    embed *embed;  /* of y, which the chain reads in its place; NULL: none */
+    int chain_dim; /* elements of what the chain works on: dim, or with an embedding dim_x + its size */
+    struct embedded_maps *maps; /* of an embedding: embedded.c */
     int layers;
     transform *chain;   /* (layers): in each step one of every kind that model.transforms names */
     int steps;          /* of a vector its masks, of an image its couplings */
-    uint8_t *masks;     /* (steps, dim) of a vector: kept with the model */
+    uint8_t *masks;     /* (steps, chain_dim) of a vector: kept with the model */
     table_list tables;  /* of its transforms: kept with the model */
     param_list *params; /* of the whole model, which may hold more than one flow's */
 } flow;
@@ -22,7 +26,7 @@ typedef struct flow {
 /* Where masks and tables come from: from the seed, or from a model file. */
 typedef struct flow_origin {
     uint64_t seed;
-    const uint8_t *masks; /* NULL, or (steps, dim) of a file's vector model */
+    const uint8_t *masks; /* NULL, or (steps, chain_dim) of a file's vector model */
     int steps;
     const table_list *tables; /* NULL, or a file's */
     int keep_y;               /* no transform may move y, also where model.condition would let it */
@@ -31,6 +35,8 @@ typedef struct flow_origin {
 } flow_origin;
 
 jf_status flow_declare(recipe *r); /* keys of [model] */
+/* chain_dim of a flow of vectors by that recipe. */
+int flow_chain_dim(const recipe *r, int dim_x, int dim_y);
 /* Adds its parameters to `params`, which must outlive it, under names that begin with `prefix` ("" for the only flow of a
  * model). */
 jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, param_list *params,

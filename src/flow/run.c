@@ -1,7 +1,7 @@
 /* A run: the buffers of passes through a flow, allocated once; and the Jacobian, which is built from such
  * passes. */
 #include "base/memory.h"
-#include "flow/flow.h"
+#include "flow/embedded.h"
 #include <stdlib.h>
 
 /* Beside what the run is for, its scratch is that of passes in one direction, as they are run to measure and to sample. */
@@ -29,6 +29,7 @@ run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t 
         size_t scratch = scratch_of(t, f->d, n, layer);
         if (scratch > size.scratch) size.scratch = scratch;
     }
+    size.scratch += embedded_workspace(f, n, use.backward);
     return size;
 }
 
@@ -165,10 +166,11 @@ int flow_has_start(const flow *f) {
 jf_status flow_start(flow_run *run, int n, real *params) {
     const flow *f = run->f;
     pass p = flow_measuring_pass(run);
+    inner_state c = embedded_enter(f, &p, n, run->state);
     for (int i = 0; i < f->layers; i++) {
         const transform *t = &f->chain[i];
-        if (t->kind->start) JF_TRY(t->kind->start(t, &p, n, run->state, params));
-        t->kind->forward(t, &p, n, run->state, run->logdet);
+        if (t->kind->start) JF_TRY(t->kind->start(t, &c.pass, n, c.state, params));
+        t->kind->forward(t, &c.pass, n, c.state, run->logdet);
     }
     return JF_OK;
 }

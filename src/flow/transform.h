@@ -29,6 +29,7 @@ typedef struct pass {
     real *const *kept_by_layer; /* NULL, or the above for each transform of a chain */
     enum precision precision;   /* of the products; the same in a pass and in its backward pass */
     dropout_source dropout;     /* of steps of training alone; likewise */
+    int leave_dy; /* of a way back: where y has an embedding, its gradient is not wanted, and dstate of y is left alone */
 } pass;
 
 /* What a transform is made from. All transforms of a step of the flow get the same, except for the last group.

@@ -15,6 +15,7 @@ struct jf_data {
     memory_array x, y; /* y.columns may be 0 */
     double *own;       /* (rows, columns of x) and then (rows, columns of y), where they were filled */
     char **names;      /* (columns of x and y) or NULL */
+    y_axes axes;       /* of y */
     void (*release)(void *user);
     void *release_user;
     memory_rows *original; /* of rows that were renamed: whose values these are */
@@ -86,6 +87,7 @@ jf_status memory_rows_renamed(jf_context *ctx, memory_rows **out, memory_rows *r
     *out = NULL;
     JF_TRY(create(ctx, out, rows->rows, &rows->x, &rows->y));
     (*out)->original = memory_rows_hold(rows);
+    (*out)->axes = rows->axes;
     jf_status status = memory_rows_set_names(*out, names);
     if (status == JF_OK) return JF_OK;
     memory_rows_free(*out);
@@ -117,6 +119,14 @@ jf_status memory_rows_set_names(memory_rows *r, const char *const *names) {
     return JF_OK;
 }
 
+void memory_rows_set_axes(memory_rows *r, y_axes axes) {
+    r->axes = axes;
+}
+
+y_axes memory_rows_axes(const memory_rows *r) {
+    return r->axes;
+}
+
 /* ---- holding ---- */
 
 void memory_rows_on_release(memory_rows *r, void (*release)(void *user), void *user) {
@@ -140,6 +150,10 @@ void memory_rows_free(memory_rows *r) {
 }
 
 /* ---- reading ---- */
+
+jf_context *memory_rows_context(const memory_rows *r) {
+    return r->ctx;
+}
 
 size_t memory_rows_count(const memory_rows *r) {
     return r->rows;

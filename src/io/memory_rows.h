@@ -7,6 +7,7 @@
 #define JF_IO_MEMORY_ROWS_H
 
 #include "base/context.h"
+#include "base/y_axes.h"
 #include <stddef.h>
 
 /* What a recipe calls them where a file would stand. */
@@ -34,11 +35,15 @@ jf_status memory_rows_renamed(jf_context *ctx, memory_rows **out, memory_rows *r
                               const char *const *names);
 /* (columns of x, then those of y), copied; NULL: they have none. */
 jf_status memory_rows_set_names(memory_rows *r, const char *const *names);
+/* y is a series or an image of these sizes, as many numbers as it has columns. */
+void memory_rows_set_axes(memory_rows *r, y_axes axes);
+y_axes memory_rows_axes(const memory_rows *r); /* of rank 0: a vector */
 /* Called when the last holder has freed them. */
 void memory_rows_on_release(memory_rows *r, void (*release)(void *user), void *user);
 memory_rows *memory_rows_hold(memory_rows *r);
 void memory_rows_free(memory_rows *r);
 
+jf_context *memory_rows_context(const memory_rows *r);
 size_t memory_rows_count(const memory_rows *r);
 size_t memory_rows_columns_x(const memory_rows *r);
 size_t memory_rows_columns(const memory_rows *r); /* of x and y */

@@ -4,12 +4,14 @@
 #include "base/number.h"
 #include "io/csv.h"
 #include "io/npy.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct row_file {
     char *path;
     size_t rows, columns;
+    y_axes axes;
     csv_table csv; /* without values: the file is */
     npy_map npy;
     memory_rows *memory; /* in place of a file */
@@ -27,11 +29,19 @@ static jf_status open_csv(jf_context *ctx, row_file *f) {
 static jf_status open_npy(jf_context *ctx, row_file *f) {
     JF_TRY(npy_map_open(ctx, &f->npy, f->path));
     int rank = f->npy.rank;
-    if (rank != 1 && rank != 2)
-        return jf_fail(ctx, JF_ERROR_SHAPE, "%s: the array has %d dimension%s, expected 2 (rows, columns)",
-                       f->path, rank, rank == 1 ? "" : "s");
+    if (rank < 1 || rank > 1 + Y_AXES_MOST)
+        return jf_fail(
+            ctx, JF_ERROR_SHAPE,
+            "%s: the array has %d dimensions, expected 2 (rows, columns), of a y that is a series or "
+            "an image up to %d",
+            f->path, rank, 1 + Y_AXES_MOST);
     f->rows = f->npy.shape[0];
-    f->columns = rank == 2 ? f->npy.shape[1] : 1;
+    f->columns = 1;
+    for (int i = 1; i < rank; i++) {
+        f->columns *= f->npy.shape[i]; /* all of them fit into the file */
+        f->axes.size[i - 1] = f->npy.shape[i] < INT_MAX ? (int)f->npy.shape[i] : INT_MAX;
+    }
+    f->axes.rank = rank > 2 ? rank - 1 : 0;
     return JF_OK;
 }
 
@@ -48,6 +58,7 @@ static jf_status open_memory(row_file *f, memory_rows *rows) {
     f->memory = memory_rows_hold(rows);
     f->rows = memory_rows_count(rows);
     f->columns = memory_rows_columns(rows);
+    f->axes = memory_rows_axes(rows);
     return JF_OK;
 }
 
@@ -93,6 +104,16 @@ size_t row_file_rows(const row_file *f) {
 
 size_t row_file_columns(const row_file *f) {
     return f->columns;
+}
+
+y_axes row_file_axes(const row_file *f) {
+    return f->axes;
+}
+
+jf_status row_file_check_flat(jf_context *ctx, const row_file *f) {
+    if (f->axes.rank == 0 || f->memory) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_SHAPE, "%s: the array has %d dimensions, expected 2 (rows, columns)",
+                   f->path, 1 + f->axes.rank);
 }
 
 const char *row_file_name(const row_file *f, size_t column) {

@@ -3,11 +3,13 @@
 #ifndef JF_IO_ROWS_H
 #define JF_IO_ROWS_H
 
+#include "base/y_axes.h"
 #include "io/memory_rows.h"
 
 typedef struct row_file row_file;
 
-/* By its ending: .csv, .txt, .tsv, or .npy, an array (rows, columns) or (rows). */
+/* By its ending: .csv, .txt, .tsv, or .npy, an array (rows, columns) or (rows), or of one or two axes more, all numbers of which
+ * are columns. */
 jf_status row_file_open(jf_context *ctx, row_file **out, const char *path);
 /* Columns are those of x, then those of y. */
 jf_status row_file_open_memory(jf_context *ctx, row_file **out, memory_rows *rows);
@@ -15,6 +17,10 @@ void row_file_close(row_file *f);
 const char *row_file_path(const row_file *f); /* for messages */
 size_t row_file_rows(const row_file *f);
 size_t row_file_columns(const row_file *f);
+/* The axes after that of the rows where there are several, in memory those of y; otherwise of rank 0. */
+y_axes row_file_axes(const row_file *f);
+/* Refuses a file of several such axes, where columns are wanted. */
+jf_status row_file_check_flat(jf_context *ctx, const row_file *f);
 const char *row_file_name(const row_file *f, size_t column); /* NULL where the file has no header */
 size_t row_file_bytes(const row_file *f);                    /* of memory that it holds */
 

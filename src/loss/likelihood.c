@@ -33,7 +33,9 @@ void likelihood_evaluate(flow_run *run, int n, const y_term *y, double weight, s
     if (f->dim_y) add_y_term(run, n, y, dstate, weight, terms);
     if (!dstate) return;
     k->fill(d, run->dlogdet, -weight, (size_t)n);
-    flow_backward(f, &run->pass, n, run->state, run->dstate, run->dlogdet);
+    pass back = run->pass;
+    back.leave_dy = 1; /* dstate is read by nobody */
+    flow_backward(f, &back, n, run->state, run->dstate, run->dlogdet);
 }
 
 static jf_status create(objective *o, const recipe *r, param_list *params) {

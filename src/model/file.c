@@ -6,7 +6,8 @@
  *                from format 3 on: chain (the names of all transforms, in their order);
  *                format 5: columns (their names, x first, one a line; empty: they have none)
  *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
- *                masks (steps, dim) of vector models, units.image (h, w, x channels, y channels) of image models,
+ *                masks (steps, dim) of vector models (dim: of x and what the embedding makes of y, where there is
+ *                one), units.image (h, w, x channels, y channels) of image models,
  *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32;
  *                of vectors with a continuous y units.y_lo, y_hi, y_mean (dim_y), y_reach (rows, 99% and largest distance),
  *                y_whiten (dim_y, dim_y), all in model units (reach.h), which older programs do without;
@@ -74,7 +75,8 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     size_t dim = (size_t)f->dim, k = 0;
     memcpy(dims, (int32_t[]){f->dim_x, f->dim_y}, 2 * sizeof *dims);
     memcpy(sizes, (int32_t[]){image->h, image->w, image->x_channels, image->y_channels}, 4 * sizeof *sizes);
-    for (size_t i = 0; f->masks && i < (size_t)f->steps * dim; i++) masks[i] = f->masks[i];
+    size_t chain = (size_t)f->chain_dim;
+    for (size_t i = 0; f->masks && i < (size_t)f->steps * chain; i++) masks[i] = f->masks[i];
     all[k++] = (tensor){"units.dims", TENSOR_I32, 1, {2}, dims};
     all[k++] = (tensor){"units.mean", TENSOR_F64, 1, {dim}, m->units.mean};
     all[k++] = (tensor){"units.deviation", TENSOR_F64, 1, {dim}, m->units.deviation};
@@ -96,7 +98,7 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     if (image->h > 0)
         all[k++] = (tensor){"units.image", TENSOR_I32, 1, {4}, sizes};
     else
-        all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->steps, dim}, masks};
+        all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->steps, chain}, masks};
     for (int i = 0; i < f->tables.count; i++) {
         const flow_table *t = &f->tables.items[i];
         all[k++] = (tensor){t->name, TENSOR_I32, 1, {t->count}, t->values};
@@ -168,7 +170,7 @@ jf_status model_save_as(const model *m, const char *path, model_weights as) {
     JF_TRY_DONE(model_tensors(m, "", m->params, &weights, &storage));
     if (as == WEIGHTS_HALF) JF_TRY_DONE(halve(m, path, weights, &halves));
     JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + OTHERS + (size_t)f->tables.count));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &masks, (size_t)f->steps * (size_t)f->dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &masks, (size_t)f->steps * (size_t)f->chain_dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &supports, (size_t)f->dim * SUPPORT_NUMBERS));
     if (m->units.reach)
         memcpy(reach_numbers, (double[]){m->units.reach->rows, m->units.reach->near, m->units.reach->far},
@@ -480,7 +482,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     JF_TRY_DONE(recipe_check(r));
     JF_TRY_DONE(read_units(ctx, file, path, &units));
     if (units.image.h == 0)
-        JF_TRY_DONE(read_masks(ctx, file, path, units.dim_x + units.dim_y, &masks, &steps));
+        JF_TRY_DONE(read_masks(ctx, file, path, flow_chain_dim(r, units.dim_x, units.dim_y), &masks, &steps));
     JF_TRY_DONE(read_tables(file, &tables));
     JF_TRY_DONE(check_chain(r, file, path, format, steps));
     if (units.image.h > 0) JF_TRY_DONE(check_blocks(r, file, path));

@@ -30,6 +30,7 @@ static const table_default defaults[] = {
     {"model.width",        "32",        0,      1999,    1, ANY,   0, ANY},
     {"model.width",        "64",        2000,   ANY,     1, ANY,   0, ANY},
     {"model.width",        "128",       5000,   ANY,     1, ANY,   0, ANY},
+    {"model.embed_size",   "32",        0,      ANY,     9, ANY,   1, ANY},
 
     {"train.precondition", "0",         0,      ANY,     1, ANY,   0, ANY},
     {"train.anneal",       "0",         0,      ANY,     1, ANY,   0, ANY},

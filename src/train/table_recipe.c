@@ -12,6 +12,7 @@
 typedef struct table_files {
     row_file *x, *y; /* y: NULL where it has no file of its own */
     table_size size;
+    y_axes axes;  /* of a y that is a series or an image */
     text columns; /* data.columns; empty: the leading ones */
 } table_files;
 
@@ -25,6 +26,7 @@ static jf_status examine_memory(jf_context *ctx, table_files *t, const table_req
                            .dim_x = (int)dim_x,
                            .dim_y = (int)dim_y,
                            .discrete = q->discrete};
+    t->axes = memory_rows_axes(q->rows);
     return row_file_open_memory(ctx, &t->x, q->rows);
 }
 
@@ -51,6 +53,8 @@ static void add_columns(text *out, const row_file *f, const char *list) {
 static jf_status examine_files(jf_context *ctx, table_files *t, const table_request *q) {
     JF_TRY(open_file(ctx, &t->x, q->x));
     if (q->y) JF_TRY(open_file(ctx, &t->y, q->y));
+    JF_TRY(row_file_check_flat(ctx, t->x));
+    if (t->y && !q->y_columns) t->axes = row_file_axes(t->y);
     const row_file *of_y = t->y ? t->y : t->x;
     int has_y = t->y || q->y_columns;
     if (!t->y && q->y_columns && !q->x_columns)
@@ -159,9 +163,32 @@ static jf_status set_number(recipe *r, const char *key, int value) {
     return recipe_set(r, key, digits);
 }
 
+/* ---- a y of several axes ---- */
+
+enum { STEPS_A_CHANNEL = 4, LEAST_STEPS = 5, LEAST_PIXELS = 3 };
+
+/* (steps, channels), where there are several times as many of the former, otherwise (h, w); three axes are (h, w, channels).
+ * What is too short for a convolution goes through dense layers. */
+static const char *embedding_for(const y_axes *a) {
+    int is_series = a->rank == 2 && a->size[0] / STEPS_A_CHANNEL >= a->size[1];
+    if (is_series) return a->size[0] >= LEAST_STEPS ? "conv1d" : "dense";
+    return a->size[0] >= LEAST_PIXELS && a->size[1] >= LEAST_PIXELS ? "conv2d" : "dense";
+}
+
+static jf_status suggest_embedding(recipe *r, const table_files *t) {
+    char words[Y_AXES_WORDS];
+    if (t->axes.rank == 0 || t->size.dim_y == 0) return JF_OK;
+    const char *kind = embedding_for(&t->axes);
+    y_axes_words(&t->axes, words);
+    jf_log(recipe_context(r), "y is of %s numbers: model.embed = %s, unless another is chosen", words, kind);
+    JF_TRY(recipe_suggest(r, "model.embed_shape", words));
+    return recipe_suggest(r, "model.embed", kind);
+}
+
 static jf_status fill_in(recipe *r, const table_files *t, const table_request *q) {
     JF_TRY(recipe_declare_all(r));
     JF_TRY(table_defaults_apply(r, &t->size));
+    JF_TRY(suggest_embedding(r, t));
     JF_TRY(recipe_set(r, "data.set", "table"));
     JF_TRY(recipe_set(r, "data.file", q->rows ? MEMORY_ROWS_FILE : q->x));
     recipe_set_rows(r, q->rows);

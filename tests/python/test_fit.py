@@ -244,3 +244,32 @@ def test_params__scikit_learn_clones_and_searches(parameters, examples):
     assert copy.get_params() == jointflow.Flow(**parameters).get_params()
     search = GridSearchCV(copy, {"epochs": [1, 12]}, cv=2).fit(*examples)
     assert search.best_params_ == {"epochs": 12}
+
+
+def series(rows=400):
+    """(frequency), and (rows, 40, 2): its sine and cosine with noise."""
+    rng = np.random.default_rng(7)
+    x = rng.uniform(1, 3, rows)
+    phase = 2 * np.pi * np.outer(x, np.arange(40) / 40)
+    return x, np.stack([np.sin(phase), np.cos(phase)], axis=-1) + 0.2 * rng.normal(size=(rows, 40, 2))
+
+
+def test_fit__y_of_several_axes_gets_an_embedding_and_is_taken_with_its_axes():
+    x, y = series()
+    flow = jointflow.Flow(epochs=3, width=8, blocks=1, seed=1, progress=False).fit(x, y)
+    assert "embedding   conv1d, 40x2 numbers" in flow.describe()
+    assert flow.sample(y[0], 5).shape == (5, 1) and flow.sample(y[:3], 5).shape == (3, 5, 1)
+    flat = y.reshape(len(y), -1)
+    np.testing.assert_array_equal(flow.log_prob(x[:9], y[:9]), flow.log_prob(x[:9], flat[:9]))
+    with pytest.raises(jointflow.errors.ShapeError, match=r"ends with \(40, 2\)"):
+        flow.sample(y[:, :20], 5)
+
+
+def test_fit__validation_rows_of_y_have_its_axes():
+    x, y = series()
+    settings = {"model.embed": "dense"}
+    flow = jointflow.Flow(epochs=1, width=8, blocks=1, settings=settings, progress=False)
+    flow.fit(x[:300], y[:300], validation=(x[300:], y[300:]))
+    assert flow.sample(y[:2]).shape == (2, 1)
+    with pytest.raises(jointflow.errors.ShapeError, match="axes"):
+        flow.fit(x[:300], y[:300], validation=(x[300:], y[300:].swapaxes(1, 2)))

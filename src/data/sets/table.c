@@ -96,6 +96,20 @@ static jf_status open_files(dataset *d, const recipe *r) {
     return JF_OK;
 }
 
+/* y that is a series or an image in its file is what the embedding takes it for. */
+static jf_status check_axes(const dataset *d, const recipe *r) {
+    const table *own = d->own;
+    y_axes found = row_file_axes(own->y_file), given;
+    char words[Y_AXES_WORDS];
+    JF_TRY(row_file_check_flat(d->ctx, own->x_file));
+    if (found.rank == 0 || recipe_is(r, "model.embed", "none")) return JF_OK;
+    const char *shape = recipe_get(r, "model.embed_shape");
+    if (!shape[0] && recipe_is(r, "model.embed", "dense")) return JF_OK;
+    if (y_axes_parse(shape, &given) && y_axes_same(&given, &found)) return JF_OK;
+    return recipe_fail(r, "model.embed_shape", "found \"%s\", expected %s, the sizes of y in %s", shape,
+                       y_axes_words(&found, words), row_file_path(own->y_file));
+}
+
 /* ---- choosing columns ---- */
 
 static const row_file *file_of(const dataset *d, int element, size_t *column) {
@@ -333,6 +347,7 @@ static jf_status table_open(dataset *d, const recipe *r) {
     d->dim_x = recipe_int(r, "data.x");
     d->dim_y = recipe_int(r, "data.y");
     JF_TRY(open_files(d, r));
+    JF_TRY(check_axes(d, r));
     JF_TRY(choose_columns(d, r));
     JF_TRY(keep_names(d));
     JF_TRY(bounds_parse(d, r, "data.bounds"));
