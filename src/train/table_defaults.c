@@ -45,7 +45,7 @@ static const table_default defaults[] = {
     {"train.epochs",       "200",       0,      9999,    1, ANY,   0, ANY},
     {"train.epochs",       "100",       10000,  99999,   1, ANY,   0, ANY},
     {"train.epochs",       "150",       10000,  99999,   1, 2,     0, ANY},
-    {"train.epochs",       "100",       100000, 199999,  1, 2,     0, ANY},
+    {"train.epochs",       "60",        100000, 199999,  1, 2,     0, ANY},
     {"train.epochs",       "40",        100000, 199999,  3, ANY,   0, ANY},
     {"train.epochs",       "50",        200000, 999999,  1, ANY,   0, ANY},
     {"train.epochs",       "20",        1000000,ANY,     1, ANY,   0, ANY},
