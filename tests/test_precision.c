@@ -148,20 +148,30 @@ TEST(precision__one_that_the_device_lacks_is_refused_with_those_it_has) {
     }
 }
 
+static run *open_images_on(const device_kind *kind) {
+    return run_open_on(
+        "[data]\nset = images\nimages = glyphs\nlimit = 40\ntask = superres\ndown = 1\n[model]\n"
+        "net = resnext\nblocks = 1\nkernels = 4\ncardinality = 2\nresidual = 1\nsqueeze = none\n"
+        "[train]\nnoise = 0.02\nvalidation = 20\nbatch = 8\nprecondition = 0\nanneal = 0\nepochs = 1\n",
+        kind, 1);
+}
+
+static void check_words(run *r, const char *of_device, const char *products) {
+    char words[DEVICE_MAX_WORDS];
+    device_describe_at(r->m->d, train_products(r->m), words);
+    CHECK_HAS(words, of_device);
+    CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
+    CHECK((strstr(r->m->trained, "products") != NULL) == (products != NULL));
+    if (products) CHECK_HAS(r->m->trained, products);
+    run_close(r);
+}
+
+/* Dense networks have none, whatever their device is asked for. */
 TEST(precision__is_told_where_a_device_has_a_choice) {
     device_kind kind = noting_device(PRECISION_BF16);
-    char words[DEVICE_MAX_WORDS];
-    run *choice = open_on(&kind, "auto"), *none = open_on(&device_cpu, "auto");
-    device_describe_at(choice->m->d, train_precision(choice->m), words);
-    CHECK_HAS(words, "1 thread; products in bf16)");
-    device_describe_at(none->m->d, train_precision(none->m), words);
-    CHECK_HAS(words, "1 thread)");
-    CHECK_STATUS(run_train(choice, NULL, 0), JF_OK);
-    CHECK_HAS(choice->m->trained, "steps of 16 samples, products in bf16");
-    CHECK_STATUS(run_train(none, NULL, 0), JF_OK);
-    CHECK(strstr(none->m->trained, "products") == NULL);
-    run_close(choice);
-    run_close(none);
+    check_words(open_images_on(&kind), "1 thread; products in bf16)", "steps of 8 samples, products in bf16");
+    check_words(open_on(&kind, "auto"), "1 thread; products in fp32)", NULL);
+    check_words(open_on(&device_cpu, "auto"), "1 thread)", NULL);
 }
 
 TEST(precision__left_at_auto_is_not_written_into_recipes) {

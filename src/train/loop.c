@@ -420,7 +420,7 @@ static jf_status close_run(trainer *t) {
     char sentence[320];
     number_print(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
                  t->s.finished ? "finished" : "stopped", t->s.total_epoch, (long)t->s.step, t->batch);
-    precision in = train_precision(t->m);
+    precision in = train_products(t->m);
     size_t used = strlen(sentence);
     if (in != PRECISION_FP32)
         number_print(sentence + used, sizeof sentence - used, ", products in %s", precision_names[in]);

@@ -72,8 +72,8 @@ static const recipe_key keep_keys[] = {
 };
 static const recipe_key precision_keys[] = {
     {"train", "precision", KEY_CHOICE, "auto", 0, 0, "auto fp32 tf32 bf16",
-     "What the products of the networks are computed in while training; auto: what serves best on the "
-     "device. All else, and all use of the model, is fp32."},
+     "What the products of image networks are computed in while training; auto: what serves best on the "
+     "device. All else, dense networks and all use of the model, is fp32."},
     {0},
 };
 

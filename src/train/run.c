@@ -80,7 +80,7 @@ done:
 static void tell(const model *m) {
     char device_words[DEVICE_MAX_WORDS];
     text layers = {0};
-    device_describe_at(m->d, train_precision(m), device_words);
+    device_describe_at(m->d, train_products(m), device_words);
     flow_describe(m->flow, &layers);
     jf_log(m->ctx, "%s, %zu parameters on %s", layers.chars ? layers.chars : "", m->parameters.total,
            device_words);

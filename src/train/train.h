@@ -72,8 +72,10 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
 
 /* ---- precision.c ---- */
 
-/* What the products of a training step are computed in. Whatever is measured meanwhile is in PRECISION_FP32. */
+/* What a device is asked to compute the products of a training step in. Whatever is measured meanwhile is in PRECISION_FP32. */
 precision train_precision(const model *m);
+precision
+train_products(const model *m); /* what it does: of dense networks they have the precision of float */
 jf_status train_check_precision(const model *m); /* refuses one that the device does not have */
 /* What a run of training passes is for. */
 run_use train_run_use(const model *m);
