@@ -15,13 +15,26 @@ int then_find(const call *c, const char *name, char *files[JF_CHAIN_MOST], int *
     }
 }
 
+/* Names, separated by commas. */
+static int find_all(const call *c, const char *names, char *files[JF_CHAIN_MOST], int *count) {
+    int code = CLI_OK;
+    for (const char *at = names; code == CLI_OK && *at;) {
+        size_t length = strcspn(at, ",");
+        char *name = cli_join("%.*s", (int)length, at);
+        code = name ? then_find(c, name, files, count) : cli_fail_memory();
+        free(name);
+        at += length + (at[length] == ',');
+    }
+    return code;
+}
+
 int followers_load(const call *c, const jf_model *m, followers *out) {
     const char *given = option_text(c->arguments, "then"), *name = given ? given : jf_model_then(m);
     char *files[JF_CHAIN_MOST];
     int count = 0, code = CLI_OK;
     *out = (followers){.count = 0};
     if (!*name || strcmp(name, "none") == 0) return CLI_OK;
-    code = then_find(c, name, files, &count);
+    code = find_all(c, name, files, &count);
     for (int i = 0; i < count; i++) {
         if (code == CLI_OK) code = cli_load_model(c, &out->models[i], files[i]);
         if (code == CLI_OK) out->count++;

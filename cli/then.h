@@ -7,9 +7,9 @@
 #define OPTION_THEN                                                                                          \
     {                                                                                                        \
         "then", 0, OPTION_TEXT, "MODELS", NULL, 0, 0,                                                        \
-            "models of images: models of super-resolution that make what is drawn larger, as superres "      \
-            "names "                                                                                         \
-            "them, or none; by default those that the model's recipe names (data.then)"                      \
+            "models of images: models of super-resolution that make what is drawn larger, separated by "     \
+            "commas, or several under one name; none: it stays as it is; by default those that the model's " \
+            "recipe names (data.then)"                                                                       \
     }
 
 /* The files of all models of one name, after the *count that are there; at most JF_CHAIN_MOST. Each is yours to free(). */

@@ -198,7 +198,7 @@ run jointflow sample "$work/small" -n 2 --then none -o b.npy
 expect_npy b.npy '4, 7, 7'
 run jointflow sample "$work/small" -n 2 --then "$COARSE" -o c.npy
 expect_npy c.npy '4, 14, 14'
-jointflow sample "$work/small" -n 2 --then "$work/pair" -o d.npy
+jointflow sample "$work/small" -n 2 --then "$FINE,$COARSE" -o d.npy
 expect_same a.npy d.npy
 run jointflow sample "$work/small" -y square -n 3 -o a.png
 expect_png a.png
