@@ -63,7 +63,7 @@ debug-cli-test: debug-build ## run the tests of the command line under the same 
 	LSAN_OPTIONS=print_suppressions=0 SCRIPT_TIME_LIMIT=1200 BUILD=build-debug tests/run --cli
 
 gpu-test: build ## compare the cuda device with the reference, where there is a GPU
-	tests/run --unit device_cuda profile golden flow__ image_flow transforms loss__ model__ old_models one_model__many_threads_get \
+	tests/run --unit device_cuda profile golden flow__ embed__ image_flow transforms loss__ model__ old_models one_model__many_threads_get \
 		parity precision train_devices device_memory
 
 thread-build: packages

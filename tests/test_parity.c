@@ -25,6 +25,19 @@ static const struct model_case {
      "[data]\nset = sectors\n[model]\nblocks = 2\ndepth = 2\nwidth = 40\ntransforms = actnorm mixing "
      "coupling\n" TRAIN,
      77},
+    {"an_embedding_of_dense_layers",
+     "[data]\nset = oscillator\n[model]\ncondition = fixed\nblocks = 1\ndepth = 2\nwidth = 40\nembed = "
+     "dense\n" TRAIN,
+     150},
+    {"an_embedding_of_a_series",
+     "[data]\nset = oscillator\n[model]\ncondition = fixed\nblocks = 1\ndepth = 2\nwidth = 40\nembed = "
+     "conv1d\n" TRAIN,
+     150},
+    {"an_embedding_of_an_image",
+     "[data]\nset = oscillator\n[model]\ncondition = fixed\nblocks = 1\ndepth = 2\nwidth = 40\nembed = "
+     "conv2d\n"
+     "embed_shape = 8x16\n" TRAIN,
+     150},
     {"images",
      IMAGES("200", "task = superres\ndown = 1") "blocks = 2\nkernels = 16\ncardinality = 4\nresidual = "
                                                 "1\n" TRAIN,

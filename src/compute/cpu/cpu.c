@@ -215,23 +215,49 @@ static void cpu_dropout(device *d, real *x, size_t count, const dropout_mask *ma
     pool_run(own->pool, (int)((count + DROPOUT_TASK - 1) / DROPOUT_TASK), dropout_task, &c);
 }
 
+/* Index maps over bands of rows, of large arrays on all threads. */
+typedef struct map_call {
+    int n, count, dim, band;
+    const int32_t *map;
+    float *part, *whole;
+} map_call;
+
+enum { MAP_BAND = 16384 }; /* numbers of a task, about */
+
+#define MAP_ROWS(name, statement)                                                                            \
+    static void name(void *arg, int task, int worker) {                                                      \
+        (void)worker;                                                                                        \
+        const map_call *c = arg;                                                                             \
+        int end = task * c->band + c->band < c->n ? task * c->band + c->band : c->n;                         \
+        for (size_t s = (size_t)(task * c->band); s < (size_t)end; s++) {                                    \
+            float *part = c->part + s * (size_t)c->count, *whole = c->whole + s * (size_t)c->dim;            \
+            for (int i = 0; i < c->count; i++) statement;                                                    \
+        }                                                                                                    \
+    }
+MAP_ROWS(gather_rows, part[i] = whole[c->map[i]])
+MAP_ROWS(scatter_rows, whole[c->map[i]] = part[i])
+MAP_ROWS(scatter_add_rows, whole[c->map[i]] += part[i])
+#undef MAP_ROWS
+
+static void run_map(device *d, task_fn rows, const real *part, const real *whole, const int32_t *map, int n,
+                    int count, int dim) {
+    cpu_device *own = d->own;
+    int band = MAP_BAND / (count > 0 ? count : 1) + 1;
+    map_call call = {n, count, dim, band, map, (float *)part, (float *)whole};
+    pool_run(own->pool, (n + band - 1) / band, rows, &call);
+}
+
 static void cpu_gather(device *d, real *part, const real *whole, const int32_t *map, int n, int count,
                        int dim) {
-    (void)d;
-    for (size_t s = 0; s < (size_t)n; s++)
-        for (int i = 0; i < count; i++) N(part)[s * count + i] = C(whole)[s * dim + map[i]];
+    run_map(d, gather_rows, part, whole, map, n, count, dim);
 }
 static void cpu_scatter(device *d, real *whole, const real *part, const int32_t *map, int n, int count,
                         int dim) {
-    (void)d;
-    for (size_t s = 0; s < (size_t)n; s++)
-        for (int i = 0; i < count; i++) N(whole)[s * dim + map[i]] = C(part)[s * count + i];
+    run_map(d, scatter_rows, part, whole, map, n, count, dim);
 }
 static void cpu_scatter_add(device *d, real *whole, const real *part, const int32_t *map, int n, int count,
                             int dim) {
-    (void)d;
-    for (size_t s = 0; s < (size_t)n; s++)
-        for (int i = 0; i < count; i++) N(whole)[s * dim + map[i]] += C(part)[s * count + i];
+    run_map(d, scatter_add_rows, part, whole, map, n, count, dim);
 }
 
 static void cpu_prior_term(device *d, real *term, real *dstate, const real *state, int n, layout l,
