@@ -19,8 +19,12 @@
 #include <time.h>
 
 #define MAX_ROLLBACKS 5
-/* That a file system may take for a checkpoint, beside the limit of silence: other ranks wait for that. */
-#define SAVING_SECONDS 120
+/* What a slow file system may take for a checkpoint, beside the limit of silence: other ranks wait for that. */
+#define SAVING_LEAST 3.0
+#define SAVING_MOST  120.0
+#define SAVING_SPEED 5e6 /* bytes a second */
+#define SAVED_COPIES                                                                                         \
+    7 /* of the weights: they, two moments, the best; of all but the best those that the epoch began with */
 
 double trainer_clock(void) {
     struct timespec t;
@@ -188,11 +192,16 @@ static void report(trainer *t, int batches) {
     t->stop |= t->options->progress(t->options->user, &progress) != 0;
 }
 
+static int saving_seconds(const trainer *t) {
+    double bytes = (double)SAVED_COPIES * (double)t->m->parameters.total * (double)t->m->d->kind->real_size;
+    return (int)ceil(fmin(SAVING_LEAST + bytes / SAVING_SPEED, SAVING_MOST));
+}
+
 static jf_status save_checkpoint(trainer *t) {
     if (!t->history) return JF_OK;
     t->s.seconds = elapsed(t);
     t->last_checkpoint = trainer_clock();
-    ranks_be_quiet(t->shared.r, SAVING_SECONDS);
+    ranks_be_quiet(t->shared.r, saving_seconds(t));
     JF_TRY(generations_save(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
     ranks_be_quiet(t->shared.r, 0);
     t->saved_epochs = t->s.total_epoch;
