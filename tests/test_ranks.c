@@ -1,4 +1,5 @@
 /* Sums, broadcasts and gathers over ranks, the order of sums, and what becomes of a rank that is silent. */
+#include "ranks/behind.h"
 #include "ranks_fixture.h"
 #include "test.h"
 #include <time.h>
@@ -235,6 +236,62 @@ static void one_works_apart(jf_context *ctx, void *arg) {
 
 TEST(ranks__one_that_works_apart_is_waited_for) {
     ranks_run(3, 1.0, one_works_apart, NULL);
+}
+
+/* Sums that another thread takes meanwhile, a few in several turns. */
+static void sum_behind(jf_context *ctx, void *arg) {
+    ranks *r = ranks_of(ctx);
+    float *expected = malloc(MOST * sizeof *expected), *values = malloc(MOST * sizeof *values);
+    ranks_behind *b;
+    (void)arg;
+    CHECK_STATUS(ranks_behind_open(&b, r, COUNTS, ranks_rank(r) > 0), JF_OK);
+    CHECK(b == NULL); /* all of them, or none */
+    CHECK_STATUS(ranks_behind_open(&b, r, COUNTS, 1), JF_OK);
+    CHECK(b != NULL);
+    for (size_t i = 0; i < MOST; i++) expected[i] = number(ranks_rank(r), i);
+    CHECK_STATUS(ranks_sum_floats(r, expected, MOST), JF_OK);
+    for (int turn = 0; turn < 3; turn++) {
+        size_t at = 0;
+        for (size_t i = 0; i < MOST; i++) values[i] = number(ranks_rank(r), i);
+        ranks_behind_start(b);
+        for (int k = 0; k < COUNTS - 1; at += counts[k++]) ranks_behind_sum(b, values + at, counts[k]);
+        ranks_behind_sum(b, values + at, MOST - at);
+        CHECK_STATUS(ranks_behind_finish(b), JF_OK);
+        CHECK(memcmp(values, expected, MOST * sizeof *values) == 0);
+        CHECK_STATUS(ranks_barrier(r), JF_OK); /* the link is this thread's again */
+    }
+    ranks_behind_close(b);
+    free(expected);
+    free(values);
+}
+
+TEST(ranks__sums_that_a_thread_takes_have_the_bits_of_others) {
+    for (int size = 2; size <= RANKS_MOST; size++) ranks_run(size, 0, sum_behind, NULL);
+}
+
+static void one_is_silent_meanwhile(jf_context *ctx, void *arg) {
+    ranks *r = ranks_of(ctx);
+    ranks_behind *b;
+    float values[2] = {1, 2}; /* of as many bytes as what the other sends when it leaves */
+    CHECK_STATUS(ranks_behind_open(&b, r, 2, 1), JF_OK);
+    if (ranks_rank(r) == 0) {
+        ranks_fall_silent(ctx);
+        nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 500000000}, NULL);
+    } else {
+        ranks_behind_start(b);
+        ranks_behind_sum(b, values, 2);
+        ranks_behind_sum(b, values, 2);
+        CHECK_STATUS(ranks_behind_finish(b), JF_ERROR_RANK);
+        CHECK_HAS(jf_context_error(ctx), "no sign of life from rank 0 for 1 seconds");
+        *(int *)arg = 1;
+    }
+    ranks_behind_close(b);
+}
+
+TEST(ranks__a_silent_rank_is_noticed_by_the_thread_that_sums) {
+    int told = 0;
+    ranks_run(2, 1.0, one_is_silent_meanwhile, &told);
+    CHECK(told);
 }
 
 TEST(ranks__a_program_by_itself_is_one_rank) {

@@ -25,7 +25,7 @@ static void train_rank(jf_context *ctx, void *arg) {
         test_fail(__FILE__, __LINE__, "rank %d: status %d, %s", rank, status, jf_context_error(ctx));
     if (c->message) CHECK_HAS(jf_context_error(ctx), c->message);
     c->weights[rank] = m ? weights_of(m) : NULL;
-    if (m) c->count = m->parameters.total;
+    if (m && rank == 0) c->count = m->parameters.total;
     model_free(m);
     recipe_free(r);
 }
@@ -77,6 +77,27 @@ TEST(shared__the_reference_device_has_the_same_bits_too) {
 
 TEST(shared__any_number_of_ranks_differs_by_rounding_alone) {
     for (int i = 0; i < CONTENTS; i++) check_ranks(contents[i], "ref", 0, i % 2 ? 3 : 2, 1e-9);
+}
+
+/* Small sums, of which most are taken while the backward pass goes on. */
+TEST(shared__sums_beside_the_backward_pass_have_the_same_bits) {
+    for (int i = 0; i < CONTENTS; i++) {
+        case_of_ranks after = {.content = contents[i], .device = "cpu"}, beside = after;
+        setenv("JOINTFLOW_OVERLAP", "off", 1); /* of this process, which ends with the test */
+        ranks_run(3, 0, train_rank, &after);
+        setenv("JOINTFLOW_OVERLAP", "100", 1);
+        ranks_run(3, 0, train_rank, &beside);
+        for (int k = 0; k < 3; k++)
+            CHECK(largest_difference(beside.weights[k], after.weights[0], after.count) == 0);
+        case_free(&after);
+        case_free(&beside);
+    }
+    check_ranks(contents[1], "cpu", 1, 8, 0); /* a slice for each rank */
+    case_of_ranks wrong = {.content = contents[0],
+                           .expected = JF_ERROR_ARGUMENT,
+                           .message = "JOINTFLOW_OVERLAP: found \"perhaps\""};
+    setenv("JOINTFLOW_OVERLAP", "perhaps", 1);
+    ranks_run(2, 0, train_rank, &wrong);
 }
 
 /* Rows of a file, of which some are held out: the loss of these decides which epoch is the best. */

@@ -72,7 +72,10 @@ static jf_status build_chain(flow *f, const recipe *r, const char *prefix, const
         spec.tables = &f->tables;
         spec.given = origin->tables;
         snprintf(spec.prefix, sizeof spec.prefix, "%slayer.%03d", prefix, i);
+        size_t begin = f->params->total;
         JF_TRY(transform_create(f->ctx, &f->chain[i], kind, f->d, &spec, r, f->params));
+        f->chain[i].params_begin = begin;
+        f->chain[i].params_end = f->params->total;
         f->chain[i].of_y = f->apart && spec_is_y(&spec, spec.target[0]);
     }
     return JF_OK;
@@ -248,6 +251,7 @@ void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstat
     for (int i = f->layers - 1; i >= 0; i--) {
         pass layer = pass_of_layer(&c.pass, i);
         f->chain[i].kind->backward(&f->chain[i], &layer, n, c.state, c.dstate, dlogdet);
+        if (p->layer_done) p->layer_done(p->layer_done_for, i);
     }
     embedded_leave_back(f, n, &c, state, dstate);
 }

@@ -30,6 +30,9 @@ typedef struct pass {
     enum precision precision;   /* of the products; the same in a pass and in its backward pass */
     dropout_source dropout;     /* of steps of training alone; likewise */
     int leave_dy; /* of a way back: where y has an embedding, its gradient is not wanted, and dstate of y is left alone */
+    void (*layer_done)(void *arg,
+                       int layer); /* NULL, or called when flow_backward() has a layer's gradients */
+    void *layer_done_for;
 } pass;
 
 /* What a transform is made from. All transforms of a step of the flow get the same, except for the last group.
@@ -103,7 +106,8 @@ typedef enum condition_kind {
 struct transform {
     const transform_kind *kind;
     int dim;
-    int of_y; /* CONDITION_FLOW: it transforms y alone, and reads nothing else */
+    int of_y;                        /* CONDITION_FLOW: it transforms y alone, and reads nothing else */
+    size_t params_begin, params_end; /* its own ones in the flat parameters, behind those of the one before */
     void *own;
 };
 

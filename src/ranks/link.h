@@ -1,7 +1,7 @@
 /* What ranks need of whatever connects them: a table of functions. The library has one for threads of a test and one that is
  * loaded (module.c): libjointflow-mpi.so, which sees this header and nothing else of the library.
  *
- * A link is used by one thread at a time. Functions that return int: 0 is success. */
+ * A link is used by one thread at a time, and by the one that joined alone unless `any_thread` allows others. Functions that return int: 0 is success. */
 #ifndef JF_RANKS_LINK_H
 #define JF_RANKS_LINK_H
 
@@ -38,6 +38,9 @@ typedef struct ranks_link {
      * waits. */
     void (*beat)(void *own, int patience);
     int (*heard)(void *own);
+
+    /* Optional: whether several threads may use the link one after the other; they may not. */
+    int (*any_thread)(void *own);
 
     /* The next of the numbers 0, 1, 2, ... that all ranks take from: no two get the same. 1: *number is it, 0: not yet, to be
      * asked again, -1: it failed. Rank 0 answers the others whenever it calls beat() or heard(). */

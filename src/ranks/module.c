@@ -53,6 +53,10 @@ int ranks_launched(void) {
     return count_of(size_variables);
 }
 
+int ranks_share_machine(const ranks *r) {
+    return count_of(local_variables) >= r->size;
+}
+
 /* A launcher may have bound this process to some processors, which others may share. */
 int ranks_threads(const ranks *r, int threads) {
     int local = count_of(local_variables), bound = threads_available();

@@ -43,12 +43,15 @@ ranks_share ranks_share_of(const ranks *r, size_t n) {
 
 /* ---- membership ---- */
 
-static void give_sign(void *company) {
-    ranks *r = company;
+void ranks_give_sign(ranks *r) {
     double t = now();
     if (t - r->beaten < BEAT_INTERVAL || !pthread_equal(r->thread, pthread_self())) return;
     r->beaten = t;
     r->link->beat(r->own, 0);
+}
+
+static void give_sign(void *company) {
+    ranks_give_sign(company);
 }
 
 /* Whoever is done waits for the others, quietly. Without one of them there is nothing to leave. */
@@ -122,9 +125,9 @@ jf_status ranks_room(ranks *r, size_t bytes) {
 /* ---- waiting ---- */
 
 /* Others are often there within microseconds; a processor that is shared goes to who has work. */
-static void pause_a_little(long tries) {
+static void pause_a_little(ranks *r, long tries) {
     if (tries < 200) return;
-    if (tries < 20000)
+    if (tries < 20000 && !atomic_load(&r->unhurried))
         sched_yield();
     else
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
@@ -134,11 +137,11 @@ static void pause_a_little(long tries) {
 static jf_status wait_until(ranks *r, int (*has_ended)(void *arg), void *arg, int *ended) {
     double began = 0, at;
     for (long tries = 0; (*ended = has_ended(arg)) == 0; tries++) {
-        pause_a_little(tries);
+        pause_a_little(r, tries);
         if (tries % 64 != 63) continue; /* clocks and neighbours now and then */
         at = now();
         if (began == 0) began = at;
-        give_sign(r);
+        ranks_give_sign(r);
         int patience = r->link->heard(r->own);
         if (patience >= 0) r->heard = at;
         if (patience >= 0) r->patience = patience;

@@ -48,6 +48,7 @@ jf_status ranks_set_apart(jf_context *ctx, int apart);
 jf_status ranks_take(jf_context *ctx, uint64_t *number);
 /* Which of the ranks of its machine this one is, from 0, as the launcher tells. */
 int ranks_place(const ranks *r);
+int ranks_share_machine(const ranks *r); /* whether all of them are on this one, as the launcher tells */
 /* How many threads a rank has that asked for `threads`: where it asked for none in particular, its part of the processors of
  * its machine. 0: as many as there are. */
 int ranks_threads(const ranks *r, int threads);

@@ -77,8 +77,11 @@ jf_status shared_create(shared_work *s, const model *m, int batch, int determini
         return recipe_fail(m->recipe, "train.batch", "%d samples cannot be shared by %d ranks: start fewer",
                            batch, ranks_size(r));
     JF_TRY(MEM_NEW(m->ctx, &s->evaluation, 1));
-    if (!deterministic) return group_join(s, m);
-    JF_TRY(take_slices(s, m));
+    if (!deterministic) JF_TRY(group_join(s, m));
+    if (deterministic) JF_TRY(take_slices(s, m));
+    if (!s->group && s->slices == 1) JF_TRY(overlap_create(&s->overlap, r, m));
+    if (s->overlap) jf_log(m->ctx, "gradients are added up while the backward pass goes on");
+    if (!deterministic) return JF_OK;
     JF_TRY(MEM_NEW(m->ctx, &s->waiting, (size_t)s->levels + 1));
     for (int i = 0; i < s->levels; i++) JF_TRY(m->d->kind->alloc(m->d, &s->waiting[i], m->parameters.total));
     return JF_OK;
@@ -88,6 +91,7 @@ void shared_free(shared_work *s, const model *m, int failed) {
     if (s->group && failed) m->d->kind->group_close(m->d, s->group, failed);
     if (s->recording) m->d->kind->recording_free(m->d, s->recording);
     if (s->group && !failed) m->d->kind->group_close(m->d, s->group, failed);
+    overlap_free(s->overlap);
     free(s->evaluation);
     for (int i = 0; s->waiting && i < s->levels; i++)
         if (s->waiting[i]) m->d->kind->release(m->d, s->waiting[i]);
@@ -157,12 +161,14 @@ static int has_added_up(void *arg) {
 static jf_status run_slice(shared_work *s, const shared_call *c) {
     device *d = c->m->d;
     *s->evaluation = (shared_evaluation){s, c->m, c->run, c->opt, c->terms};
+    if (s->overlap) overlap_begin(s->overlap, c->run, d->kind->host(d, c->opt->grad));
     if (d->kind->record && !s->recording && s->slices == 1) /* one of several differs by its rows */
         JF_TRY(d->kind->record(d, &s->recording, evaluate_slice, s->evaluation));
     if (s->recording)
         d->kind->replay(d, s->recording);
     else
         evaluate_slice(s->evaluation);
+    if (s->overlap) return overlap_end(s->overlap, c->run);
     return s->group ? ranks_wait(s->r, has_added_up, s->evaluation, "the sum over GPUs (NCCL)") : JF_OK;
 }
 
@@ -190,7 +196,7 @@ static jf_status sum_gradient(const shared_work *s, const shared_call *c) {
     device *d = c->m->d;
     size_t count = c->m->parameters.total;
     double *copy;
-    if (ranks_size(s->r) == 1 || s->group) return JF_OK;
+    if (ranks_size(s->r) == 1 || s->group || s->overlap) return JF_OK;
     if (d->kind->host && d->kind->real_size == sizeof(float))
         return ranks_sum_floats(s->r, d->kind->host(d, c->opt->grad), count);
     if (d->kind->host) return ranks_sum_doubles(s->r, d->kind->host(d, c->opt->grad), count);

@@ -8,6 +8,7 @@
 
 #include "ranks/ranks.h"
 #include "train/batches.h"
+#include "train/overlap.h"
 
 #define SHARED_SLICES                                                                                        \
     8 /* of a deterministic step, at most: as many as divide the batch, and so as many ranks at most */
@@ -23,6 +24,7 @@ typedef struct shared_work {
     int rows;                    /* that any rank evaluates at once, at most */
     int levels;                  /* sums of slices that wait for their neighbours: */
     real **waiting;              /* (levels) flat, like the parameters */
+    overlap *overlap;            /* of sums with the backward pass; NULL: they are taken after it */
     device_group *group;         /* devices that add up by themselves; NULL: their hosts do */
     device_recording *recording; /* of the evaluation of a slice, where the device records; NULL: none yet */
     shared_evaluation *evaluation; /* what it evaluates */

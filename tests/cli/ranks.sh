@@ -62,6 +62,18 @@ expect_status 0
 [ -n "$case_skip" ] || expect awk -F, 'FNR == NR { loss[FNR] = $4; next }
     FNR > 1 && ($4 - loss[FNR]) ^ 2 > 1e-8 { exit 1 }' one/history.csv run/history.csv
 
+case_begin ranks__sums_beside_the_backward_pass_have_the_same_bits
+needs_mpi
+for overlap in off 200; do # bytes of a sum: several of a tiny model
+    JOINTFLOW_OVERLAP=$overlap mpi 2 jointflow train "$TINY" -o run-$overlap --no-report --threads 1
+    expect_status 0
+done
+expect_line 'gradients are added up while the backward pass goes on'
+expect_same run-off/model.safetensors run-200/model.safetensors
+run mpirun -n 1 -x JOINTFLOW_OVERLAP=off jointflow train "$TINY" -o run -q : -n 1 jointflow train "$TINY" -o run -q
+expect_failure
+expect_error_line 'jointflow: rank 1: another JOINTFLOW_OVERLAP .* than rank 0: "", there "off"'
+
 case_begin ranks__the_first_alone_says_something
 needs_mpi
 mpi 3 jointflow train "$TINY" -o run --no-report
