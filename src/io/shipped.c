@@ -147,7 +147,7 @@ static void summary_of(jf_context *ctx, const char *path, const shipped_kind *ki
 static void list_file(jf_context *ctx, text *t, const shipped_kind *kind, const char *path,
                       const char *prefix) {
     const char *name = strrchr(path, '/') + 1;
-    char summary[160];
+    char summary[240];
     summary_of(ctx, path, kind, summary, sizeof summary);
     text_add(t, "%s%.*s\t%s\n", prefix, (int)(strlen(name) - strlen(kind->ending)), name, summary);
 }

@@ -59,7 +59,10 @@ static jf_status add_summary(const model *m, text *out) {
     } else if (u->dim_y && u->image.h == 0) {
         text_add(out, " given y of %d number%s", u->dim_y, u->dim_y == 1 ? "" : "s");
     }
-    text_add(out, ", trained on %s.\n", data_of(m));
+    text_add(out, ", trained on %s", data_of(m));
+    const char *then = u->image.h > 0 ? recipe_get(m->recipe, "data.then") : NULL;
+    if (then && strcmp(then, "none") != 0) text_add(out, "; %s makes them larger", then);
+    text_add(out, ".\n");
     return JF_OK;
 }
 
