@@ -26,8 +26,8 @@ typedef struct golden {
     jf_context *ctx;
     json_t *root;
     const char *name;
-    int n, dim_x, dim_y, dim, depth, residual, layers, by_rule, is_image;
-    uint8_t masks[MAX_MASKS]; /* (layers, dim) */
+    int n, dim_x, dim_y, dim, chain, depth, residual, layers, by_rule, is_image;
+    uint8_t masks[MAX_MASKS]; /* (layers, chain) */
     table_list tables;        /* of its transforms */
 } golden;
 
@@ -84,6 +84,7 @@ static golden golden_open(const char *path) {
     g.dim_x = (int)number(&g, "dim_x");
     g.dim_y = (int)number(&g, "dim_y");
     g.dim = g.dim_x + g.dim_y;
+    g.chain = json_object_get(g.root, "embed_size") ? g.dim_x + (int)number(&g, "embed_size") : g.dim;
     g.layers = (int)number(&g, "layers");
     g.by_rule = strcmp(words(&g, "objective"), "rule") == 0;
     g.is_image = json_object_get(g.root, "network") != NULL;
@@ -93,11 +94,11 @@ static golden golden_open(const char *path) {
     g.depth = (int)number(&g, "depth");
     if (json_object_get(g.root, "dense_residual")) g.residual = (int)number(&g, "dense_residual");
     const json_t *masks = need(&g, "masks");
-    CHECK(json_array_size(masks) == (size_t)g.layers && g.layers * g.dim <= MAX_MASKS);
-    for (int i = 0; i < g.layers * g.dim; i++) {
-        const json_t *mask = json_array_get(masks, (size_t)(i / g.dim));
-        CHECK(json_array_size(mask) == (size_t)g.dim);
-        g.masks[i] = json_number_value(json_array_get(mask, (size_t)(i % g.dim))) != 0;
+    CHECK(json_array_size(masks) == (size_t)g.layers && g.layers * g.chain <= MAX_MASKS);
+    for (int i = 0; i < g.layers * g.chain; i++) {
+        const json_t *mask = json_array_get(masks, (size_t)(i / g.chain));
+        CHECK(json_array_size(mask) == (size_t)g.chain);
+        g.masks[i] = json_number_value(json_array_get(mask, (size_t)(i % g.chain))) != 0;
     }
     return g;
 }
@@ -155,6 +156,8 @@ static void write_recipe(const golden *g, char *to, size_t size) {
     if (json_object_get(g->root, "bins"))
         used += snprintf(to + used, size - (size_t)used, "bins = %d\nbound = %.17g\n", (int)number(g, "bins"),
                          number(g, "bound"));
+    if (json_object_get(g->root, "embed_keys"))
+        used += snprintf(to + used, size - (size_t)used, "%s", words(g, "embed_keys"));
     used += snprintf(to + used, size - (size_t)used, "[loss]\nobjective = %s\n", words(g, "objective"));
     if (json_object_get(g->root, "loss_keys")) { /* of objectives that have others than the first three */
         snprintf(to + used, size - (size_t)used, "%s\n", words(g, "loss_keys"));
@@ -187,6 +190,7 @@ static void dense_formula(const golden *g, const param *p, double *offset, doubl
     int is_spline = strcmp(words(g, "law"), "spline") == 0; /* whose pieces are to differ */
     *offset = (strcmp(kind, ".s") == 0 || strcmp(kind, ".g") == 0) && !is_shift;
     *gain = *offset ? 0.2 : is_shift ? 0.1 : 0.05;
+    if (strncmp(p->name, "embed.", 6) == 0) is_output = 0;
     if (strcmp(kind, ".w") == 0)
         *gain = (!is_output ? 1 : is_spline ? 0.4 : 0.1) * sqrt(3.0 / (double)p->shape[0]);
 }

@@ -28,6 +28,8 @@ BLOCKS = (
 TWO_BLOCKS = BLOCKS[0] + BLOCKS[1]
 # The condition (the last element) is never moved.
 FIXED = ((1, 0, 0), (0, 1, 0), (1, 1, 0), (0, 1, 0), (1, 0, 0), (1, 1, 0))
+# The same of two elements of x and three numbers that an embedding makes of y.
+FIXED_3 = tuple(m[:2] + (0, 0, 0) for m in FIXED)
 ALTERNATING = ((1, 0), (0, 1)) * 4
 # Random halves of 4 + 3 elements, each followed by its complement.
 HALVES = (
@@ -92,6 +94,14 @@ CASES = [
          condition="joint", weight=100.0, distance="l1"),
     case("fixed_spline_residual", "joint", tf.Flow(2, 1, "spline", 0, 12, FIXED, bins=8, bound=3.0, residual=1), 10029,
          condition="fixed", weight=100.0, distance="l1"),
+    # Seeds of embeddings keep all units away from the kink, too.
+    case("fixed_embed_dense", "joint",
+         tf.Flow(2, 9, "affine", 2, 10, FIXED_3, embed=tf.Embedding("dense", 3, 7, 2)), 9991,
+         condition="fixed", weight=100.0, distance="l1"),
+    case("fixed_embed_conv1d", "joint",
+         tf.Flow(2, 34, "spline", 2, 10, FIXED_3, bins=5, bound=1.7,
+                 embed=tf.Embedding("conv1d", 3, 6, 2, steps=17, channels=4)), 9995,
+         condition="fixed", weight=100.0, distance="l1"),
     case("joint_paper", "joint", tf.Flow(2, 1, "affine", 12, 64, sum(BLOCKS, ())), 8001, n=16,
          condition="joint", weight=100.0, distance="l1", store_gradient=False),
 ]
@@ -128,7 +138,8 @@ def chain_record(flow):
 def shape_record(flow):
     """What splines and residual networks have beside the rest."""
     return {**({"bins": flow.bins, "bound": flow.bound} if flow.law == "spline" else {}),
-            **({"dense_residual": flow.residual} if flow.residual else {})}
+            **({"dense_residual": flow.residual} if flow.residual else {}),
+            **({"embed_size": flow.embed.size, "embed_keys": flow.embed.keys(flow.dim_y)} if flow.embed else {})}
 
 
 def evaluate(golden_case):

@@ -38,6 +38,38 @@ LEAKY_SLOPE = 0.3
 
 
 @dataclass(frozen=True)
+class Embedding:
+    kind: str  # "dense" or "conv1d"
+    size: int  # numbers that come out
+    width: int  # of hidden dense layers
+    layers: int  # hidden layers, or convolutions
+    steps: int = 0  # of conv1d: y is (steps, channels of y)
+    channels: int = 0  # of each convolution
+
+    def keys(self, dim_y: int) -> str:
+        """As a recipe has them."""
+        convolutions = f"embed_shape = {self.steps}x{dim_y // self.steps}\nembed_channels = {self.channels}\n" if self.steps else ""
+        return (f"embed = {self.kind}\nembed_size = {self.size}\nembed_width = {self.width}\n"
+                f"embed_layers = {self.layers}\n{convolutions}")
+
+
+KERNEL, STRIDE, EMBED_SLOPE = 5, 2, 0.1
+
+
+def padding(steps: int, layers: int) -> Tuple[int, int, int]:
+    """Zeros before and after a series, and the places that the last of its convolutions gives: as few zeros as leave none
+    of the padded series unread."""
+    places = 0
+    while True:
+        places += 1
+        length = places
+        for _ in range(layers):
+            length = STRIDE * (length - 1) + KERNEL
+        if length >= steps:
+            return (length - steps) // 2, length - steps - (length - steps) // 2, places
+
+
+@dataclass(frozen=True)
 class Flow:
     dim_x: int
     dim_y: int  # 0: plain or rule
@@ -50,6 +82,7 @@ class Flow:
     bins: int = 0  # of a spline
     bound: float = 0.0
     residual: int = 0  # blocks of residual networks; 0: dense ones
+    embed: "Embedding | None" = None  # of y; masks are then of x and of what it makes of y
 
     @property
     def dim(self) -> int:
@@ -100,8 +133,8 @@ def net_layout(flow: Flow, prefix: str, inputs: int, outputs: int) -> List[Tuple
 
 
 def parameter_layout(flow: Flow) -> List[Tuple[str, Tuple[int, ...]]]:
-    """(name, shape) in flat order: a coupling's s, then network A, then B; weights are (in, out), row-major."""
-    layout = []
+    """(name, shape) in flat order: the embedding; a coupling's s, then network A, then B; weights are (in, out), row-major."""
+    layout = embed_layout(flow.embed, flow.dim_y) if flow.embed else []
     for layer in range(flow.layers):
         if flow.kind(layer) != "coupling":
             layout += linear_layout(flow.kind(layer), f"layer.{layer:03d}", flow.dim)
@@ -120,6 +153,40 @@ def linear_layout(kind: str, prefix: str, m: int) -> List[Tuple[str, Tuple[int, 
     if kind == "actnorm":
         return [(f"{prefix}.actnorm.a", (m,)), (f"{prefix}.actnorm.b", (m,))]
     return [(f"{prefix}.mixing.lu", (m, m))]
+
+
+def embed_layout(embed: Embedding, dim_y: int) -> List[Tuple[str, Tuple[int, ...]]]:
+    """(name, shape) of the parameters of an embedding."""
+    sizes = [(dim_y, embed.width)] + [(embed.width, embed.width)] * (embed.layers - 1)
+    if embed.kind == "conv1d":
+        before = [dim_y // embed.steps] + [embed.channels] * (embed.layers - 1)
+        flat = padding(embed.steps, embed.layers)[2] * embed.channels
+        sizes = [(KERNEL * c, embed.channels) for c in before] + [(flat, embed.width)]
+    layout = []
+    for i, (fan_in, fan_out) in enumerate(sizes + [(embed.width, embed.size)]):
+        layout += [(f"embed.{i:02d}.w", (fan_in, fan_out)), (f"embed.{i:02d}.b", (fan_out,))]
+    return layout
+
+
+def embedding(embed: Embedding, parameters: Parameters, y: torch.Tensor) -> torch.Tensor:
+    """y (n, dim_y) -> (n, size). Convolutions by PyTorch's own, of y with zeros around it."""
+    def leaky(t):
+        return torch.nn.functional.leaky_relu(t, EMBED_SLOPE)
+
+    h, dense_from = y, 0
+    if embed.kind == "conv1d":
+        before, after, _ = padding(embed.steps, embed.layers)
+        h = torch.nn.functional.pad(y.reshape(len(y), embed.steps, -1).permute(0, 2, 1), (before, after))
+        for i in range(embed.layers):
+            w, b = parameters[f"embed.{i:02d}.w"], parameters[f"embed.{i:02d}.b"]
+            kernel = w.reshape(KERNEL, h.shape[1], -1).permute(2, 1, 0)
+            h = leaky(torch.nn.functional.conv1d(h, kernel, b, stride=STRIDE))
+        h, dense_from = h.permute(0, 2, 1).reshape(len(y), -1), embed.layers
+    last = sum(name.startswith("embed.") for name in parameters) // 2 - 1
+    for i in range(dense_from, last + 1):
+        h = h @ parameters[f"embed.{i:02d}.w"] + parameters[f"embed.{i:02d}.b"]
+        h = leaky(h) if i < last else h
+    return h
 
 
 # ---- numbers that both sides can compute -----------------------------------------------------------------
@@ -157,6 +224,8 @@ def formula_parameters(flow: Flow, seed: int) -> Parameters:
             values = 0.05 * c
         elif name.endswith((".a", ".lu")):
             values = 0.3 * c
+        elif name.startswith("embed."):
+            values = math.sqrt(3.0 / shape[0]) * c
         else:
             is_output = name.split(".")[3] == ("out" if flow.residual else f"{flow.depth:02d}")
             values = (1.0 if not is_output else 0.4 if flow.law == "spline" else 0.1) * math.sqrt(3.0 / shape[0]) * c
@@ -365,20 +434,24 @@ def layer_inverse(flow: Flow, parameters: Parameters, layer: int, v: torch.Tenso
 
 def forward(flow: Flow, parameters: Parameters, u: torch.Tensor):
     """Data -> latent: v = F(u) (n, D) and log|det J_F(u)| (n,)."""
-    logdet = u.new_zeros(u.shape[0])
+    logdet, y = u.new_zeros(u.shape[0]), u[:, flow.dim_x:]
+    if flow.embed:  # as in training, where nobody asks for the gradient of y
+        u = torch.cat([u[:, :flow.dim_x], embedding(flow.embed, parameters, y.detach())], dim=1)
     for layer in range(flow.layers):
         u, layer_logdet = layer_forward(flow, parameters, layer, u)
         logdet = logdet + layer_logdet
-    return u, logdet
+    return torch.cat([u[:, :flow.dim_x], y], dim=1) if flow.embed else u, logdet
 
 
 def inverse(flow: Flow, parameters: Parameters, v: torch.Tensor):
     """Latent -> data: u = F^{-1}(v) (n, D) and log|det J_F(u)| (n,), the determinant of *data -> latent*."""
-    logdet = v.new_zeros(v.shape[0])
+    logdet, y = v.new_zeros(v.shape[0]), v[:, flow.dim_x:]
+    if flow.embed:
+        v = torch.cat([v[:, :flow.dim_x], embedding(flow.embed, parameters, y)], dim=1)
     for layer in reversed(range(flow.layers)):
         v, layer_logdet = layer_inverse(flow, parameters, layer, v)
         logdet = logdet + layer_logdet
-    return v, logdet
+    return torch.cat([v[:, :flow.dim_x], y], dim=1) if flow.embed else v, logdet
 
 
 # ---- objectives: terms whose sum is the loss -------------------------------------------------------------
