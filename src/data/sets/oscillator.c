@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { STEPS = 128, CELLS = 1400, DIM_X = 3, MAX_NAME = 8 };
+enum { STEPS = 128, CELLS = 1400, DIM_X = 3, MAX_NAME = 16 };
 #define LOWEST  1.0
 #define HIGHEST 8.0
 #define NOISE   0.5
