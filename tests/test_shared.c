@@ -62,6 +62,8 @@ static const char *const contents[] = {
     "average = 0.9\nclip = 1\nweight_decay = 0.1\n",
     "[data]\nset = crescents\n[model]\nblocks = 1\nnet = residual\nwidth = 4\n" TRAINING,
     "[loss]\nobjective = rule\n" TINY_MODEL TRAINING,
+    "[data]\nset = crescents\n" TINY_MODEL
+    "condition = fixed\nembed = dense\nembed_layers = 1\nembed_width = 8\n" TRAINING,
 };
 enum { CONTENTS = sizeof contents / sizeof *contents };
 
