@@ -116,3 +116,11 @@ expect_status 0
 expect_file exact.csv
 run jointflow compare exact.csv "$work/x.npy" --columns 3
 expect_status 0
+
+case_begin export__a_model_with_an_embedding_is_refused_and_nothing_is_written
+for file in m.c m.onnx; do
+    run jointflow export "$RUN" -o $file
+    expect_status 1
+    expect_error_line '.*files cannot hold the embedding "conv1d" of this model; .*'
+    expect_no_file $file
+done
