@@ -93,18 +93,31 @@ static void look_at(const row_file *f, const size_t *columns, int count, column_
         for (int i = 0; i < count; i++) look_edges(&looks[i], row_file_value(f, row, columns[i]));
 }
 
+/* Few intervals are cut. Of many the share of samples that lies inside of all falls, and edges are learned worse than by a
+ * map that has none (docs/results.md). */
+#define MOST_CUT 5
+static const char *kind_of_intervals(const column_look *looks, int count) {
+    int intervals = 0, found;
+    for (int i = 0; i < count; i++) {
+        look_interval(&looks[i], &found);
+        intervals += found;
+    }
+    return intervals <= MOST_CUT ? "cut" : "uniform";
+}
+
 /* Adds what was found to the list of bounds, before what the user says, which wins. */
 static void add_found(jf_context *ctx, const row_file *f, const size_t *columns, int count,
                       const column_look *looks, text *out) {
     enum { HINTS = 4 }; /* more would be read by nobody */
     char place[32], words[96], hint[256];
+    const char *kind = kind_of_intervals(looks, count);
     int found, hints = 0;
     for (int i = 0; i < count; i++) {
         const char *name = row_file_name(f, columns[i]);
         column_support s = look_interval(&looks[i], &found);
         number_print(place, sizeof place, "x%d", i);
         if (found) {
-            text_add(out, "%s%s=cut:%.9g:%.9g", out->length ? "," : "", place, s.lo, s.hi);
+            text_add(out, "%s%s=%s:%.9g:%.9g", out->length ? "," : "", place, kind, s.lo, s.hi);
             jf_log(ctx,
                    "%s: %s fills %s evenly up to both edges, which is taken as its support (bounds %s=none: "
                    "any number)",

@@ -130,6 +130,13 @@ expect test "$(awk -F, 'NR > 1 && ($1 < -2 || $1 > 2 || $2 != int($2) || $2 < 0 
 jointflow train even.csv --x-columns t,n --y-columns o -o none --no-report --quiet --set train.epochs=1 --bounds none
 expect test "$(grep -c '^bounds' none/recipe.ini)" -eq 0
 
+case_begin train__of_many_evenly_filled_columns_none_is_cut
+awk 'BEGIN { srand(3); print "a,b,c,d,e,f,o"; for (i = 0; i < 1000; i++) print rand() "," rand() "," rand() "," rand() "," rand() "," rand() "," rand() }' > many.csv
+jointflow train many.csv --x-columns a,b,c,d,e,f --y-columns o -o six --no-report --quiet --set train.epochs=1
+expect test "$(grep -c '^bounds = x0=uniform:0:1,.*,x5=uniform:0:1$' six/recipe.ini)" -eq 1
+jointflow train many.csv --x-columns a,b,c,d,e --y-columns o -o five --no-report --quiet --set train.epochs=1
+expect test "$(grep -c '^bounds = x0=cut:0:1,.*,x4=cut:0:1$' five/recipe.ini)" -eq 1
+
 case_begin train__a_joint_model_is_warned_of_conditions_that_hardly_vary
 awk 'BEGIN { OFS = ","; srand(1); print "a,b,c,d"; for (i = 0; i < 600; i++) print rand(), rand(), rand(), i % 100 ? 0 : rand() }' > t.csv
 run jointflow train t.csv --x-columns a,b --y-columns c,d -o joint --set model.condition=joint --set train.epochs=1 --no-report
