@@ -1,6 +1,5 @@
 /* What a run computes in, by its recipe and its device. */
 #include "train/memory.h"
-#include <string.h>
 
 precision train_precision(const model *m) {
     int found = precision_find(recipe_get(m->recipe, "train.precision"));
@@ -8,7 +7,7 @@ precision train_precision(const model *m) {
 }
 
 precision train_products(const model *m) {
-    return strcmp(recipe_get(m->recipe, "model.net"), "resnext") == 0 ? train_precision(m) : PRECISION_FP32;
+    return recipe_is(m->recipe, "model.net", "resnext") ? train_precision(m) : PRECISION_FP32;
 }
 
 jf_status train_check_precision(const model *m) {
