@@ -26,7 +26,7 @@ typedef struct embed_layer {
 typedef struct embed embed;
 
 typedef struct embed_kind {
-    const char *name, *summary;
+    const char *name;       /* what it is, embed_list.c tells */
     const recipe_key *keys; /* keys of [model] that only this kind reads */
     /* Lays out its layers by embed_add_layer(), the last of which gives model.embed_size numbers; may set `padded` and
      * `place`. */

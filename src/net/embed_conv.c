@@ -187,14 +187,12 @@ static const recipe_key conv2d_keys[] = {
 
 const embed_kind embed_conv1d = {
     .name = "conv1d",
-    .summary = "strided convolutions along a series, then dense layers",
     .keys = conv1d_keys,
     .lay_out = conv1d_lay_out,
 };
 
 const embed_kind embed_conv2d = {
     .name = "conv2d",
-    .summary = "strided convolutions over an image, then dense layers",
     .keys = conv2d_keys,
     .lay_out = conv2d_lay_out,
 };

@@ -22,7 +22,6 @@ static jf_status dense_lay_out(embed *e, const recipe *r, param_list *params, co
 
 const embed_kind embed_dense = {
     .name = "dense",
-    .summary = "hidden layers of equal width, Leaky ReLU",
     .keys = dense_keys,
     .lay_out = dense_lay_out,
 };
