@@ -6,7 +6,11 @@
 #include <string.h>
 
 /* `mark`: what the lines begin with, "# " where a table follows them. */
-static void print_summary(const jf_density_summary *s, int rows, const char *mark) {
+static void print_summary(const jf_model *m, const jf_density_summary *s, int rows, const char *mark) {
+    jf_image_form form = {.size = sizeof(jf_image_form)};
+    if (*jf_model_then(m) && jf_model_image_form(&form, m) == JF_OK)
+        printf("%sof images of %d x %d, before %s makes them larger\n", mark, form.h, form.w,
+               jf_model_then(m));
     printf("%srows                          %d\n", mark, rows);
     printf("%smean log p(x|y), nats         %.6g (%s)\n", mark, s->mean,
            s->exact ? "exact, from the Jacobian" : "the whole map's log-determinant stands in");
@@ -28,9 +32,9 @@ static int density_rows(const call *c, const jf_model *m, const pairs *data, con
         code = cli_fail_memory();
     else if (jf_density(m, data->rows, data->first, data->second, log_p, &summary, &use) != JF_OK)
         code = cli_fail_library(c);
-    if (code == CLI_OK && !to_file) print_summary(&summary, data->rows, "# ");
+    if (code == CLI_OK && !to_file) print_summary(m, &summary, data->rows, "# ");
     if (code == CLI_OK) code = tables_write(c, path, data->rows, parts, 1);
-    if (code == CLI_OK && to_file) print_summary(&summary, data->rows, "");
+    if (code == CLI_OK && to_file) print_summary(m, &summary, data->rows, "");
     free(log_p);
     return code;
 }

@@ -24,7 +24,8 @@ int given_is_image(const call *c, const jf_image_form *form, const char *path) {
     if (form->h == 0) return 0;
     if (is_picture(path)) return 1;
     if (!cli_ends_with(path, ".npy") || jf_images_read(&images, c->ctx, path) != JF_OK) return 0;
-    int fits = images.h == form->h && images.w == form->w;
+    int fits = (images.h == form->h && images.w == form->w) ||
+               (form->input_h == 0 && images.h == form->data_h && images.w == form->data_w);
     jf_images_free(&images);
     return fits;
 }

@@ -2,6 +2,7 @@
 #include "conditions.h"
 #include "given.h"
 #include "tables.h"
+#include "then.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -69,11 +70,34 @@ static int read_end(const call *c, const jf_model *m, const char *name, const ch
     return code;
 }
 
+/* From half a step before the first class to half a step beyond the last: one number for all of y, or from the plane of one
+ * class to that of the next. */
+static int through_classes(const call *c, const jf_model *m, const jf_use_options *use, jf_lines *out) {
+    size_t dim = (size_t)jf_model_dim_y(m);
+    double ends[2];
+    int code = ends_of_classes(c, m, ends);
+    if (code != CLI_OK) return code;
+    int steps = steps_of(c, steps_through(jf_model_classes(m)));
+    double *y = calloc((size_t)steps * dim, sizeof *y);
+    if (!y) return cli_fail_memory();
+    for (int i = 0; code == CLI_OK && i < steps; i++) {
+        double t = (double)i / (steps - 1), label = (1 - t) * ends[0] + t * ends[1];
+        if (jf_model_y_of_label(m, label, y + (size_t)i * dim) != JF_OK) code = cli_fail_library(c);
+    }
+    if (code == CLI_OK &&
+        jf_lines_through(out, m, option_int(c->arguments, "lines"), (size_t)steps, y, use) != JF_OK)
+        code = cli_fail_library(c);
+    free(y);
+    return code;
+}
+
 static int along_y(const call *c, const jf_model *m, const jf_use_options *use, jf_lines *out) {
     int dim = jf_model_dim_y(m), classes = jf_model_classes(m), code = CLI_OK;
     int both = option_given(c->arguments, "from") && option_given(c->arguments, "to");
     double ends[2] = {0, 0};
     if (dim == 0) return cli_misuse(c->command, "--along y: this model has no condition");
+    if (!option_given(c->arguments, "from") && !option_given(c->arguments, "to"))
+        return through_classes(c, m, use, out);
     if (!both) code = ends_of_classes(c, m, ends);
     if (code != CLI_OK) return code;
     double *from = calloc((size_t)dim, sizeof *from), *to = calloc((size_t)dim, sizeof *to);
@@ -215,17 +239,27 @@ static int write_table(const call *c, const jf_model *m, const jf_lines *l, cons
     return code;
 }
 
-static int write_lines(const call *c, const jf_model *m, const jf_lines *l, int of_images, const char *path) {
-    jf_images images;
-    if (path && cli_ends_with(path, ".png")) {
-        int full_range = option_given(c->arguments, "full-range");
-        return jf_lines_draw(m, l, NULL, full_range, path) == JF_OK ? CLI_OK : cli_fail_library(c);
-    }
-    if (!of_images || !path || !cli_ends_with(path, ".npy")) return write_table(c, m, l, path);
-    if (jf_restore(&images, m, l->rows * l->steps, l->x, l->y) != JF_OK) return cli_fail_library(c);
-    int code = jf_images_write(c->ctx, &images, l->steps, path) == JF_OK ? CLI_OK : cli_fail_library(c);
+/* As they are, or made larger by other models, which draw the same latent points all along a line. */
+static int write_images(const call *c, const jf_model *m, const jf_lines *l, const char *path) {
+    jf_images images = {0};
+    jf_then then = {.count = 0};
+    int full_range = option_given(c->arguments, "full-range"), code = then_load(c, m, &then);
+    if (code == CLI_OK && jf_restore(&images, m, l->rows * l->steps, l->x, l->y) != JF_OK)
+        code = cli_fail_library(c);
+    if (code == CLI_OK) code = then_enlarge(c, &then, l->steps, &images);
+    jf_status status = code != CLI_OK ? JF_OK
+                       : cli_ends_with(path, ".png")
+                           ? jf_lines_draw_images(m, l, &images, NULL, full_range, path)
+                           : jf_images_write(c->ctx, &images, l->steps, path);
+    if (status != JF_OK) code = cli_fail_library(c);
     jf_images_free(&images);
+    jf_then_free(&then);
     return code;
+}
+
+static int write_lines(const call *c, const jf_model *m, const jf_lines *l, int of_images, const char *path) {
+    int wants_images = of_images && path && (cli_ends_with(path, ".png") || cli_ends_with(path, ".npy"));
+    return wants_images ? write_images(c, m, l, path) : write_table(c, m, l, path);
 }
 
 /* ---- the command ---- */
@@ -251,6 +285,8 @@ static int check_picture(const call *c, const jf_model *m, const char *path, int
     jf_image_form form = {.size = sizeof(jf_image_form)};
     if (jf_model_image_form(&form, m) != JF_OK) return cli_fail_library(c);
     *of_images = form.h > 0;
+    int wants_images = *of_images && path && (cli_ends_with(path, ".png") || cli_ends_with(path, ".npy"));
+    if (!wants_images && option_given(c->arguments, "then")) return cli_misuse(c->command, THEN_WANTS_IMAGES);
     if (*of_images || !path || !cli_ends_with(path, ".png")) return CLI_OK;
     return cli_misuse(c->command, "-o: found \"%s\", but this model is of vectors, expected .csv or .npy",
                       path);
@@ -302,6 +338,7 @@ static const option options[] = {
      "points of a line, its ends among them (default 9, or along y as many as meet all classes)"},
     {"output", 'o', OPTION_TEXT, "FILE", NULL, 0, 0,
      "a .csv or .npy file, or of image models a .png picture; by default CSV to standard output"},
+    OPTION_THEN,
     OPTION_FULL_RANGE,
     OPTION_SEED,
     OPTION_THREADS,
@@ -346,7 +383,9 @@ const command command_interpolate = {
         "--to.\n"
         "A picture has a row for each line, and along y it boxes the classes of the data. A table has the "
         "columns line, step, x0, ..., y0, ..., z0, ...; of image models a .npy file holds the images, "
-        "(lines, steps, h, w).",
+        "(lines, steps, h, w). Where other models make the images larger (--then), their latent points stay "
+        "the "
+        "same all along a line, and a table holds what the model itself answers.",
     .options = options,
     .examples = examples,
     .run = interpolate,

@@ -20,8 +20,8 @@ static int judge(const call *c) {
         options.simulate = simulator_run;
         options.simulate_user = &s;
     }
-    followers then = {.count = 0};
-    if (code == CLI_OK) code = followers_load(c, m, &then);
+    jf_then then = {.count = 0};
+    if (code == CLI_OK) code = then_load(c, m, &then);
     options.then = (const jf_model *const *)then.models;
     options.then_count = then.count;
     if (code == CLI_OK && jf_judge(&j, m, &options) != JF_OK)
@@ -33,7 +33,7 @@ static int judge(const call *c) {
             fputs(jf_judgement_text(j), stdout);
     }
     jf_judgement_free(j);
-    followers_free(&then);
+    jf_then_free(&then);
     jf_model_free(m);
     return code;
 }

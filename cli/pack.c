@@ -24,8 +24,8 @@ static int pack(const call *c) {
         return cli_misuse(c->command, "--tolerance is for --half");
     int code = option_given(a, "force") ? CLI_OK : output_check_file(c, path);
     if (code == CLI_OK) code = cli_load_model(c, &m, from);
-    followers then = {.count = 0};
-    if (code == CLI_OK) code = followers_load(c, m, &then);
+    jf_then then = {.count = 0};
+    if (code == CLI_OK) code = then_load(c, m, &then);
     jf_pack_options options = {.size = sizeof(jf_pack_options),
                                .half = option_given(a, "half"),
                                .tolerance =
@@ -42,7 +42,7 @@ static int pack(const call *c) {
     if (status != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) tell_size(path);
     jf_text_free(told);
-    followers_free(&then);
+    jf_then_free(&then);
     jf_model_free(m);
     return code;
 }

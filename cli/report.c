@@ -25,15 +25,15 @@ static int report(const call *c) {
         folder ? output_check_folder(folder) : cli_fail_memory(); /* before judging, which takes its time */
     if (code == CLI_OK) code = cli_join_ranks(c);
     if (code == CLI_OK) code = cli_load_model(c, &m, path);
-    followers then = {.count = 0};
-    if (code == CLI_OK) code = followers_load(c, m, &then);
+    jf_then then = {.count = 0};
+    if (code == CLI_OK) code = then_load(c, m, &then);
     options.then = (const jf_model *const *)then.models;
     options.then_count = then.count;
     if (code == CLI_OK && (jf_judge(&j, m, &options) != JF_OK || jf_report(m, j, folder) != JF_OK))
         code = cli_fail_library(c);
     if (code == CLI_OK) printf("%s\nreport:  %s/report.html\n", jf_judgement_text(j), folder);
     jf_judgement_free(j);
-    followers_free(&then);
+    jf_then_free(&then);
     jf_model_free(m);
     free(folder);
     return code;

@@ -103,10 +103,10 @@ static int write_images(const call *c, const jf_model *m, const samples *s, cons
                         const char *path) {
     int is_picture = cli_ends_with(path, ".png"), full_range = option_given(c->arguments, "full-range");
     jf_images images = {0};
-    followers then = {.count = 0};
-    int code = followers_load(c, m, &then);
+    jf_then then = {.count = 0};
+    int code = then_load(c, m, &then);
     if (code == CLI_OK && jf_restore(&images, m, s->rows, s->x, s->y) != JF_OK) code = cli_fail_library(c);
-    if (code == CLI_OK) code = followers_enlarge(c, &then, &images);
+    if (code == CLI_OK) code = then_enlarge(c, &then, 1, &images);
     jf_status status = JF_OK;
     if (code == CLI_OK && is_picture && y->images)
         code = draw_beside_inputs(c, &images, y, path);
@@ -118,7 +118,7 @@ static int write_images(const call *c, const jf_model *m, const samples *s, cons
         status = jf_images_write(c->ctx, &images, 0, path);
     if (status != JF_OK) code = cli_fail_library(c);
     jf_images_free(&images);
-    followers_free(&then);
+    jf_then_free(&then);
     return code;
 }
 
@@ -130,9 +130,7 @@ static int check_images(const call *c, const conditions *y, const char *path) {
         if (option_given(c->arguments, only_tables[i]))
             return cli_misuse(c->command, "--%s: \"%s\" will hold images, expected a table (.csv)",
                               only_tables[i], path);
-    if (!wants_images && option_given(c->arguments, "then"))
-        return cli_misuse(c->command, "--then makes images larger, expected a model of images and -o "
-                                      "FILE.png or FILE.npy");
+    if (!wants_images && option_given(c->arguments, "then")) return cli_misuse(c->command, THEN_WANTS_IMAGES);
     if (!y->form.h && option_given(c->arguments, "full-range"))
         return cli_misuse(c->command, "--full-range is for models of images, and this one is of vectors");
     static const char *const only_vectors[] = {"corner", "summary"};
@@ -265,8 +263,8 @@ const command command_sample = {
         "channel "
         "of a .npy array tells it. The picture has a row for each: truth, if known, input, samples. A model "
         "of "
-        "small images may name others that make what it draws larger (--then), one image of each; a table "
-        "holds what the model itself has drawn.\n"
+        "small images may name others that make what it draws larger (--then), one image of each; the "
+        "temperature is that of the model itself, and a table holds what it has drawn.\n"
         "--summary has a row for each condition and column of x: mean, deviation, quantiles, mode, and the "
         "intervals of the smallest set that holds 50% and 90% of it (hpd50, hpd90: LO:HI, several where "
         "there are "

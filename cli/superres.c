@@ -1,7 +1,6 @@
 /* jointflow superres: a small image made large in steps, by a chain of models. */
 #include "given.h"
 #include "tables.h"
-#include "then.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,6 +35,20 @@ static void request_free(request *r) {
     free(r->output);
 }
 
+/* The files of all models of one name, after those that are there. */
+static int find_files(const call *c, const char *name, request *r) {
+    for (int i = 0;; i++) {
+        char *file = NULL;
+        if (jf_model_find(&file, c->ctx, name, i) != JF_OK) return cli_fail_library(c);
+        if (!file) return CLI_OK;
+        if (r->count == JF_CHAIN_MOST) {
+            jf_text_free(file);
+            return cli_misuse(c->command, "%s: more than %d models", name, JF_CHAIN_MOST);
+        }
+        r->files[r->count++] = file;
+    }
+}
+
 /* Models, several under one name or one each; the last may be the image. */
 static int find_models(const call *c, request *r) {
     const arguments *a = c->arguments;
@@ -47,7 +60,7 @@ static int find_models(const call *c, request *r) {
         else if (i > 0 && given_named_image(word))
             r->image = word;
         else
-            code = then_find(c, word, r->files, &r->count);
+            code = find_files(c, word, r);
     }
     if (code != CLI_OK || !option_given(a, "input")) return code;
     if (r->image) return cli_misuse(c->command, "%s and --input: expected one of the two", r->image);

@@ -12,16 +12,11 @@
             "recipe names (data.then)"                                                                       \
     }
 
-/* The files of all models of one name, after the *count that are there; at most JF_CHAIN_MOST. Each is yours to free(). */
-int then_find(const call *c, const char *name, char *files[JF_CHAIN_MOST], int *count);
+#define THEN_WANTS_IMAGES "--then makes images larger, expected a model of images and -o FILE.png or FILE.npy"
 
-typedef struct followers {
-    jf_model *models[JF_CHAIN_MOST];
-    size_t count; /* 0: what is drawn stays as it is */
-} followers;
-int followers_load(const call *c, const jf_model *m, followers *out);
-void followers_free(followers *f);
-/* Replaces images by what the followers make of each. */
-int followers_enlarge(const call *c, const followers *f, jf_images *images);
+/* Yours to jf_then_free(). */
+int then_load(const call *c, const jf_model *m, jf_then *out);
+/* Replaces images by larger ones. together: so many that follow each other belong to one line. */
+int then_enlarge(const call *c, const jf_then *then, size_t together, jf_images *images);
 
 #endif

@@ -196,3 +196,181 @@ TEST(scales__a_chain_makes_several_images_larger_each_by_itself) {
     jf_chain_result_free(&first);
     scales_close(&s);
 }
+
+/* ---- what a model draws, made larger ---- */
+
+static const jf_then_options seed_3 = {.size = sizeof(jf_then_options), .seed = 3};
+
+static jf_status load_then(jf_then *out, const scales *s, const char *format) {
+    char names[1024];
+    snprintf(names, sizeof names, format, test_path("fine"), test_path("coarse"));
+    return jf_then_load(out, s->of_class, names, NULL);
+}
+
+/* n images of SMALL x SMALL, all the same. */
+static jf_images same_images(double *values, size_t n) {
+    for (size_t i = 0; i < n * PIXELS; i++) values[i] = (double)(i % PIXELS) / PIXELS;
+    return (jf_images){.values = values, .count = n, .h = SMALL, .w = SMALL, .channels = 1};
+}
+
+static int equal_images(const jf_images *images, size_t a, size_t b) {
+    const size_t size = SIDE * SIDE;
+    return memcmp(images->values + a * size, images->values + b * size, size * sizeof(double)) == 0;
+}
+
+TEST(then__models_are_found_by_names_in_any_order) {
+    scales s = scales_open();
+    jf_then then;
+    CHECK_STATUS(load_then(&then, &s, "%s,%s"), JF_OK);
+    CHECK(then.count == 2 && then.h == SIDE && then.w == SIDE);
+    CHECK(jf_model_dim_x(then.models[0]) == 36 && jf_model_dim_x(then.models[1]) == 144);
+    jf_then_free(&then);
+    CHECK(then.count == 0);
+    CHECK_STATUS(jf_then_load(&then, s.of_class, "none", NULL), JF_OK);
+    CHECK(then.count == 0 && then.h == 0);
+    CHECK_STATUS(jf_then_load(&then, s.steps[0], NULL, NULL), JF_OK); /* its recipe names none */
+    CHECK(then.count == 0);
+    scales_close(&s);
+}
+
+TEST(then__what_does_not_follow_is_refused) {
+    scales s = scales_open();
+    jf_then then;
+    CHECK_STATUS(load_then(&then, &s, "%s"), JF_ERROR_SHAPE);
+    CHECK_HAS(jf_context_error(s.ctx),
+              "images of 6 x 6 (1 channel) larger, expected one that starts from 3 x 3");
+    CHECK(then.count == 0);
+    CHECK_STATUS(jf_then_load(&then, s.of_class, test_path("class"), NULL), JF_ERROR_UNSUPPORTED);
+    CHECK(jf_then_load(&then, s.of_class, NULL, NULL) != JF_OK); /* "pair" is not there */
+    CHECK_HAS(jf_context_error(s.ctx), "data.then = pair, which makes the images of the model larger: ");
+    scales_close(&s);
+}
+
+TEST(then__each_image_is_made_larger_by_itself) {
+    scales s = scales_open();
+    jf_then then;
+    jf_images two, one, first;
+    double values[2 * PIXELS];
+    jf_images small = same_images(values, 2);
+    CHECK_STATUS(load_then(&then, &s, "%s,%s"), JF_OK);
+    CHECK_STATUS(jf_then_enlarge(&two, s.ctx, &then, &small, &seed_3), JF_OK);
+    CHECK(two.count == 2 && two.h == SIDE && two.w == SIDE && two.channels == 1);
+    CHECK(!equal_images(&two, 0, 1)); /* of latent points of its own */
+    small.count = 1;
+    CHECK_STATUS(jf_then_enlarge(&one, s.ctx, &then, &small, &seed_3), JF_OK);
+    for (int i = 0; i < SIDE * SIDE; i++) CHECK_NEAR(one.values[i], two.values[i], 1e-5);
+    /* The model itself has drawn the first points of the seed: the first step of a chain by itself has those. */
+    jf_chain_options alone = {.size = sizeof(jf_chain_options), .seed = 3};
+    jf_chain_result r = {.size = sizeof r};
+    CHECK_STATUS(jf_superres_chain(&r, (const jf_model *const *)then.models, 2, &small, &alone), JF_OK);
+    CHECK(memcmp(r.made[1].values, one.values, SIDE * SIDE * sizeof(double)) != 0);
+    small.count = 0;
+    CHECK_STATUS(jf_then_enlarge(&first, s.ctx, &then, &small, NULL), JF_OK);
+    CHECK(first.count == 0 && first.h == SIDE);
+    jf_images_free(&first);
+    jf_chain_result_free(&r);
+    jf_images_free(&one);
+    jf_images_free(&two);
+    jf_then_free(&then);
+    scales_close(&s);
+}
+
+TEST(then__images_of_a_line_share_latent_points) {
+    scales s = scales_open();
+    jf_then then;
+    jf_images large, copied;
+    double values[6 * PIXELS];
+    jf_images small = same_images(values, 6);
+    jf_then_options options = {.size = sizeof options, .seed = 3, .together = 3};
+    CHECK_STATUS(load_then(&then, &s, "%s,%s"), JF_OK);
+    CHECK_STATUS(jf_then_enlarge(&large, s.ctx, &then, &small, &options), JF_OK);
+    CHECK(large.count == 6);
+    for (size_t i = 1; i < 6; i++) CHECK(equal_images(&large, 0, i) == (i < 3));
+    CHECK(equal_images(&large, 3, 5));
+    jf_images_free(&large);
+    options.together = 4;
+    CHECK_STATUS(jf_then_enlarge(&large, s.ctx, &then, &small, &options), JF_ERROR_ARGUMENT);
+    jf_then_free(&then); /* without models images stay as they are */
+    CHECK_STATUS(jf_then_enlarge(&copied, s.ctx, &then, &small, NULL), JF_OK);
+    CHECK(copied.count == 6 && copied.h == SMALL && memcmp(copied.values, values, sizeof values) == 0 &&
+          copied.values != values);
+    jf_images_free(&copied);
+    scales_close(&s);
+}
+
+TEST(then__lines_are_drawn_of_the_larger_images) {
+    scales s = scales_open();
+    jf_then then;
+    jf_lines lines;
+    jf_images own, large;
+    double y[3 * CLASSES * PIXELS];
+    for (int k = 0; k < 3; k++)
+        CHECK_STATUS(jf_model_y_of_label(s.of_class, k, y + k * CLASSES * PIXELS), JF_OK);
+    CHECK_STATUS(jf_lines_through(&lines, s.of_class, 2, 3, y, NULL), JF_OK);
+    CHECK(lines.rows == 2 && lines.steps == 3 && lines.along_y);
+    for (int i = 0; i < 3 * CLASSES * PIXELS; i++) CHECK(lines.y[i] == y[i]); /* plane after plane */
+    CHECK_STATUS(load_then(&then, &s, "%s,%s"), JF_OK);
+    CHECK_STATUS(jf_restore(&own, s.of_class, 6, lines.x, lines.y), JF_OK);
+    CHECK_STATUS(jf_then_enlarge(&large, s.ctx, &then, &own, &seed_3), JF_OK);
+    CHECK_STATUS(jf_lines_draw_images(s.of_class, &lines, &large, NULL, 0, test_path("lines.png")), JF_OK);
+    large.count = 5;
+    CHECK_STATUS(jf_lines_draw_images(s.of_class, &lines, &large, NULL, 0, test_path("lines.png")),
+                 JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(s.ctx), "5 images of 2 lines of 3 steps, expected 6");
+    jf_images_free(&own);
+    jf_images_free(&large);
+    jf_then_free(&then);
+    jf_lines_free(&lines);
+    scales_close(&s);
+}
+
+TEST(scales__a_report_shows_the_larger_images) {
+    scales s = scales_open();
+    jf_judge_options options = {.size = sizeof(jf_judge_options), .points = 12, .inputs = 12};
+    jf_judgement *small = NULL, *large = NULL;
+    char *page = NULL;
+    size_t length;
+    CHECK_STATUS(jf_judge(&small, s.of_class, &options), JF_OK);
+    CHECK(small->sheet.count == 0 && !strstr(jf_judgement_text(small), "as the model draws it"));
+    options.then = (const jf_model *const *)s.steps;
+    options.then_count = 2;
+    CHECK_STATUS(jf_judge(&large, s.of_class, &options), JF_OK);
+    CHECK(large->sheet.count == CLASSES * SHEET_EACH && large->sheet.h == SIDE);
+    int shown = 0;
+    for (int k = 0; k < CLASSES; k++) shown += large->sheet_each[k];
+    CHECK(shown == 12);
+    CHECK_HAS(jf_judgement_text(large), "x is an image of 3 x 3, as the model draws it");
+    CHECK_HAS(jf_judgement_json(large), "\"nll_of\": \"images of 3 x 3, before others make them larger\"");
+    CHECK_NEAR(large->nll, small->nll, 0); /* it has no density of the larger images */
+    CHECK_STATUS(jf_report(s.of_class, large, test_path("report")), JF_OK);
+    CHECK_STATUS(file_read(s.ctx, &page, &length, test_path("report/report.html"), 1 << 26), JF_OK);
+    CHECK_HAS(page, "Samples of each class, made larger by other models.");
+    CHECK_HAS(page, "The model draws images of 3 x 3, of which all densities and latent points are");
+    free(page);
+    jf_judgement_free(small);
+    jf_judgement_free(large);
+    scales_close(&s);
+}
+
+/* Images of the data, which the model has learned as means of 4x4 pixels. */
+TEST(scales__given_images_of_the_data_are_halved_first) {
+    scales s = scales_open();
+    double whole[SIDE * SIDE], y[CLASSES * PIXELS], x[PIXELS];
+    jf_images image = {.values = whole, .count = 1, .h = SIDE, .w = SIDE, .channels = 1};
+    jf_image_form form = {.size = sizeof form};
+    for (int i = 0; i < SIDE * SIDE; i++) whole[i] = i % 5 / 5.0;
+    CHECK_STATUS(jf_model_image_form(&form, s.of_class), JF_OK);
+    CHECK(form.h == SMALL && form.data_h == SIDE && form.data_w == SIDE);
+    CHECK_STATUS(jf_model_y_of_label(s.of_class, 1, y), JF_OK);
+    CHECK_STATUS(jf_image_answers(s.of_class, &image, y, x), JF_OK);
+    for (int p = 0; p < PIXELS; p++) {
+        double sum = 0;
+        for (int k = 0; k < 16; k++) sum += whole[(p / SMALL * 4 + k / 4) * SIDE + p % SMALL * 4 + k % 4];
+        CHECK_NEAR(x[p], sum / 16, 1e-12);
+    }
+    image.h = image.w = SIDE / 2;
+    CHECK_STATUS(jf_image_answers(s.of_class, &image, y, x), JF_ERROR_SHAPE);
+    CHECK_HAS(jf_context_error(s.ctx),
+              "expected a whole one of 3 x 3 and 1, or one of 12 x 12, which is halved");
+    scales_close(&s);
+}

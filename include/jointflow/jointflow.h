@@ -173,8 +173,8 @@ jf_status jf_model_find(char **out, jf_context *ctx, const char *name, int index
  * them again by this; NULL lets go of them. Changes the model: no other thread uses it meanwhile. */
 jf_status jf_model_set_data(jf_model *m, jf_data *data);
 void jf_model_free(jf_model *m);
-/* The models of super-resolution that make what it draws larger, by the name that its recipe has for them (data.then), as
- * jf_model_find() takes it; "": none. Borrowed. */
+/* The models of super-resolution that make what it draws larger, by the names that its recipe has for them (data.then), as
+ * jf_then_load() takes them; "": none. Borrowed. */
 const char *jf_model_then(const jf_model *m);
 int jf_model_dim_x(const jf_model *m);
 int jf_model_dim_y(const jf_model *m);
@@ -332,8 +332,9 @@ typedef struct jf_image_form {
     int h, w, x_channels, y_channels;
     int channels;                         /* of the images that x and y make */
     int input_h, input_w, input_channels; /* of the degraded images that y is made of; 0: y is a class */
-    int masked; /* the last channel of a degraded image is 1 where it is missing, and else 0 */
-    int random; /* degrading draws random numbers: twice gives different inputs */
+    int masked;         /* the last channel of a degraded image is 1 where it is missing, and else 0 */
+    int random;         /* degrading draws random numbers: twice gives different inputs */
+    int data_h, data_w; /* of the images of its data, which may have been halved first (data.down) */
 } jf_image_form;
 jf_status jf_model_image_form(jf_image_form *out, const jf_model *m);
 
@@ -356,7 +357,8 @@ void jf_images_free(jf_images *images);
 /* The images of rows of x and y, in the data's units. */
 jf_status jf_restore(jf_images *out, const jf_model *m, size_t n, const double *x, const double *y);
 /* The other way: x (count, dim_x) of whole images under the conditions y (count, dim_y), those of jf_image_conditions_create
- * or labels; for jf_encode and jf_density. */
+ * or labels; for jf_encode and jf_density. Of models of a class that have learned halved images (data.down) those of the
+ * data's size are halved first. */
 jf_status jf_image_answers(const jf_model *m, const jf_images *whole, const double *y, double *x);
 /* What the model's task makes of whole images: the inputs that it answers to. */
 jf_status jf_degrade(jf_images *inputs, const jf_model *m, const jf_images *whole, uint64_t seed);
@@ -445,6 +447,30 @@ jf_status jf_superres_test(jf_chain_score **scores, size_t *score_count, const j
 
 void jf_chain_scores_free(jf_chain_score *scores);
 
+/* Models of super-resolution that make larger what another one draws: fashion-ten draws images of 7x7, which two others make
+ * 28x28. Densities and latent points are always those of the model's own, small images. */
+typedef struct jf_then {
+    jf_model *models[JF_CHAIN_MOST]; /* (count), from the smallest images to the largest; rest NULL */
+    size_t count;                    /* 0: what is drawn stays as it is */
+    int h, w;                        /* of what they make in the end; 0 where there are none */
+} jf_then;
+/* names: as jf_model_find() takes them, separated by commas, in any order, each of one model or of several; NULL: those that
+ * the recipe of m names (jf_model_then()); "none": none. JF_ERROR_SHAPE where they do not start from what m draws. options
+ * may be NULL. */
+jf_status jf_then_load(jf_then *out, const jf_model *m, const char *names, const jf_load_options *options);
+typedef struct jf_then_options {
+    size_t size;   /* sizeof(jf_then_options) */
+    uint64_t seed; /* may be that of the samples: these models draw other latent points with it */
+    int denoise;   /* the noise of training is taken off the images of each step (jf_denoise) */
+    /* So many images that follow each other, the steps of a line say, get the same latent points, so that they differ by what
+     * is made larger alone; 0: 1. */
+    size_t together;
+} jf_then_options;
+/* One image of each, of images as jf_restore() gives them; copies where there are no models. options may be NULL. */
+jf_status jf_then_enlarge(jf_images *out, jf_context *ctx, const jf_then *then, const jf_images *small,
+                          const jf_then_options *options);
+void jf_then_free(jf_then *then);
+
 /* Answers along lines; any model. */
 typedef struct jf_lines {
     size_t rows, steps;
@@ -461,6 +487,9 @@ jf_status jf_lines_along_z(jf_lines *out, const jf_model *m, size_t lines, size_
  * to: (dim_y). */
 jf_status jf_lines_along_y(jf_lines *out, const jf_model *m, size_t lines, size_t steps, const double *from,
                            const double *to, const jf_use_options *options);
+/* The same along any way in y: (steps, dim_y). */
+jf_status jf_lines_through(jf_lines *out, const jf_model *m, size_t lines, size_t steps, const double *y,
+                           const jf_use_options *options);
 /* `lines` lines between given ends, such as those that jf_encode() finds of two images: z (lines, 2, dim_x) turns as above,
  * or stays where its ends are the same, y (lines, 2, dim_y) goes straight. `conditions`: how many of the lines that follow
  * each other belong together; 1 if none do. */
@@ -469,6 +498,9 @@ jf_status jf_lines_between(jf_lines *out, const jf_model *m, size_t lines, size_
 /* A picture of lines of an image model, a row each; the places of classes are boxed. */
 jf_status jf_lines_draw(const jf_model *m, const jf_lines *lines, const char *title, int full_range,
                         const char *path);
+/* The same of images (rows * steps) that were made of those of the lines, by jf_then_enlarge(), say. */
+jf_status jf_lines_draw_images(const jf_model *m, const jf_lines *lines, const jf_images *images,
+                               const char *title, int full_range, const char *path);
 void jf_lines_free(jf_lines *lines);
 
 /* A picture of images side by side, smaller ones enlarged to the size of the largest. */

@@ -172,6 +172,8 @@ class jf_image_form(Sized):
         ('input_channels', c_int),
         ('masked', c_int),
         ('random', c_int),
+        ('data_h', c_int),
+        ('data_w', c_int),
     ]
 
 class jf_images(Structure):
@@ -244,6 +246,22 @@ class jf_chain_score(Structure):
         ('name', c_char * 64),
         ('images', c_int64),
         ('psnr', c_double * JF_CHAIN_MOST),
+    ]
+
+class jf_then(Structure):
+    _fields_ = [
+        ('models', c_void_p * JF_CHAIN_MOST),
+        ('count', c_size_t),
+        ('h', c_int),
+        ('w', c_int),
+    ]
+
+class jf_then_options(Sized):
+    _fields_ = [
+        ('size', c_size_t),
+        ('seed', c_uint64),
+        ('denoise', c_int),
+        ('together', c_size_t),
     ]
 
 class jf_lines(Structure):
@@ -523,10 +541,15 @@ FUNCTIONS = {
     'jf_chain_result_free': (None, (POINTER(jf_chain_result),)),
     'jf_superres_test': (c_int, (POINTER(c_void_p), c_void_p, POINTER(c_void_p), c_size_t, POINTER(jf_chain_test), POINTER(jf_chain_options), c_void_p)),
     'jf_chain_scores_free': (None, (POINTER(jf_chain_score),)),
+    'jf_then_load': (c_int, (POINTER(jf_then), c_void_p, c_char_p, POINTER(jf_load_options))),
+    'jf_then_enlarge': (c_int, (POINTER(jf_images), c_void_p, POINTER(jf_then), POINTER(jf_images), POINTER(jf_then_options))),
+    'jf_then_free': (None, (POINTER(jf_then),)),
     'jf_lines_along_z': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, POINTER(jf_use_options))),
     'jf_lines_along_y': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, POINTER(jf_use_options))),
+    'jf_lines_through': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_void_p, POINTER(jf_use_options))),
     'jf_lines_between': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, c_void_p, POINTER(jf_use_options))),
     'jf_lines_draw': (c_int, (c_void_p, POINTER(jf_lines), c_char_p, c_int, c_char_p)),
+    'jf_lines_draw_images': (c_int, (c_void_p, POINTER(jf_lines), POINTER(jf_images), c_char_p, c_int, c_char_p)),
     'jf_lines_free': (None, (POINTER(jf_lines),)),
     'jf_grid_draw': (c_int, (c_void_p, POINTER(jf_grid), c_char_p)),
     'jf_draw_image_samples': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_int, c_char_p)),

@@ -126,7 +126,7 @@ static jf_status draw_answers(const chain *c, int step, const image_conditions *
         return jf_fail(c->ctx, JF_ERROR_ARGUMENT, "%zu images of step %d, expected at most %d", n, step + 1,
                        INT_MAX);
     JF_TRY(mem_alloc(c->ctx, &rows, n, dim * sizeof(double)));
-    latent_points from = {q->seed, stream_of(step), first, 1};
+    latent_points from = {q->seed, stream_of(q->after + step), first, 1};
     JF_TRY_DONE(draw_rows(m, given, count, from, rows, error));
     if (q->denoise) JF_TRY_DONE(model_denoise(m, DATA_UNITS, (long)n, rows));
     JF_TRY_DONE(restore_images(c->t[step], (int)n, (row_view){rows, dim},

@@ -22,6 +22,7 @@ typedef struct chain_request {
     uint64_t seed;
     uint64_t first; /* number of the first image among all that are asked with this seed */
     int denoise;    /* takes the noise of training off the images of each step */
+    int after;      /* steps of others that were drawn with this seed before */
 } chain_request;
 
 typedef struct chain_result {

@@ -1,6 +1,7 @@
 #include "answer/conditions.h"
 #include "base/finite.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "data/dataset.h"
 #include <stdlib.h>
 
@@ -168,15 +169,45 @@ static jf_status conditions_by_task(const model *m, const task *t, image_conditi
 
 /* ---- answers that are given ---- */
 
+/* Images of the data, where the model has learned them halved and y is not made of them. */
+static int is_before_halving(const task *t, const image_array *whole) {
+    return !t->kind->condition && t->h > t->size.h && whole->h == t->h && whole->w == t->w;
+}
+
+static jf_status refuse_whole(const task *t, const image_array *whole) {
+    char halved[64] = "";
+    if (!t->kind->condition && t->h > t->size.h)
+        number_print(halved, sizeof halved, ", or one of %d x %d, which is halved first", t->h, t->w);
+    return jf_fail(t->ctx, JF_ERROR_SHAPE,
+                   "an image of %d x %d and %d channel(s), expected a whole one of %d x %d and %d%s",
+                   whole->h, whole->w, whole->channels, t->size.h, t->size.w, t->image_channels, halved);
+}
+
+static jf_status halve(const task *t, image_array *images) {
+    image_array small;
+    JF_TRY(image_array_create(t->ctx, &small, images->count, t->size.h, t->size.w, images->channels));
+    for (int i = 0; i < images->count; i++)
+        task_shrink(image_at(images, i), small.h, small.w, small.channels, t->h / t->size.h,
+                    image_at(&small, i));
+    image_array_free(images);
+    *images = small;
+    return JF_OK;
+}
+
 static jf_status answers_by_task(const model *m, const task *t, const image_array *whole, const double *y,
                                  double *x) {
     image_array fitted = {0};
-    if (whole->h != t->size.h || whole->w != t->size.w || !channels_fit(whole, t->image_channels))
-        return jf_fail(t->ctx, JF_ERROR_SHAPE,
-                       "an image of %d x %d and %d channel(s), expected a whole one of %d x %d and %d",
-                       whole->h, whole->w, whole->channels, t->size.h, t->size.w, t->image_channels);
+    int halved = is_before_halving(t, whole);
+    if ((!halved && (whole->h != t->size.h || whole->w != t->size.w)) ||
+        !channels_fit(whole, t->image_channels))
+        return refuse_whole(t, whole);
     JF_TRY(image_array_check(m->ctx, whole, "whole images"));
     JF_TRY(copy_with_channels(m->ctx, &fitted, whole, t->image_channels));
+    jf_status status = halved ? halve(t, &fitted) : JF_OK;
+    if (status != JF_OK) {
+        image_array_free(&fitted);
+        return status;
+    }
     for (int i = 0; i < fitted.count; i++)
         t->kind->answer(t, image_at(&fitted, i), y + (size_t)i * (size_t)m->units.dim_y,
                         x + (size_t)i * (size_t)m->units.dim_x);

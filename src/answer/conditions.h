@@ -19,7 +19,8 @@ jf_status restore_images(const task *t, int n, row_view x, row_view y, image_arr
 /* What the task makes of whole images of its own size; refuses others. Image i draws from stream i of the seed. */
 jf_status degrade_images(const task *t, const image_array *whole, uint64_t seed, image_array *inputs);
 /* The x (count, dim_x) of whole images under the conditions y (count, dim_y), the data's units: restore_images() gives the
- * images back. Grey images stand for coloured ones, and coloured ones that are grey all over for grey ones. */
+ * images back. Grey images stand for coloured ones, and coloured ones that are grey all over for grey ones. Of models of a
+ * class that were trained on halved images (data.down) those of the data's size are halved first. */
 jf_status image_answers(const model *m, const image_array *whole, const double *y, double *x);
 /* Row 0, 1, ... of the model's own data as an image: of those held out, or of those it was trained on. */
 jf_status data_image(const model *m, long row, int of_training, image_array *out);

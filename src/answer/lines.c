@@ -108,8 +108,7 @@ done:
     return status;
 }
 
-jf_status lines_along_y(const model *m, answer_lines *out, const lines_request *r, const double *from,
-                        const double *to) {
+jf_status lines_through(const model *m, answer_lines *out, const lines_request *r, const double *y) {
     size_t dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y, steps = (size_t)r->steps;
     double *points = NULL;
     jf_status status;
@@ -117,13 +116,27 @@ jf_status lines_along_y(const model *m, answer_lines *out, const lines_request *
     out->along_y = 1;
     JF_TRY_DONE(draw_points(m, r->lines, r->seed, &points));
     for (size_t i = 0; i < (size_t)out->rows * steps; i++) {
-        double t = (double)(i % steps) / (r->steps - 1);
         memcpy(out->z + i * dim_x, points + i / steps * dim_x, dim_x * sizeof(double));
-        for (size_t e = 0; e < dim_y; e++) out->y[i * dim_y + e] = (1 - t) * from[e] + t * to[e];
+        memcpy(out->y + i * dim_y, y + i % steps * dim_y, dim_y * sizeof(double));
     }
     JF_TRY_DONE(decode(m, out, r->units));
 done:
     free(points);
     if (status != JF_OK) lines_free(out);
+    return status;
+}
+
+jf_status lines_along_y(const model *m, answer_lines *out, const lines_request *r, const double *from,
+                        const double *to) {
+    size_t dim_y = (size_t)m->units.dim_y, steps = r->steps > 0 ? (size_t)r->steps : 0;
+    double *y;
+    *out = (answer_lines){0};
+    JF_TRY(mem_alloc(m->ctx, &y, steps + 1, dim_y * sizeof(double)));
+    for (size_t i = 0; i < steps * dim_y; i++) {
+        double t = (double)(i / dim_y) / (r->steps - 1);
+        y[i] = (1 - t) * from[i % dim_y] + t * to[i % dim_y];
+    }
+    jf_status status = lines_through(m, out, r, y);
+    free(y);
     return status;
 }

@@ -27,6 +27,8 @@ jf_status lines_along_z(const model *m, answer_lines *out, const lines_request *
 /* Straight lines in y, between and beyond conditions of the data, at fixed latent points; from, to: (dim_y). */
 jf_status lines_along_y(const model *m, answer_lines *out, const lines_request *r, const double *from,
                         const double *to);
+/* Any way in y (steps, dim_y), at fixed latent points. */
+jf_status lines_through(const model *m, answer_lines *out, const lines_request *r, const double *y);
 /* Rows between given ends, z (rows, 2, dim_x) and y (rows, 2, dim_y): z as above, or where both ends are the same
  * it stays, y in a straight line. `conditions`: rows that belong together. */
 jf_status lines_between(const model *m, answer_lines *out, const lines_request *r, int conditions,

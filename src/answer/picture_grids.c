@@ -5,10 +5,23 @@
 #include "draw/draw.h"
 #include <stdlib.h>
 
+/* Of planes the strongest: a number between two classes would be that of a third. */
+static void plane_words(const model_units *u, const double *y, char *out, size_t size) {
+    int most = 0;
+    for (int k = 1; k < u->classes; k++)
+        if (y[k] > y[most]) most = k;
+    if (u->class_name[most][0])
+        number_print(out, size, "%s %.2g", u->class_name[most], y[most]);
+    else
+        number_print(out, size, "%g: %.2g", u->label[most], y[most]);
+}
+
 void class_words(const model *m, const double *y, char *out, size_t size) {
     int c = units_class_of(&m->units, y);
     if (c >= 0 && m->units.class_name[c][0])
         number_print(out, size, "%s", m->units.class_name[c]);
+    else if (c < 0 && units_planes(&m->units))
+        plane_words(&m->units, y, out, size);
     else
         number_print(out, size, "y = %.4g", units_label_of(&m->units, y));
 }
@@ -68,18 +81,21 @@ static jf_status restore_lines(const model *m, const answer_lines *l, image_arra
     return status;
 }
 
-jf_status picture_lines(const model *m, const answer_lines *l, const char *title, int full_range,
-                        const char *path) {
+jf_status picture_lines(const model *m, const answer_lines *l, const image_array *images, const char *title,
+                        int full_range, const char *path) {
     int count = l->rows * l->steps;
-    image_array images = {0};
+    image_array own = {0};
     image_cell *cells = NULL;
     line_words words = {0};
     jf_status status;
-    JF_TRY_DONE(restore_lines(m, l, &images));
+    if (!images) JF_TRY_DONE(restore_lines(m, l, &own));
+    if (images && images->count != count)
+        JF_TRY_DONE(jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%d images of %d lines of %d steps, expected %d",
+                            images->count, l->rows, l->steps, count));
     JF_TRY_DONE(MEM_NEW(m->ctx, &cells, (size_t)count));
     JF_TRY_DONE(line_words_create(m, l, &words));
     for (int i = 0; i < count; i++) {
-        cells[i] = cell_of(&images, i);
+        cells[i] = cell_of(images ? images : &own, i);
         cells[i].boxed = l->along_y && m->units.classes &&
                          units_class_of(&m->units, l->y + (size_t)i * (size_t)m->units.dim_y) >= 0;
     }
@@ -92,7 +108,7 @@ jf_status picture_lines(const model *m, const answer_lines *l, const char *title
                                         .title = title,
                                         .full_range = full_range}));
 done:
-    image_array_free(&images);
+    image_array_free(&own);
     free(cells);
     line_words_free(&words);
     return status;

@@ -48,16 +48,17 @@ jf_status picture_images_of(const model *m, const image_array *images, const dou
 
 /* ---- picture_grids.c: image models ---- */
 
-/* A row for each line; the places of classes are boxed. */
-jf_status picture_lines(const model *m, const answer_lines *l, const char *title, int full_range,
-                        const char *path);
+/* A row for each line; the places of classes are boxed. images: (rows * steps) that were made of those of the lines; NULL:
+ * these. */
+jf_status picture_lines(const model *m, const answer_lines *l, const image_array *images, const char *title,
+                        int full_range, const char *path);
 /* Truth, input, and a row for each image of the first step with those that the further ones made of it; of one input. */
 jf_status picture_chain(jf_context *ctx, const chain_result *r, const char *title, int full_range,
                         const char *path);
 jf_status picture_superres(jf_context *ctx, const superres_result *r, const char *title, int full_range,
                            const char *path);
 
-/* y as people call it: the name of a class, or "y = 0.5". */
+/* y as people call it: the name of a class, or "y = 0.5", or "boot 0.75" where y has a plane for each class. */
 void class_words(const model *m, const double *y, char *out, size_t size);
 
 #endif

@@ -62,7 +62,9 @@ jf_status jf_model_image_form(jf_image_form *out, const jf_model *m) {
                            .y_channels = t->size.y_channels,
                            .channels = t->image_channels,
                            .masked = t->masked,
-                           .random = t->kind->random};
+                           .random = t->kind->random,
+                           .data_h = t->h,
+                           .data_w = t->w};
     if (t->kind->condition) {
         form.input_h = t->input_h;
         form.input_w = t->input_w;

@@ -1,6 +1,6 @@
 /* Public: answers along lines in z and in y. */
 #include "answer/pictures.h"
-#include "api/api.h"
+#include "api/image.h"
 #include <limits.h>
 #include <stdlib.h>
 
@@ -64,6 +64,20 @@ jf_status jf_lines_along_y(jf_lines *out, const jf_model *m, size_t lines, size_
     return status;
 }
 
+jf_status jf_lines_through(jf_lines *out, const jf_model *m, size_t lines, size_t steps, const double *y,
+                           const jf_use_options *options) {
+    lines_request r;
+    answer_lines made;
+    *out = (jf_lines){0};
+    JF_TRY(take_request(m, &r, lines, steps, options));
+    if (m->units.dim_y == 0)
+        return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED, "a line in y: this model has no condition");
+    JF_TRY(check_conditions(m, steps, y));
+    jf_status status = lines_through(m, &made, &r, y);
+    *out = lines_given(&made);
+    return status;
+}
+
 jf_status jf_lines_between(jf_lines *out, const jf_model *m, size_t lines, size_t steps, size_t conditions,
                            const double *z, const double *y, const jf_use_options *options) {
     lines_request r;
@@ -80,14 +94,25 @@ jf_status jf_lines_between(jf_lines *out, const jf_model *m, size_t lines, size_
     return status;
 }
 
-jf_status jf_lines_draw(const jf_model *m, const jf_lines *l, const char *title, int full_range,
-                        const char *path) {
-    answer_lines taken = {.rows = count_as_int(l->rows),
+static answer_lines lines_taken(const jf_lines *l) {
+    return (answer_lines){.rows = count_as_int(l->rows),
                           .steps = count_as_int(l->steps),
                           .z = l->z,
                           .y = l->y,
                           .x = l->x,
                           .along_y = l->along_y,
                           .conditions = count_as_int(l->conditions)};
-    return picture_lines(m, &taken, title, full_range, path);
+}
+
+jf_status jf_lines_draw(const jf_model *m, const jf_lines *l, const char *title, int full_range,
+                        const char *path) {
+    answer_lines taken = lines_taken(l);
+    return picture_lines(m, &taken, NULL, title, full_range, path);
+}
+
+jf_status jf_lines_draw_images(const jf_model *m, const jf_lines *l, const jf_images *images,
+                               const char *title, int full_range, const char *path) {
+    answer_lines taken = lines_taken(l);
+    image_array made = images_taken(images);
+    return picture_lines(m, &taken, &made, title, full_range, path);
 }

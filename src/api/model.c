@@ -119,10 +119,6 @@ jf_status jf_model_export(char **files, const jf_model *m, const char *path, con
 void jf_model_free(jf_model *m) {
     model_free(m);
 }
-const char *jf_model_then(const jf_model *m) {
-    const char *then = m->units.image.h > 0 ? recipe_get(m->recipe, "data.then") : NULL;
-    return then && strcmp(then, "none") != 0 ? then : "";
-}
 int jf_model_dim_x(const jf_model *m) {
     return m->units.dim_x;
 }

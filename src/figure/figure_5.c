@@ -1,22 +1,25 @@
 /* Figure 5: images by class. 5a: samples of two classes. 5b: the same lines in z for several y. 5c: lines
  * in y through and beyond the two classes, which are boxed. */
+#include "base/label_formulas.h"
 #include "figure/figure.h"
 #include <stdlib.h>
 
 enum { SAMPLES = 25, LINES = 2, LINE_STEPS = 10, CONDITIONS = 5, POINTS = 6, Y_STEPS = 9 };
 
-/* The first class and the last; y in between and beyond them is counted in units of their distance. */
-static double y_at(const model *m, double share) {
-    double first = m->units.label[0], last = m->units.label[m->units.classes - 1];
-    return first + share * (last - first);
-}
-
+/* On the straight line from the first class to the last, in units of their distance: between them and beyond. */
 static void fill(const model *m, double share, double *y) {
-    units_fill_y(&m->units, y_at(m, share), y);
+    const model_units *u = &m->units;
+    double first = u->label[0], last = u->label[u->classes - 1];
+    int planes = units_planes(u);
+    for (int i = 0; i < u->dim_y; i++) {
+        double from = label_element(first, planes, i), to = label_element(last, planes, i);
+        y[i] = from + share * (to - from);
+    }
 }
 
-static jf_status paint_samples(const figure_job *job, const model *m, const char *path) {
+static jf_status paint_samples(const figure_job *job, const model *m, const jf_then *then, const char *path) {
     (void)job;
+    jf_images images = {0};
     size_t n = 2 * SAMPLES, dim_y = (size_t)m->units.dim_y;
     double *x = NULL, *y = NULL;
     jf_status status;
@@ -25,14 +28,25 @@ static jf_status paint_samples(const figure_job *job, const model *m, const char
     for (size_t i = 0; i < n; i++) fill(m, i < SAMPLES ? 0 : 1, y + i * dim_y);
     JF_TRY_DONE(
         jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
-    JF_TRY_DONE(jf_draw_image_samples(m, (int)n, x, y, 0, path));
+    JF_TRY_DONE(figure_images(m, then, n, x, y, 1, &images));
+    JF_TRY_DONE(jf_draw_images_of(m, &images, y, 0, path));
 done:
+    jf_images_free(&images);
     free(x);
     free(y);
     return status;
 }
 
-static jf_status paint_along_z(const figure_job *job, const model *m, const char *path) {
+static jf_status draw_lines(const model *m, const jf_then *then, const jf_lines *lines, const char *title,
+                            const char *path) {
+    jf_images images;
+    JF_TRY(figure_images(m, then, lines->rows * lines->steps, lines->x, lines->y, lines->steps, &images));
+    jf_status status = jf_lines_draw_images(m, lines, &images, title, 0, path);
+    jf_images_free(&images);
+    return status;
+}
+
+static jf_status paint_along_z(const figure_job *job, const model *m, const jf_then *then, const char *path) {
     int turn = job->options->quarter_turn;
     jf_lines lines = {0};
     double *y;
@@ -43,15 +57,15 @@ static jf_status paint_along_z(const figure_job *job, const model *m, const char
     JF_TRY_DONE(
         jf_lines_along_z(&lines, m, LINES, LINE_STEPS, CONDITIONS, y,
                          &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1, .straight = !turn}));
-    JF_TRY_DONE(jf_lines_draw(
-        m, &lines, turn ? "quarter turns in z at fixed y" : "straight lines in z at fixed y", 0, path));
+    JF_TRY_DONE(draw_lines(m, then, &lines,
+                           turn ? "quarter turns in z at fixed y" : "straight lines in z at fixed y", path));
 done:
     jf_lines_free(&lines);
     free(y);
     return status;
 }
 
-static jf_status paint_along_y(const figure_job *job, const model *m, const char *path) {
+static jf_status paint_along_y(const figure_job *job, const model *m, const jf_then *then, const char *path) {
     (void)job;
     jf_lines lines = {0};
     double *y, *to;
@@ -62,7 +76,7 @@ static jf_status paint_along_y(const figure_job *job, const model *m, const char
     fill(m, 1.5, to);
     JF_TRY_DONE(jf_lines_along_y(&lines, m, POINTS, Y_STEPS, y, to,
                                  &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
-    JF_TRY_DONE(jf_lines_draw(m, &lines, "lines in y at fixed z", 0, path));
+    JF_TRY_DONE(draw_lines(m, then, &lines, "lines in y at fixed z", path));
 done:
     jf_lines_free(&lines);
     free(y);
@@ -72,19 +86,21 @@ done:
 static jf_status make(const figure_job *job) {
     static const struct {
         const char *name;
-        jf_status (*paint)(const figure_job *job, const model *m, const char *path);
+        jf_status (*paint)(const figure_job *job, const model *m, const jf_then *then, const char *path);
     } parts[] = {
         {"figure-5a.png", paint_samples}, {"figure-5b.png", paint_along_z}, {"figure-5c.png", paint_along_y}};
     model *m;
+    jf_then then;
     JF_TRY(figure_model(job, 0, &figure_fashion_class, &m));
-    jf_status status = JF_OK;
+    jf_status status = figure_then(job, m, &then);
     for (int i = 0; status == JF_OK && i < 3; i++) {
         char *path;
         status = figure_path(job, &path, parts[i].name);
         if (status != JF_OK) break;
-        status = parts[i].paint(job, m, path);
+        status = parts[i].paint(job, m, &then, path);
         free(path);
     }
+    jf_then_free(&then);
     model_free(m);
     return status;
 }

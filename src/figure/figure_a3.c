@@ -7,9 +7,14 @@
 enum { SAMPLES = 25, OWN_RANGE = 2 };
 #define NOISE_MARGINS 3 /* deviations of the noise of training, as judgements have it */
 
-/* The noise of training is told in deviations of the data. */
-static double margin_of(const model *m) {
-    return NOISE_MARGINS * recipe_real(m->recipe, "train.noise") * m->units.deviation[0];
+/* The noise of training is told in deviations of the data. Every model that makes images larger adds its own. */
+static double noise_of(const model *m) {
+    return recipe_real(m->recipe, "train.noise") * m->units.deviation[0];
+}
+static double margin_of(const model *m, const jf_then *then) {
+    double square = pow(noise_of(m), 2);
+    for (size_t i = 0; i < then->count; i++) square += pow(noise_of(then->models[i]), 2);
+    return NOISE_MARGINS * sqrt(square);
 }
 
 /* Share of the pixels of an image outside of 0 .. 1 by more than the margin, its least and its greatest. */
@@ -24,28 +29,27 @@ static void add_line(text *table, const char *class_name, int sample, const doub
     text_add(table, "%s,%d,%.4f,%.4f,%.5f\n", class_name, sample + 1, low, high, beyond / (double)size);
 }
 
-static jf_status write_ranges(const figure_job *job, const model *m, int n, const double *x,
-                              const double *y) {
-    jf_images images;
+static jf_status write_ranges(const figure_job *job, const model *m, const jf_images *images, double margin) {
     text table = {0};
-    JF_TRY(jf_restore(&images, m, n, x, y));
-    size_t size = (size_t)images.h * (size_t)images.w * (size_t)images.channels;
+    size_t size = (size_t)images->h * (size_t)images->w * (size_t)images->channels;
     text_add(&table, "class,sample,least,greatest,share_beyond_noise\n");
-    for (int i = 0; i < n; i++)
-        add_line(&table, m->units.class_name[i / SAMPLES], i % SAMPLES, images.values + (size_t)i * size,
-                 size, margin_of(m));
+    for (size_t i = 0; i < images->count; i++)
+        add_line(&table, m->units.class_name[i / SAMPLES], (int)(i % SAMPLES), images->values + i * size,
+                 size, margin);
     jf_status status = figure_write(job, "figure-A3.csv", &table);
     text_free(&table);
-    jf_images_free(&images);
     return status;
 }
 
 static jf_status make(const figure_job *job) {
     model *m = NULL;
+    jf_then then = {.count = 0};
+    jf_images images = {0};
     double *x = NULL, *y = NULL;
     char *path = NULL;
     jf_status status;
     JF_TRY_DONE(figure_model(job, 0, &figure_mnist_class, &m));
+    JF_TRY_DONE(figure_then(job, m, &then));
     size_t n = (size_t)(SAMPLES * m->units.classes), dim_y = (size_t)m->units.dim_y;
     JF_TRY_DONE(MEM_NEW(job->ctx, &x, n * (size_t)m->units.dim_x));
     JF_TRY_DONE(MEM_NEW(job->ctx, &y, n * dim_y));
@@ -53,9 +57,12 @@ static jf_status make(const figure_job *job) {
     JF_TRY_DONE(
         jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
     JF_TRY_DONE(figure_path(job, &path, "figure-A3.png"));
-    JF_TRY_DONE(jf_draw_image_samples(m, (int)n, x, y, OWN_RANGE, path));
-    JF_TRY_DONE(write_ranges(job, m, (int)n, x, y));
+    JF_TRY_DONE(figure_images(m, &then, n, x, y, 1, &images));
+    JF_TRY_DONE(jf_draw_images_of(m, &images, y, OWN_RANGE, path));
+    JF_TRY_DONE(write_ranges(job, m, &images, margin_of(m, &then)));
 done:
+    jf_then_free(&then);
+    jf_images_free(&images);
     free(x);
     free(y);
     free(path);

@@ -151,6 +151,27 @@ done:
     return status;
 }
 
+/* ---- images of a class ---- */
+
+jf_status figure_then(const figure_job *job, const model *m, jf_then *out) {
+    return jf_then_load(out, m, NULL,
+                        &(jf_load_options){.size = sizeof(jf_load_options),
+                                           .device = job->options->device,
+                                           .threads = job->options->threads});
+}
+
+jf_status figure_images(const model *m, const jf_then *then, size_t n, const double *x, const double *y,
+                        size_t together, jf_images *out) {
+    jf_images own;
+    *out = (jf_images){0};
+    JF_TRY(jf_restore(&own, m, n, x, y));
+    jf_status status =
+        jf_then_enlarge(out, m->ctx, then, &own,
+                        &(jf_then_options){.size = sizeof(jf_then_options), .seed = 1, .together = together});
+    jf_images_free(&own);
+    return status;
+}
+
 /* ---- latent histograms ---- */
 
 const char figure_latent_columns[] =

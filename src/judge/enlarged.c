@@ -179,6 +179,20 @@ static jf_status measure(const trial *t, const image_array *samples, const image
     return quality_of_images(t->m, t->large, t->inputs, others->values, t->class_of, &out->held_out);
 }
 
+/* The first of each class, in the order in which they were drawn. */
+static jf_status keep_sheet(const trial *t, const image_array *samples, judgement *j) {
+    int classes = t->m->units.classes;
+    JF_TRY(image_array_create(j->ctx, &j->sheet, classes * SHEET_EACH, samples->h, samples->w,
+                              samples->channels));
+    for (int i = 0; i < t->inputs; i++) {
+        int class_index = t->class_of[i], *each = &j->sheet_each[class_index];
+        if (*each == SHEET_EACH) continue;
+        memcpy(image_at(&j->sheet, class_index * SHEET_EACH + (*each)++), image_at(samples, i),
+               image_numbers(samples) * sizeof(double));
+    }
+    return JF_OK;
+}
+
 static jf_status try_out(trial *t, judgement *j, const judge_request *q) {
     jf_status status = JF_OK;
     JF_TRY(open_large(t, q));
@@ -190,6 +204,7 @@ static jf_status try_out(trial *t, judgement *j, const judge_request *q) {
         if (status == JF_OK)
             status = measure(t, &r.made[t->steps.steps - 1], denoise ? &t->real : &t->noised,
                              denoise ? &j->denoised : &j->image);
+        if (status == JF_OK && !denoise) status = keep_sheet(t, &r.made[t->steps.steps - 1], j);
         chain_result_free(&r);
     }
     return status;

@@ -62,7 +62,28 @@ static jf_status sample_rows(sheet *s, uint64_t seed, int first_column) {
     return JF_OK;
 }
 
+/* Samples that other models made larger, as they were judged: a class has fewer where few images were judged. */
+static jf_status picture_sheet(const model *m, const judgement *j, const char *path) {
+    const image_array *images = &j->sheet;
+    unsigned char blank[MOST_ROWS * SHEET_EACH];
+    const char *labels[MOST_ROWS];
+    int rows = m->units.classes > MOST_ROWS ? MOST_ROWS : m->units.classes;
+    if (images->channels != 1 && images->channels != 3) return JF_OK;
+    for (int i = 0; i < rows * SHEET_EACH; i++) blank[i] = i % SHEET_EACH >= j->sheet_each[i / SHEET_EACH];
+    for (int r = 0; r < rows; r++) labels[r] = m->units.class_name[r];
+    image_grid grid = {.count = rows * SHEET_EACH,
+                       .height = images->h,
+                       .width = images->w,
+                       .channels = images->channels,
+                       .values = images->values,
+                       .columns = SHEET_EACH,
+                       .row_labels = labels,
+                       .blank = blank};
+    return draw_images(m->ctx, path, &grid, NULL);
+}
+
 jf_status picture_images(const model *m, const judgement *j, uint64_t seed, const char *path) {
+    if (j->sheet.count) return picture_sheet(m, j, path);
     sheet s = {.m = m, .dim = (size_t)m->flow->dim, .dim_x = (size_t)m->units.dim_x};
     jf_status status;
     JF_TRY_DONE(model_task(m, &s.t));

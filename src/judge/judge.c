@@ -339,6 +339,7 @@ done:
 void judge_free(judgement *j) {
     if (!j) return;
     latent_fit_free(&j->latent);
+    image_array_free(&j->sheet);
     free(j->clean);
     free(j->data);
     free(j->encoded);

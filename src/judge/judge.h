@@ -2,6 +2,7 @@
 #ifndef JF_JUDGE_JUDGE_H
 #define JF_JUDGE_JUDGE_H
 
+#include "answer/images.h"
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "judge/calibration.h"
@@ -157,6 +158,7 @@ typedef struct image_judgement {
     double floor;                    /* nats per dimension of a linear-Gaussian conditional, see floor.c */
 } image_judgement;
 
+#define SHEET_EACH 10                  /* samples of a class that a report shows */
 typedef struct jf_judgement judgement; /* public name: jf_judgement */
 struct jf_judgement {
     jf_context *ctx;
@@ -189,7 +191,10 @@ struct jf_judgement {
     rule_judgement by_rule;
     image_judgement image;
     image_judgement denoised; /* the same of samples without the noise of training; inputs 0: not asked for */
-    double *clean;            /* (points, dim): fresh points, the data's units */
+    /* Where other models made samples larger: the first SHEET_EACH of each class, for the report, and how many. */
+    image_array sheet; /* (classes, SHEET_EACH); count 0: they did not */
+    int sheet_each[MAX_CLASSES];
+    double *clean; /* (points, dim): fresh points, the data's units */
     double *data,
         *encoded;  /* (points, dim): the same as the model saw them (noised) and their images, model units */
     int *class_of; /* (points): class of each; NULL: there are none */

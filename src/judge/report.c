@@ -113,6 +113,14 @@ static void verdict(page *p) {
             j->nll - j->entropy, j->entropy, j->nll);
         html_paragraph(&p->html, words);
     }
+    if (j->image.enlarged_h) {
+        number_print(
+            words, sizeof words,
+            "The model draws images of %d x %d, of which all densities and latent points are; other models "
+            "make them %d x %d, and only samples are shown and judged in that size.",
+            p->m->units.image.h, p->m->units.image.w, j->image.enlarged_h, j->image.enlarged_w);
+        html_paragraph(&p->html, words);
+    }
     if (p->m->units.dim_y) {
         number_print(words, sizeof words,
                      "Densities assume that the map keeps y: it does so to %.1e on average (in units of y's "
@@ -220,6 +228,7 @@ static jf_status fill(page *p) {
     const char *what =
         m->units.image.h == 0
             ? "Samples of p(x|y), coloured by the first latent coordinate: equal colours are equal z."
+        : p->j->sheet.count ? "Samples of each class, made larger by other models."
         : m->units.classes
             ? "Samples of each class."
             : "Held-out images, what the model is given of them, and samples of what they could be.";

@@ -208,6 +208,9 @@ static void write_json(judgement *j, const model *m) {
     text_add(t, "{");
     if (j->has_data) {
         field(t, "nll", j->nll);
+        if (j->image.enlarged_h)
+            text_add(t, ", \"nll_of\": \"images of %d x %d, before others make them larger\"",
+                     m->units.image.h, m->units.image.w);
         field(t, "entropy", j->entropy);
         field(t, "gap", j->nll - j->entropy);
         field(t, "nll_standard_error", j->nll_error);
@@ -371,7 +374,9 @@ static void table_of_image(text *t, const judgement *j, const image_judgement *i
              i->inputs, which);
     if (i->enlarged_h) text_add(t, ", made %d x %d", i->enlarged_h, i->enlarged_w);
     text_add(t, "\n");
-    row_where_known(t, "floor, nats per dim.", "%.4f", i->floor, "a linear-Gaussian model of the same data");
+    row_where_known(t, "floor, nats per dim.", "%.4f", i->floor,
+                    i->enlarged_h ? "a linear-Gaussian model of the data before they are made larger"
+                                  : "a linear-Gaussian model of the same data");
     row_where_known(t, "PSNR, dB", "%.2f", i->psnr, "of degraded reconstructions against their input");
     row_where_known(t, "spread", "%.4f", i->spread, "deviation of the samples, mean over elements of x");
     row_where_known(t, "coverage, 50%", "%.3f", i->coverage_50, "truth inside the samples' middle half");
@@ -435,6 +440,9 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     judge_doubt(j, m, doubt, sizeof doubt);
     if (doubt[0]) text_add(t, "  %s\n", doubt);
     row(t, "nll", "%.4f", j->nll, "mean of -log p(x|y), nats, the data's units");
+    if (j->image.enlarged_h)
+        text_add(t, "  x is an image of %d x %d, as the model draws it; those made larger have no density\n",
+                 m->units.image.h, m->units.image.w);
     row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
     if (isfinite(j->linear_gain)) {
         row(t, "  of a linear Gaussian", "%.4f", j->nll + j->linear_gain,

@@ -207,8 +207,52 @@ expect_line 'x0,.*,x48,y0,.*,y97'
 misuse 'sample: --then makes images larger, expected a model of images and -o FILE.png or FILE.npy' \
     jointflow sample "$work/small" -n 1 --then pair
 fails '.*nowhere.*' jointflow sample "$work/small" -n 1 --then nowhere -o e.npy
-fails 'an image of 7 x 7, expected an input of 14 x 14, .*' jointflow sample "$work/small" -n 1 --then "$FINE" -o e.npy
+fails 'the models make images of 14 x 14 \(1 channel\) larger, expected one that starts from 7 x 7 .*' jointflow sample "$work/small" -n 1 --then "$FINE" -o e.npy
 expect_no_file e.npy
+
+case_begin interpolate__then_makes_the_images_of_lines_larger
+run jointflow interpolate "$work/small" --along z -y ring,square --lines 2 --steps 3 -o a.npy
+expect_status 0
+expect_npy a.npy '4, 3, 28, 28'
+run jointflow interpolate "$work/small" --along z -y ring,square --lines 2 --steps 3 --then none -o b.npy
+expect_npy b.npy '4, 3, 7, 7'
+run jointflow interpolate "$work/small" --along y --lines 1 -o a.png
+expect_status 0
+expect_png a.png
+misuse 'interpolate: --then makes images larger, expected a model of images and -o FILE.png or FILE.npy' \
+    jointflow interpolate "$work/small" --along y --then none -o a.csv
+
+case_begin density__of_a_model_of_halved_images_is_that_of_the_small_image
+jointflow sample "$CLASS" -y ring -n 2 -o whole.npy
+run jointflow density "$work/small" whole.npy -y ring
+expect_status 0
+expect_line "# of images of 7 x 7, before $work/pair makes them larger"
+expect_line '# rows                          2'
+run jointflow info "$work/small"
+expect_line "then        $work/pair makes them larger; densities are of 7 x 7"
+
+case_begin export__leaves_out_what_makes_images_larger_and_says_so
+run jointflow export "$work/small" -o a.c
+expect_status 0
+expect_error_line "jointflow: warning: a.c: it draws images of 7 x 7, as the model does; what makes them larger \\(data.then = $work/pair\\) is not part of it, .*"
+
+case_begin figure__images_by_class_are_made_larger
+run jointflow figure 5 --model "$work/small" -o figures
+expect_status 0
+expect_png figures/figure-5a.png
+expect_png figures/figure-5c.png
+run jointflow figure A.3 --model "$work/small" -o figures
+expect_status 0
+expect_png figures/figure-A3.png
+
+case_begin train__a_report_without_the_models_that_make_images_larger_says_so
+grep -v 'kernels\|cardinality\|residual\|norm' "$TINY" > small.ini
+run jointflow train small.ini -o run --set model.net=dense --set model.condition=fixed --set model.depth=1 \
+    --set model.width=4 --set data.down=2 --set data.then=nowhere
+expect_status 0
+expect_error_line 'jointflow: warning: data.then = nowhere, which makes the images of the model larger: .*; images are judged and drawn as they are'
+expect_file run/report.html
+fails 'data.then = nowhere, which makes .*' jointflow sample run -n 1 -o a.png
 
 case_begin judge__then_is_of_the_larger_images
 run jointflow judge "$work/small" --points 20 --inputs 10 --json

@@ -30,7 +30,7 @@ static const recipe_key later_keys[] = {
     {"data", "down", KEY_INT, "0", 0, TASK_MOST_DOWN, NULL,
      "How often images are halved before: of 28x28 images, 2 learns images of 7x7."},
     {"data", "then", KEY_TEXT, "none", 0, 0, NULL,
-     "Models of super-resolution that make what is drawn larger again, in sample and judge: run folders or "
+     "Models of super-resolution that make what is drawn larger again: run folders or "
      "model files, separated by commas, a folder of model files, or the name of models that come with the "
      "program; or none."},
     {0}};
