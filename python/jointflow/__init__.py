@@ -30,9 +30,8 @@ __all__ = ["Flow", "load", "models", "recipes", "Chain", "Enlarged", "Judgement"
 
 def load(path: "str | os.PathLike[str]", *, device: Optional[str] = None, threads: int = 0) -> Union[Flow, Chain]:
     """A model file, a run folder, or the name of a model that came with the program (``models()`` lists them): a Flow, or
-    a Chain where it stands for several steps of super-resolution. A model of halved images, such as ``fashion-ten``, draws
-    them as small as it learned them; ``load("fashion").sample(row.reshape(7, 7), 1)`` makes one large, as the command line
-    does by itself.
+    a Chain where it stands for several steps of super-resolution. Those that make the images of a model larger
+    (``fashion-ten`` names them) are loaded when it first draws some.
 
     >>> import jointflow
     >>> flow = jointflow.load("crescents")

@@ -104,11 +104,11 @@ def images_of(values: Any) -> "tuple[c.jf_images, np.ndarray]":
 
 def take_images(made: c.jf_images) -> np.ndarray:
     """(count, h, w), with channels (count, h, w, c) where there are several; the memory is the library's own."""
+    shape = (made.count, made.h, made.w) + ((made.channels,) if made.channels > 1 else ())
     if not made.values or made.count == 0:
         lib.jf_images_free(ctypes.byref(made))
-        return np.empty((0, made.h, made.w))
+        return np.empty((0,) + shape[1:])
     own = c.jf_images.from_buffer_copy(made)  # `made` may be a part of a struct that ends sooner
-    shape = (own.count, own.h, own.w) + ((own.channels,) if own.channels > 1 else ())
     array = adopt(own.values, shape, _free_images, own)
     made.values, made.count = None, 0
     return array

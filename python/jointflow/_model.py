@@ -12,7 +12,7 @@ from typing import Any, Dict, Optional
 import numpy as np
 
 from . import _bindings as c
-from ._arrays import address, images_of, take_images
+from ._arrays import address, images_of
 from ._library import check, context, encode, lib, take_text
 
 
@@ -32,6 +32,7 @@ class Model:
         self.column_names = [lib.jf_model_column_name(handle, i).decode() for i in range(self.dim_x + self.dim_y)]
         self.form = c.jf_image_form()
         check(lib.jf_model_image_form(byref(self.form), handle))
+        self.then: str = lib.jf_model_then(handle).decode()  # names of models that make its images larger; "": none
 
     @property
     def is_of_images(self) -> bool:
@@ -126,11 +127,6 @@ class Model:
             lib.jf_summary_free(made)
 
     # ---- images ----
-
-    def images(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        made = c.jf_images()
-        check(lib.jf_restore(byref(made), self.handle, len(x), address(x), address(y)))
-        return take_images(made)
 
     def conditions_of_images(self, images: Any, degrade: bool, seed: int) -> np.ndarray:
         given, kept = images_of(images)

@@ -9,13 +9,14 @@ from typing import Any, Dict, List, Mapping, Optional
 
 import numpy as np
 
-from . import _bindings as c
+from . import _bindings as c, _then
 from ._arrays import Shape, broadcast_rows, conditions_of, rows_of
 from ._data import Data, with_rows
 from ._model import Model
+from ._then import Then
 from ._training import Recipe, train
 from ._watch import Progress, Watch
-from .errors import ArgumentError, NotFittedError, Warning
+from .errors import ArgumentError, NotFittedError, ShapeError, Warning
 from .judgement import Judgement
 
 # Parameters of Flow that are keys of a recipe.
@@ -77,6 +78,7 @@ class Flow:
         self.discrete, self.bounds, self.settings = discrete, bounds, settings
         self.seed, self.device, self.threads, self.folder, self.progress = seed, device, threads, folder, progress
         self._model: Optional[Model] = None
+        self._larger: Optional[List[Model]] = None
         self._draws = itertools.count()
 
     # ---- as an estimator of scikit-learn ----
@@ -103,7 +105,7 @@ class Flow:
         return f"Flow({given})"
 
     def __getstate__(self) -> Dict[str, Any]:
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_model", "_draws")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_model", "_larger", "_draws")}
         if callable(state["progress"]):
             state["progress"] = None
         state["_file"] = self._model.to_bytes() if self._model else None
@@ -116,6 +118,7 @@ class Flow:
         file, drawn = state.pop("_file"), state.pop("_drawn")
         self.__dict__.update(state)
         self._draws = itertools.count(drawn)
+        self._larger = None
         self._model = None if file is None else Model.from_bytes(file, self.device, self.threads)
 
     # ---- learning ----
@@ -175,7 +178,7 @@ class Flow:
 
     def _take(self, model: Model) -> None:
         """What is told of a model that was trained or loaded."""
-        self._model = model
+        self._model, self._larger = model, None
         self.dim_x_, self.dim_y_ = model.dim_x, model.dim_y
         self.classes_, self.class_names_ = model.labels, model.class_names
         self.x_names_, self.y_names_ = model.column_names[:model.dim_x], model.column_names[model.dim_x:]
@@ -218,7 +221,13 @@ class Flow:
 
     def _pair(self, x: Any, y: Any, what: str = "x") -> "tuple[np.ndarray, Optional[np.ndarray], Shape]":
         """Rows of x and as many of y."""
-        x_rows, axes = rows_of(x, self.model_.dim_x, what)
+        try:
+            x_rows, axes = rows_of(x, self.model_.dim_x, what)
+        except ShapeError as error:
+            if what != "x" or not self.model_.then:
+                raise
+            raise ShapeError(f"{error}; the model knows small images only: sample(..., then=False) gives them, and "
+                             "from_images() makes them of large ones") from None
         y_rows, y_axes = self._conditions(y)
         if y_rows is None:
             return x_rows, None, axes
@@ -234,8 +243,16 @@ class Flow:
         word = (int(self.seed) * 0x9E3779B97F4A7C15 + next(self._draws) + 1) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
         return word ^ word >> 31
 
+    def _then(self, then: Then) -> List[Model]:
+        """The models that make images larger; those of the recipe are loaded once."""
+        if then is not None and not (then is True and self.model_.then):
+            return _then.chosen(self.model_, then, self.device, self.threads)
+        if self._larger is None:
+            self._larger = _then.chosen(self.model_, None, self.device, self.threads)
+        return self._larger
+
     def sample(self, y: Any = None, n: Optional[int] = None, *, seed: Optional[int] = None, temperature: float = 1.0,
-               denoise: bool = False) -> np.ndarray:
+               denoise: bool = False, then: Then = None) -> np.ndarray:
         """Draws x ~ p(x | y): n answers for each row of y, or one without an axis of its own.
 
         y has the shape (dim_y,) or (rows, dim_y), or without the last axis where dim_y is 1; names of classes do, too, and
@@ -244,12 +261,20 @@ class Flow:
         The same seed gives the same answers; without one every call gives others. ``temperature`` multiplies the latent
         points. ``denoise`` takes the noise of training off (models that were trained with it).
 
+        A model of small images may name others that make them larger (``fashion-ten`` does). Then the answers are the large
+        images, (h, w) or (h, w, channels) in place of dim_x. ``then=False`` gives the model's own x, which is what
+        log_prob(), encode() and images() take; names, a Chain or a Flow stand for other models than those.
+
         >>> import jointflow
         >>> flow = jointflow.load("crescents")
         >>> flow.sample(0, 5).shape, flow.sample(["upper", "lower"], 5).shape, flow.sample([0, 1]).shape
         ((5, 2), (2, 5, 2), (2, 2))
+        >>> clothes = jointflow.load("fashion-ten")
+        >>> clothes.sample(["bag", "boot"], 3).shape, clothes.sample("bag", 3, then=False).shape
+        ((2, 3, 28, 28), (3, 49))
         """
         m = self.model_
+        larger = self._then(then)
         rows, axes = self._conditions(y)
         each = 1 if n is None else int(n)
         if each < 0:
@@ -261,7 +286,9 @@ class Flow:
         x, _ = m.sample(count, rows, options)
         if denoise:
             x = m.denoise(x, rows, options)
-        return x.reshape(axes + (() if n is None else (each,)) + (m.dim_x,))
+        if larger:
+            x = _then.images(m, x, rows, larger, options.seed, denoise)
+        return x.reshape(axes + (() if n is None else (each,)) + x.shape[1:])
 
     def summary(self, y: Any = None, n: int = 10000, *, seed: Optional[int] = None, masses: Any = (0.5, 0.9),
                 quantiles: Any = (0.05, 0.25, 0.5, 0.75, 0.95)) -> "Dict[str, Any] | List[Dict[str, Any]]":
@@ -281,7 +308,7 @@ class Flow:
         m = self.model_
         rows, axes = self._conditions(y)
         count = 1 if rows is None else len(rows)
-        x = self.sample(None if rows is None else rows, int(n), seed=seed).reshape(count, int(n), m.dim_x)
+        x = self.sample(None if rows is None else rows, int(n), seed=seed, then=False).reshape(count, int(n), m.dim_x)
         shares = [np.atleast_1d(np.asarray(given, dtype=float)) for given in (masses, quantiles)]
         found = m.summary(np.ascontiguousarray(x), rows, *shares)["conditions"]
         levels = [float(mass) for mass in shares[0]]
@@ -298,7 +325,8 @@ class Flow:
 
     def log_prob(self, x: Any, y: Any = None) -> np.ndarray:
         """log p(x | y) of each row, in nats and the data's units. y has the axes of x, or the first of them: one y is for
-        all rows, and log_prob(sample(y, n), y) is that of the samples.
+        all rows, and log_prob(sample(y, n), y) is that of the samples. Of a model whose images others make larger, x is its own
+        small image, which sample(y, n, then=False) and from_images() give: the large one has no density.
 
         No density without its doubt: ``y_error_`` is then the mean of \\|F_Y' - y\\| of these rows, in the model's units,
         which a density takes to be 0 (below 1e-4 is good, above 1e-2 trust none), and ``density_`` has the summary: means
@@ -344,21 +372,31 @@ class Flow:
         made so first. Where both have the same size ``degrade`` says that they are whole."""
         return self.model_.conditions_of_images(images, degrade, seed)
 
-    def images(self, x: Any, y: Any) -> np.ndarray:
+    def images(self, x: Any, y: Any, *, then: Then = None, seed: Optional[int] = None, denoise: bool = False,
+               together: int = 1) -> np.ndarray:
         """The images that answers x to conditions y are, (..., h, w) or with channels (..., h, w, c).
+
+        Where other models make them larger they do so here, too (``then``, as of sample()), one image of each, with latent
+        points by the ``seed``; ``denoise`` takes their noise of training off. ``together``: so many rows that follow each
+        other, the steps of a line, get the same latent points of these models.
 
         >>> import jointflow
         >>> flow = jointflow.load("fashion-class")
         >>> flow.images(flow.sample("sneaker", 3), "sneaker").shape
         (3, 28, 28)
+        >>> flow = jointflow.load("fashion-ten")
+        >>> x = flow.sample("bag", 3, then=False)
+        >>> flow.images(x, "bag").shape, flow.images(x, "bag", then=False).shape
+        ((3, 28, 28), (3, 7, 7))
         """
+        larger = self._then(then)
         x_rows, y_rows, axes = self._pair(x, y)
-        assert y_rows is not None
-        made = self.model_.images(x_rows, y_rows)
+        made = _then.images(self.model_, x_rows, y_rows, larger, self._seed(seed) if larger else 0, denoise, together)
         return made.reshape(axes + made.shape[1:])
 
     def from_images(self, images: Any, y: Any) -> np.ndarray:
-        """The other way: rows of x of whole images under the conditions y, for log_prob() and encode()."""
+        """The other way: rows of x of whole images under the conditions y, for log_prob() and encode(). Of models of a
+        class that have learned halved images, those of the data's size are halved first."""
         rows, _ = self._conditions(y)
         assert rows is not None
         count = len(np.reshape(images, (-1,) + np.shape(images)[-2:])) if np.ndim(images) < 4 else len(images)
@@ -366,13 +404,14 @@ class Flow:
 
     # ---- trust ----
 
-    def judge(self, x: Any = None, y: Any = None, *, points: int = 0, seed: int = 0) -> Judgement:
+    def judge(self, x: Any = None, y: Any = None, *, points: int = 0, seed: int = 0, then: Then = None) -> Judgement:
         """How far is it to be trusted? On fresh points of the data, on held-out rows, or on x and y where they are given.
 
-        A dictionary with a table (``print(judgement)``) and pictures (``judgement.plot()``).
+        A dictionary with a table (``print(judgement)``) and pictures (``judgement.plot()``). Samples of a model whose images
+        others make larger (``then``, as of sample()) are judged and drawn in that size; densities are of its own.
         """
         test = None if x is None else Data(x, y)
-        return Judgement.of(self.model_, test, points, seed, self.progress)
+        return Judgement.of(self.model_, test, points, seed, self.progress, self._then(then))
 
     def describe(self) -> str:
         """What the model is, in words and numbers: as ``jointflow info`` prints it."""
@@ -380,13 +419,27 @@ class Flow:
 
     # ---- pictures ----
 
-    def plot(self, y: Any = None, n: int = 1000, *, ax: Any = None, seed: int = 0, **style: Any) -> Any:
-        """Draws n samples for each condition; by default for each class. Gives the axes."""
+    def plot(self, y: Any = None, n: Optional[int] = None, *, ax: Any = None, seed: int = 0, **style: Any) -> Any:
+        """Draws n samples for each condition, 1000 by default; by default for each class. Gives the axes. Of a model of
+        images, 8 of each by default, side by side: gives the figure."""
         from . import plot
         if y is None and len(self.model_.labels):
             y = self.classes_
+        if self.model_.is_of_images:
+            return self._plot_images(y, 8 if n is None else n, seed)
         names = [name or f"x{i}" for i, name in enumerate(self.x_names_)]
-        return plot.samples(self.sample(y, n, seed=seed), y, names=names, ax=ax, **style)
+        return plot.samples(self.sample(y, 1000 if n is None else n, seed=seed), y, names=names, ax=ax, **style)
+
+    def _plot_images(self, y: Any, n: int, seed: int) -> Any:
+        """A row for each condition, the names of classes above."""
+        from . import plot
+        rows, _ = self._conditions(y)
+        assert rows is not None
+        made = self.images(self.sample(rows, n, seed=seed, then=False), rows, seed=seed)
+        labels = dict(zip(self.classes_, self.class_names_))
+        words = [labels.get(label) or f"y = {label:g}" for label in np.ravel(self._labels(y))] if labels else []
+        titles = [word if k == 0 else "" for word in words for k in range(n)] if len(words) == len(rows) else None
+        return plot.images(made.reshape((-1,) + made.shape[2:]), columns=n, titles=titles)
 
     def plot_history(self, ax: Any = None) -> Any:
         """Draws the loss over the epochs of fit()."""

@@ -10,12 +10,13 @@ import pathlib
 import tempfile
 import weakref
 from ctypes import byref
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Sequence
 
 from . import _bindings as c
 from ._data import Data
 from ._library import check, encode, lib
 from ._model import Model
+from ._then import handles
 from ._watch import Progress
 
 
@@ -41,9 +42,10 @@ class Judgement(Dict[str, Any]):
         self.text: str = lib.jf_judgement_text(handle).decode()
 
     @classmethod
-    def of(cls, model: Model, test: Optional[Data], points: int, seed: int, progress: Progress) -> "Judgement":
-        """Judges a model, on data of its own or on these."""
-        options = c.jf_judge_options(points=points, seed=seed)
+    def of(cls, model: Model, test: Optional[Data], points: int, seed: int, progress: Progress,
+           then: Sequence[Model] = ()) -> "Judgement":
+        """Judges a model, on data of its own or on these; `then`: what makes its images larger before."""
+        options = c.jf_judge_options(points=points, seed=seed, then=handles(then), then_count=len(then))
         if test is not None:
             options.test_data = test.handle
         made = ctypes.c_void_p()

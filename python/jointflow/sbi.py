@@ -65,7 +65,7 @@ class Posterior:
         y, observed = self._one(x)
         if seed is None:  # torch.manual_seed() decides, as everywhere in torch
             seed = int(torch.randint(2**62, ()).item())
-        drawn = self.flow.sample(y, shape.numel(), seed=seed)
+        drawn = self.flow.sample(y, shape.numel(), seed=seed, then=False)
         return self._like(drawn, observed).reshape(shape + (self.flow.dim_x_,))
 
     def sample_batched(self, sample_shape: Sizes, x: Any, *, seed: Optional[int] = None) -> torch.Tensor:
@@ -75,7 +75,7 @@ class Posterior:
         rows = observed.detach().cpu().reshape(-1, self.flow.dim_y_).numpy()
         if seed is None:
             seed = int(torch.randint(2**62, ()).item())
-        drawn = self._like(self.flow.sample(rows, shape.numel(), seed=seed), observed).transpose(0, 1)
+        drawn = self._like(self.flow.sample(rows, shape.numel(), seed=seed, then=False), observed).transpose(0, 1)
         return drawn.reshape(shape + (len(rows), self.flow.dim_x_))
 
     def log_prob(self, theta: torch.Tensor, x: Any = None) -> torch.Tensor:

@@ -4,18 +4,22 @@
 #include "base/memory.h"
 #include <string.h>
 
-jf_status enlarge_check(const chain *c, const model *m) {
+jf_status enlarge_check(const chain *c, int h, int w, int channels) {
     const task *first = c->t[0];
-    task *own;
-    JF_TRY(model_task(m, &own));
-    int h = own->size.h, w = own->size.w, channels = own->image_channels;
-    task_free(own);
     if (h == first->input_h && w == first->input_w && channels == first->input_channels) return JF_OK;
-    return jf_fail(m->ctx, JF_ERROR_SHAPE,
+    return jf_fail(c->ctx, JF_ERROR_SHAPE,
                    "the models make images of %d x %d (%d channel%s) larger, expected one that starts from "
-                   "%d x %d (%d), which this model draws",
+                   "%d x %d (%d), which the model before them draws",
                    first->input_h, first->input_w, first->input_channels,
                    first->input_channels == 1 ? "" : "s", h, w, channels);
+}
+
+jf_status enlarge_check_model(const chain *c, const model *m) {
+    task *own;
+    JF_TRY(model_task(m, &own));
+    jf_status status = enlarge_check(c, own->size.h, own->size.w, own->image_channels);
+    task_free(own);
+    return status;
 }
 
 /* Image `at` of each group, or the other way. */
@@ -46,6 +50,7 @@ jf_status enlarge_images(const chain *c, const image_array *small, const enlarge
     image_array part = {0}, made = {0};
     jf_status status;
     *out = (image_array){0};
+    JF_TRY(enlarge_check(c, small->h, small->w, small->channels));
     if (small->count % together)
         return jf_fail(c->ctx, JF_ERROR_ARGUMENT, "%d images in groups of %d, expected whole groups",
                        small->count, together);

@@ -4,8 +4,9 @@
 
 #include "answer/chain.h"
 
-/* Refuses a chain that does not start from the images of m. */
-jf_status enlarge_check(const chain *c, const model *m);
+/* Refuses a chain that does not start from images of this size, those of m. */
+jf_status enlarge_check(const chain *c, int h, int w, int channels);
+jf_status enlarge_check_model(const chain *c, const model *m);
 
 typedef struct enlarge_request {
     uint64_t seed;

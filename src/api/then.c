@@ -49,7 +49,7 @@ static jf_status load_names(jf_then *t, jf_context *ctx, const char *names, cons
 static jf_status put_in_order(jf_then *t, const jf_model *m) {
     chain c;
     JF_TRY(chain_open(&c, (int)t->count, (const model *const *)t->models));
-    jf_status status = enlarge_check(&c, m);
+    jf_status status = enlarge_check_model(&c, m);
     for (int k = 0; k < c.steps; k++) t->models[k] = (jf_model *)c.m[k]; /* those that were loaded here */
     t->h = c.t[c.steps - 1]->size.h;
     t->w = c.t[c.steps - 1]->size.w;
