@@ -67,6 +67,7 @@ static const option options[] = {
 static const example examples[] = {
     {"A model that came with the program", "jointflow explore crescents"},
     {"Several, to go from one to the other", "jointflow explore sectors mixed ring rule-cross"},
+    {"Images of ten classes, drawn small and made larger by other models", "jointflow explore fashion-ten"},
     {"Both steps of super-resolution", "jointflow explore fashion"},
     {"A run of your own, always at the same port", "jointflow explore out/mine --port 8080"},
     {0},

@@ -80,14 +80,22 @@ class ImageView {
     const fields = element("div", { class: "fields" }, seed.label, seed.input,
       ...numberField({ name: "Temperature", value: this.temperature, lo: 0.01, hi: 100, step: 0.05, changed: (t) => { this.temperature = t; this.draw(); } }));
     this.spread = element("div", { class: "thumbs" });
+    const size = this.sizeWords();
     const beside = element("div", { class: "beside" }, this.grid.root, element("div", { class: "large" },
       element("figure", {}, this.large, this.caption),
-      element("figure", {}, this.latent, element("figcaption", { text: "latent z: blue −3, orange 3" }))));
+      element("figure", {}, this.latent, element("figcaption", { text: (size ? `latent z, ${form.w} × ${form.h}` : "latent z") + ": blue −3, orange 3" }))));
     const answers = element("div", { class: "stack answers" }, this.trust.warning,
-      element("section", { class: "panel" }, element("h2", { text: "Samples of p(x | y)" }), beside, form.input_h ? this.spread : null));
+      element("section", { class: "panel" }, element("h2", { text: "Samples of p(x | y)" }), size ? element("p", { class: "small muted", text: size }) : null, beside, form.input_h ? this.spread : null));
     if (this.model.classes.length > 1) answers.append((this.line = new ImageLine(this)).root);
     answers.append(this.trust.root);
     this.root.append(condition, answers, element("div", { class: "controls" }, panel("Samples", fields, element("div", { class: "row" }, seed.next))));
+  }
+
+  /* Of models whose images others make larger: which is which; "" of all others. */
+  sizeWords() {
+    const { then, image } = this.model, own = `${image.w} × ${image.h}`;
+    if (then.why) return `Images of ${own}, as the model draws them. They are not made larger: ${then.why}.`;
+    return then.h ? `The model draws images of ${own}, which its latent points and densities are of; ${then.name} makes them ${then.w} × ${then.h}.` : "";
   }
 
   labelRange() {
@@ -207,9 +215,15 @@ class ImageLine {
       showFailure(error.message);
     }
   }
+  /* Of a plane for each class: how much of which. */
+  shareWords(t) {
+    const name = (label) => { const one = this.view.model.classes.find((k) => k.label === label); return one.name || shown(label); };
+    const [from, to] = this.ends.map(name);
+    return t === 0 ? from : t === 1 ? to : `${shown(1 - t)} ${from}, ${shown(t)} ${to}`;
+  }
   show() {
     const t = Number(this.knob.value), y = this.ends[0] + ((this.ends[1] - this.ends[0]) * t) / (this.steps - 1);
-    this.words.textContent = `y = ${shown(y)}`;
+    this.words.textContent = this.view.model.planes ? this.shareWords(t / (this.steps - 1)) : `y = ${shown(y)}`;
     this.knob.setAttribute("aria-valuetext", this.words.textContent);
     while (this.row.children.length < this.lines) this.row.append(element("canvas", { role: "img", "aria-label": `Line ${this.row.children.length + 1}` }));
     [...this.row.children].forEach((canvas, k) => drawImage(canvas, this.images, k * this.steps + t));

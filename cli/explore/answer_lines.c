@@ -17,9 +17,11 @@ static void add_frames(buffer *out, const char *name, const double *values, cons
     buffer_add(out, "]");
 }
 
-static jf_status add_images(const shown_model *s, const jf_lines *l, buffer *out) {
+static jf_status add_images(const explorer *e, const shown_model *s, const jf_lines *l, uint64_t seed,
+                            buffer *out) {
     jf_images images;
-    jf_status status = jf_restore(&images, s->m, l->rows * l->steps, l->x, l->y);
+    jf_then_options options = {.size = sizeof(jf_then_options), .seed = seed, .together = l->steps};
+    jf_status status = shown_images(e, s, l->rows * l->steps, l->x, l->y, &options, &images);
     if (status != JF_OK) return status;
     buffer_add(out, ",");
     answers_add_images(out, "images", &images);
@@ -27,11 +29,12 @@ static jf_status add_images(const shown_model *s, const jf_lines *l, buffer *out
     return JF_OK;
 }
 
-static jf_status add_lines(const shown_model *s, const jf_lines *l, buffer *out) {
+static jf_status add_lines(const explorer *e, const shown_model *s, const jf_lines *l, uint64_t seed,
+                           buffer *out) {
     jf_status status = JF_OK;
     buffer_add(out, "{\"rows\":%zu,\"steps\":%zu", l->rows, l->steps);
     if (s->form.h > 0) {
-        status = add_images(s, l, out);
+        status = add_images(e, s, l, seed, out);
     } else {
         add_frames(out, "x", l->x, l, (size_t)s->dim_x);
         add_frames(out, "z", l->z, l, (size_t)s->dim_x);
@@ -52,7 +55,7 @@ static jf_status give_lines(explorer *e, ask *asked, buffer *out) {
     if (asked->refused) return JF_OK;
     int along_y = strcmp(ask_text(asked, "along"), "y") == 0;
     int steps = (int)ask_whole(asked, "steps", 2, MOST_STEPS, 24);
-    long most = MOST_NUMBERS / s->dim_x / steps;
+    long most = MOST_NUMBERS / shown_numbers(s) / steps;
     int lines = (int)ask_whole(asked, "lines", 1, most > 1 ? most : 1, s->form.h > 0 ? 5 : 300);
     jf_use_options use = {.size = sizeof(jf_use_options),
                           .seed = ask_seed(asked, "seed"),
@@ -67,7 +70,7 @@ static jf_status give_lines(explorer *e, ask *asked, buffer *out) {
     if (status == JF_OK && !asked->refused) {
         status = along_y ? jf_lines_along_y(&made, s->m, lines, steps, from, to, &use)
                          : jf_lines_along_z(&made, s->m, lines, steps, 1, from, &use);
-        if (status == JF_OK) status = add_lines(s, &made, out);
+        if (status == JF_OK) status = add_lines(e, s, &made, use.seed, out);
         jf_lines_free(&made);
     }
     free(from);

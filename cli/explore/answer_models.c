@@ -52,6 +52,16 @@ static void add_form(const jf_image_form *f, buffer *out) {
                f->masked ? "true" : "false");
 }
 
+/* What makes its images larger, and whether y has a plane for each class, so that no number lies between two of them. */
+static void add_then(const shown_model *s, buffer *out) {
+    int planes = s->classes > 1 && s->form.y_channels == s->classes;
+    buffer_add(out, ",\"planes\":%s,\"then\":{\"name\":", planes ? "true" : "false");
+    buffer_add_text(out, jf_model_then(s->m));
+    buffer_add(out, ",\"h\":%d,\"w\":%d,\"why\":", s->then.h, s->then.w);
+    buffer_add_text(out, s->no_then);
+    buffer_add(out, "}");
+}
+
 static jf_status add_model(const shown_model *s, buffer *out) {
     char *info;
     jf_status status = jf_model_info(&info, s->m);
@@ -70,6 +80,7 @@ static jf_status add_model(const shown_model *s, buffer *out) {
     add_classes(s, out);
     add_ranges(s, out);
     add_form(&s->form, out);
+    add_then(s, out);
     buffer_add(out, ",\"data_rows\":%zu,\"no_data\":", s->data_rows);
     buffer_add_text(out, s->no_data);
     buffer_add(out, "}");

@@ -10,6 +10,7 @@ enum {
 typedef struct drawn {
     int n;
     double *y, *x, *y_back, *z;
+    jf_then_options then; /* how images are made larger */
 } drawn;
 
 static void drawn_free(drawn *d) {
@@ -20,7 +21,7 @@ static void drawn_free(drawn *d) {
 }
 
 static int drawn_create(const shown_model *s, ask *asked, const double *y, drawn *out) {
-    long most = MOST_NUMBERS / s->dim_x, usual = s->form.h > 0 ? 25 : 2000;
+    long most = MOST_NUMBERS / shown_numbers(s), usual = s->form.h > 0 ? 25 : 2000;
     if (most < 1) most = 1;
     size_t n = (size_t)ask_whole(asked, "n", 1, most, usual < most ? usual : most);
     *out = (drawn){.n = (int)n};
@@ -36,10 +37,11 @@ static jf_status draw(const shown_model *s, ask *asked, drawn *d) {
     jf_use_options use = {.size = sizeof(jf_use_options),
                           .seed = ask_seed(asked, "seed"),
                           .temperature = ask_real(asked, "temperature", 0, 100, 1)};
-    int denoise = ask_flag(asked, "denoise");
+    d->then = (jf_then_options){
+        .size = sizeof(jf_then_options), .seed = use.seed, .denoise = ask_flag(asked, "denoise")};
     if (asked->refused) return JF_OK;
     jf_status status = jf_sample(s->m, d->n, d->y, d->x, d->y_back, d->z, &use);
-    if (status == JF_OK && denoise) status = jf_denoise(s->m, d->n, d->x, d->y, d->x, &use);
+    if (status == JF_OK && d->then.denoise) status = jf_denoise(s->m, d->n, d->x, d->y, d->x, &use);
     return status;
 }
 
@@ -56,7 +58,8 @@ static jf_status add_trust(const shown_model *s, const drawn *d, buffer *out) {
     return status;
 }
 
-static jf_status add_samples(const shown_model *s, const drawn *d, const jf_images *inputs, buffer *out) {
+static jf_status add_samples(const explorer *e, const shown_model *s, const drawn *d, const jf_images *inputs,
+                             buffer *out) {
     size_t count = (size_t)d->n * (size_t)s->dim_x;
     buffer_add(out, "{\"n\":%d", d->n);
     if (s->form.h == 0) {
@@ -67,7 +70,7 @@ static jf_status add_samples(const shown_model *s, const drawn *d, const jf_imag
         return JF_OK;
     }
     jf_images images;
-    jf_status status = jf_restore(&images, s->m, d->n, d->x, d->y);
+    jf_status status = shown_images(e, s, (size_t)d->n, d->x, d->y, &d->then, &images);
     if (status != JF_OK) return status;
     buffer_add(out, ",");
     answers_add_images(out, "images", &images);
@@ -95,7 +98,7 @@ static jf_status give_sample(explorer *e, ask *asked, buffer *out) {
     jf_status status = asked_condition(s, asked, "y", &y, &inputs);
     if (status == JF_OK && y && drawn_create(s, asked, y, &d)) {
         status = draw(s, asked, &d);
-        if (status == JF_OK && !asked->refused) status = add_samples(s, &d, &inputs, out);
+        if (status == JF_OK && !asked->refused) status = add_samples(e, s, &d, &inputs, out);
         if (status == JF_OK && !asked->refused) status = add_trust(s, &d, out);
         buffer_add(out, "}\n");
     }

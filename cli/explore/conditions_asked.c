@@ -59,7 +59,7 @@ jf_status asked_condition(const shown_model *s, ask *asked, const char *name, do
         status = condition_of_image(s, asked, *y, inputs);
     else
         ask_numbers(asked, name, *y, is_label && s->dim_y > 0 ? 1 : (size_t)s->dim_y);
-    for (int i = 1; is_label && i < s->dim_y; i++) (*y)[i] = (*y)[0];
+    if (is_label && s->classes > 0 && !asked->refused) status = jf_model_y_of_label(s->m, (*y)[0], *y);
     if (status != JF_OK || asked->refused) {
         free(*y);
         *y = NULL;

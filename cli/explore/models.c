@@ -17,6 +17,7 @@ explorer *explorer_create(void) {
 /* Gives a model back; 0 where its judgement goes on and uses it. */
 static int free_model(shown_model *s) {
     int ended = verdict_free(s->verdict);
+    if (ended) jf_then_free(&s->then);
     if (ended) jf_model_free(s->m);
     free(s->name);
     free(s->lo);
@@ -68,6 +69,28 @@ static jf_status find_data(explorer *e, shown_model *s) {
     return JF_OK;
 }
 
+/* Without the models that make its images larger they are shown as they are, and the page says why. */
+static void find_then(explorer *e, shown_model *s, const jf_load_options *device) {
+    if (jf_then_load(&s->then, s->m, NULL, device) != JF_OK)
+        snprintf(s->no_then, sizeof s->no_then, "%s", jf_context_error(e->ctx));
+}
+
+long shown_numbers(const shown_model *s) {
+    long large = (long)s->then.h * s->then.w * s->form.channels;
+    return large > s->dim_x ? large : s->dim_x;
+}
+
+jf_status shown_images(const explorer *e, const shown_model *s, size_t n, const double *x, const double *y,
+                       const jf_then_options *options, jf_images *out) {
+    jf_images own;
+    *out = (jf_images){0};
+    jf_status status = jf_restore(&own, s->m, n, x, y);
+    if (status != JF_OK) return status;
+    status = jf_then_enlarge(out, e->ctx, &s->then, &own, options);
+    jf_images_free(&own);
+    return status;
+}
+
 /* ---- models by name ---- */
 
 /* "fashion/14-28" of "models/fashion/14-28.safetensors", one of several that are called "fashion": as commands take it. */
@@ -97,7 +120,8 @@ static jf_status add_file(explorer *e, const char *path, const char *name, int s
     s->dim_x = jf_model_dim_x(s->m);
     s->dim_y = jf_model_dim_y(s->m);
     s->classes = jf_model_classes(s->m);
-    s->verdict = verdict_create(e->ctx, s->m);
+    find_then(e, s, device);
+    s->verdict = verdict_create(e->ctx, s->m, &s->then);
     if (!s->verdict) return no_memory();
     status = find_ranges(s);
     return status == JF_OK ? find_data(e, s) : status;

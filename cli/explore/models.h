@@ -9,6 +9,8 @@ typedef struct shown_model {
     char *name; /* as it was asked for, or that of its file where one name stands for several */
     jf_model *m;
     jf_image_form form;
+    jf_then then;      /* what makes its images larger */
+    char no_then[512]; /* why those that its recipe names are not there */
     int dim_x, dim_y, classes;
     int has_range;
     double *lo, *hi;         /* (dim_y) of the data, where has_range */
@@ -33,6 +35,12 @@ explorer *explorer_create(void);
 jf_status explorer_add(explorer *e, const char *name, const jf_load_options *device);
 /* What a judgement under way still uses is left to the end of the process. */
 void explorer_free(explorer *e);
+
+/* Images of n rows of x and y, made larger where other models do so. together: rows of a line that follow each other. */
+jf_status shown_images(const explorer *e, const shown_model *s, size_t n, const double *x, const double *y,
+                       const jf_then_options *options, jf_images *out);
+/* Numbers of a sample as it is sent: of x, or of the larger image. */
+long shown_numbers(const shown_model *s);
 
 /* Which models make a chain of super-resolution, numbers of models; their count, 0: none do. */
 int explorer_chain(const explorer *e, int steps[JF_CHAIN_MOST]);

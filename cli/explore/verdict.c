@@ -6,6 +6,7 @@
 struct verdict {
     jf_context *ctx;
     const jf_model *m;
+    jf_then then; /* borrowed */
     pthread_mutex_t lock;
     verdict_state state;
     jf_judgement *judgement;
@@ -14,11 +15,12 @@ struct verdict {
     char why[512];
 };
 
-verdict *verdict_create(jf_context *ctx, const jf_model *m) {
+verdict *verdict_create(jf_context *ctx, const jf_model *m, const jf_then *then) {
     verdict *v = calloc(1, sizeof *v);
     if (!v) return NULL;
     v->ctx = ctx;
     v->m = m;
+    v->then = *then;
     pthread_mutex_init(&v->lock, NULL);
     return v;
 }
@@ -46,7 +48,10 @@ int verdict_free(verdict *v) {
 static void *judge(void *user) {
     verdict *v = user;
     jf_judgement *made = NULL;
-    jf_status status = jf_judge(&made, v->m, NULL); /* as jointflow judge does by default */
+    jf_judge_options options = {.size = sizeof(jf_judge_options), /* as jointflow judge does by default */
+                                .then = (const jf_model *const *)v->then.models,
+                                .then_count = v->then.count};
+    jf_status status = jf_judge(&made, v->m, &options);
     pthread_mutex_lock(&v->lock);
     v->judgement = made;
     v->state = status == JF_OK ? VERDICT_DONE : VERDICT_FAILED;

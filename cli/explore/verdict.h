@@ -7,8 +7,9 @@
 typedef struct verdict verdict;
 typedef enum verdict_state { VERDICT_NONE, VERDICT_RUNNING, VERDICT_DONE, VERDICT_FAILED } verdict_state;
 
-verdict *verdict_create(jf_context *ctx, const jf_model *m); /* NULL: no memory */
-/* 0 where it is still being made: then it, the model and the context stay, for the end of the process is near. */
+/* The models of `then`, which make the images of m larger, stay as long as m does. NULL: no memory. */
+verdict *verdict_create(jf_context *ctx, const jf_model *m, const jf_then *then);
+/* 0 where it is still being made: then it, the models and the context stay, for the end of the process is near. */
 int verdict_free(verdict *v);
 void verdict_begin(verdict *v); /* unless it was begun before */
 /* Texts are borrowed and stay: the table for people and the JSON once it is done, the sentence once it failed. */

@@ -10,6 +10,7 @@ import pathlib
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import tempfile
@@ -127,6 +128,22 @@ def sample(model, *arguments):
     lines = subprocess.run([PROGRAM, "sample", model, *arguments], check=True, capture_output=True,
                            text=True).stdout.splitlines()
     return lines[0].split(","), [[float(value) for value in line.split(",")] for line in lines[1:]]
+
+
+def npy(path):
+    """All numbers of an array of doubles or floats."""
+    content = pathlib.Path(path).read_bytes()
+    size = struct.unpack("<H", content[8:10])[0]
+    kind = "d" if b"<f8" in content[:10 + size] else "f"
+    body = content[10 + size:]
+    return struct.unpack(f"<{len(body) // struct.calcsize(kind)}{kind}", body)
+
+
+def expect_bytes(found, values, what):
+    """Numbers as the page has them: from 0 to 255."""
+    check(len(found) == len(values), what, len(found), "numbers instead of", len(values))
+    worst = max(abs(a - 255 * min(max(v, 0), 1)) for a, v in zip(found, values))
+    check(worst <= 0.51, what, "differ by", worst)
 
 
 def run(names, before=None):

@@ -12,7 +12,7 @@ import zlib
 
 import axe
 from browser import Browser
-from harness import PROGRAM, Server, check, near, not_sanitized, run, sample, tiny_model
+from harness import PROGRAM, Server, check, expect_bytes, near, not_sanitized, npy, run, sample, tiny_model
 
 READY = "!!(page.view && page.view.x)"  # samples of vectors are on screen
 
@@ -252,28 +252,29 @@ def explore__image_classes_show_the_images_of_sample():
         check("y = 1" in b.text("body"), "and says where it is")
 
 
+def explore__images_that_others_make_larger_are_shown_large():
+    with Server("fashion-ten") as s, Browser() as b:
+        b.open(s.address + "#n=4&seed=5")
+        b.wait("!!(page.view && page.view.images)")
+        b.click(b.find_text("button", "bag"))
+        b.wait("page.view.y[0] === 8 && !page.view.asked.busy")
+        subprocess.run([PROGRAM, "sample", "fashion-ten", "-y", "bag", "-n", "4", "--seed", "5", "-o", "bags.npy"], check=True)
+        expect_bytes(b.value("Array.from(page.view.images.bytes)"), npy("bags.npy"), "bags")
+        check(b.value("[page.view.images.h, page.view.latents.h]") == [28, 7], "large images, latent ones of the model")
+        check("images of 7 × 7" in b.text("main") and "fashion makes them 28 × 28" in b.text("main"), "and says so")
+        b.click(b.find_text("button", "Make the line"))
+        b.wait("!!page.view.line.images")
+        check(b.value("page.view.line.images.h") == 28, "lines, too")
+        b.value("(page.view.line.knob.value = 2, page.view.line.show(), 1)")
+        check("0.75 tshirt, 0.25 trouser" in b.text("body"), "a number would be that of another class")
+
+
 def grey_png(values, h, w):
     def chunk(name, content):
         return struct.pack(">I", len(content)) + name + content + struct.pack(">I", zlib.crc32(name + content))
     lines = b"".join(b"\0" + bytes(values[r * w:(r + 1) * w]) for r in range(h))
     return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", w, h, 8, 0, 0, 0, 0)) + chunk(b"IDAT", zlib.compress(lines)) +
             chunk(b"IEND", b""))
-
-
-def npy(path):
-    """All numbers of an array of doubles or floats."""
-    content = pathlib.Path(path).read_bytes()
-    size = struct.unpack("<H", content[8:10])[0]
-    kind = "d" if b"<f8" in content[:10 + size] else "f"
-    body = content[10 + size:]
-    return struct.unpack(f"<{len(body) // struct.calcsize(kind)}{kind}", body)
-
-
-def expect_bytes(found, values, what):
-    """Numbers as the page has them: from 0 to 255."""
-    check(len(found) == len(values), what, len(found), "numbers instead of", len(values))
-    worst = max(abs(a - 255 * min(max(v, 0), 1)) for a, v in zip(found, values))
-    check(worst <= 0.51, what, "differ by", worst)
 
 
 DROP = """(async (text) => {

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The server of jointflow explore: what it refuses, what it answers, and that neither costs memory."""
+import base64
 import json
 import random
 import socket
@@ -7,7 +8,7 @@ import subprocess
 import threading
 import time
 
-from harness import PROGRAM, Server, check, near, not_sanitized, run, sample, tiny_model
+from harness import PROGRAM, ROOT, Server, check, expect_bytes, near, not_sanitized, npy, run, sample, tiny_model
 
 
 def statuses(server, *requests):
@@ -187,6 +188,41 @@ def explore__a_y_outside_of_the_data_is_told_in_words():
         check("none of the labels" in s.ask("sample", model=0, y=[0.5], n=2)["beyond"], "between two classes")
         check(s.ask("sample", model=1, y=[3], n=2)["beyond"] == "", "within the data")
         check("y0 is 9" in s.ask("sample", model=1, y=[9], n=2)["beyond"], "beyond the data")
+
+
+def images_of(answer):
+    return list(base64.b64decode(answer["images"]["bytes"]))
+
+
+def explore__images_of_a_class_are_those_of_jointflow_sample():
+    """Of one number in all of y, and of a plane for each class, whose images other models make larger."""
+    with Server("mnist-class", "fashion-ten") as s:
+        for model, name, label in [(0, "mnist-class", 1), (1, "fashion-ten", 8)]:
+            answer = s.ask("sample", model=model, y=[label], n=3, seed=7, denoise=True)
+            subprocess.run([PROGRAM, "sample", name, "-y", str(label), "-n", "3", "--seed", "7", "--denoise", "-o", "a.npy"], check=True)
+            expect_bytes(images_of(answer), npy("a.npy"), name)
+            check(answer["beyond"] == "", name, answer["beyond"])
+        told = s.ask("models")["models"][1]
+        check(told["then"] == {"name": "fashion", "h": 28, "w": 28, "why": ""} and told["planes"], told["then"])
+        check(answer["latent"]["h"] == 7 and answer["images"]["h"] == 28, "the latent image is that of the model")
+        line = s.ask("lines", model=1, along="y", **{"from": [8], "to": [9]}, steps=3, lines=2, seed=7)
+        subprocess.run([PROGRAM, "interpolate", "fashion-ten", "--along", "y", "--from", "bag", "--to", "boot", "--steps", "3",
+                        "--lines", "2", "--seed", "7", "-o", "b.npy"], check=True)
+        expect_bytes(images_of(line), npy("b.npy"), "a line from bags to boots")
+        status, body, _ = s.request("POST", "api/sample", json.dumps({"model": 1, "y": [8], "n": 600}))
+        check(status == 400 and b"510" in body, "as many as there would be of this size", status, body)
+
+
+def explore__images_are_shown_small_where_what_makes_them_larger_is_gone():
+    keys = ["data.down=2", "data.then=gone", "model.net=dense", "model.condition=fixed", "model.depth=1", "model.width=4"]
+    recipe = (ROOT / "tests/cli/glyphs.ini").read_text(encoding="ascii").splitlines()
+    with open("small.ini", "w", encoding="ascii") as small:
+        small.write("\n".join(line for line in recipe if line.split(" ")[0] not in ("kernels", "cardinality", "residual", "norm")))
+    subprocess.run([PROGRAM, "train", "small.ini", "-o", "small", "--quiet", "--no-report", *(word for key in keys for word in ("--set", key))],
+                   check=True, capture_output=True)
+    with Server("small") as s:
+        check("data.then = gone" in s.ask("models")["models"][0]["then"]["why"], "why")
+        check(s.ask("sample", y=[0], n=2)["images"]["h"] == 7, "as the model draws them")
 
 
 def explore__decode_undoes_encode_and_the_density_integrates_to_1():
