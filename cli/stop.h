@@ -1,4 +1,5 @@
-/* Stopping on request: the first SIGINT, SIGTERM or SIGHUP sets a flag, a second one ends the program. */
+/* Stopping on request: the first SIGINT, SIGTERM or SIGHUP sets a flag, one that comes a second or more
+   later ends the program. What comes sooner belongs to the first: launchers send their signal twice. */
 #ifndef CLI_STOP_H
 #define CLI_STOP_H
 

@@ -243,21 +243,36 @@ run jointflow info run
 expect_status 0
 expect_line 'training    stopped after .*'
 
+# signal_twice SECONDS WORDS...: a step takes seconds; SIGTERM after its begin, and once more after so many seconds.
+signal_twice() {
+    local pause=$1 pid
+    shift
+    jointflow train "$TINY" -o run --threads 1 --no-report --quiet "$@" 2> "$work/stderr" &
+    pid=$!
+    for ((i = 0; i < 1000; i++)); do
+        [ ! -e run/history.csv ] || break
+        sleep 0.01
+    done
+    sleep 0.2
+    kill -TERM $pid
+    sleep "$pause"
+    kill -TERM $pid
+    wait $pid
+    status=$?
+}
+
 case_begin train__second_signal_ends_at_once
-jointflow train "$TINY" -o run --threads 1 --set train.batch=500000 --set model.width=64 --no-report --quiet &
-pid=$!
-for ((i = 0; i < 1000; i++)); do
-    [ ! -e run/history.csv ] || break
-    sleep 0.01
-done
-sleep 0.2
-kill -TERM $pid
-sleep 0.1
-kill -TERM $pid
-wait $pid
-status=$?
+signal_twice 1.2 --set model.width=128 --set model.depth=6 --set train.batch=200000
 expect_status 143
 expect_no_file run/model.safetensors
+
+# as timeout(1) does: once to the program, once to its group
+case_begin train__a_signal_that_a_launcher_sends_twice_is_one
+signal_twice 0.05 --set model.width=64 --set train.batch=500000
+expect_status 130
+expect_error_line 'jointflow: stopped, saved in run; continue with: .*'
+expect_file run/model.safetensors
+expect_file run/checkpoint.safetensors
 
 case_begin train__resumes_on_another_device_and_says_so
 jointflow train "$TINY" -o run --no-report --quiet --device cpu
