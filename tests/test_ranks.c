@@ -1,5 +1,6 @@
 /* Sums, broadcasts and gathers over ranks, the order of sums, and what becomes of a rank that is silent. */
 #include "ranks/behind.h"
+#include "ranks/memory.h"
 #include "ranks_fixture.h"
 #include "test.h"
 #include <time.h>
@@ -291,6 +292,77 @@ static void one_is_silent_meanwhile(jf_context *ctx, void *arg) {
 TEST(ranks__a_silent_rank_is_noticed_by_the_thread_that_sums) {
     int told = 0;
     ranks_run(2, 1.0, one_is_silent_meanwhile, &told);
+    CHECK(told);
+}
+
+/* ---- memory that ranks have in common ---- */
+
+static void write_and_read(jf_context *ctx, void *arg) {
+    ranks *r = ranks_of(ctx);
+    int rank = ranks_rank(r), size = ranks_size(r);
+    ranks_memory *m;
+    (void)arg;
+    CHECK_STATUS(ranks_memory_open(&m, r, MOST * sizeof(float), rank != 1), JF_OK);
+    CHECK(m == NULL); /* all of them, or none */
+    CHECK_STATUS(ranks_memory_open(&m, r, MOST * sizeof(float), 1), JF_OK);
+    CHECK((m != NULL) == (size > 1));
+    if (!m) return;
+    float *common = ranks_memory_bytes(m);
+    for (size_t i = 0; i < MOST; i++) CHECK(common[i] == 0);
+    CHECK_STATUS(ranks_memory_meet(m), JF_OK);
+    for (int turn = 0; turn < 50; turn++) {
+        ranks_share mine = ranks_share_of_rank(r, (rank + turn) % size, MOST);
+        for (size_t i = mine.begin; i < mine.end; i++) common[i] = number(turn, i);
+        CHECK_STATUS(ranks_memory_meet(m), JF_OK);
+        for (size_t i = 0; i < MOST; i++) CHECK(common[i] == number(turn, i));
+        CHECK_STATUS(ranks_memory_meet(m), JF_OK);
+    }
+    ranks_memory_close(m);
+}
+
+TEST(ranks__what_one_writes_to_common_memory_all_read_after_meeting) {
+    for (int size = 1; size <= RANKS_MOST; size++) ranks_run(size, 0, write_and_read, NULL);
+}
+
+static void sum_in_memory(jf_context *ctx, void *arg) {
+    ranks *r = ranks_of(ctx);
+    ranks_memory *m;
+    (void)arg;
+    CHECK_STATUS(ranks_memory_open(&m, r, 0, 1), JF_OK);
+    for (int turn = 0; turn < 50; turn++) {
+        double sent[RANKS_MEMORY_SUMS], here[RANKS_MEMORY_SUMS];
+        for (int i = 0; i < RANKS_MEMORY_SUMS; i++)
+            sent[i] = here[i] = 1e-9 / 3 + number(ranks_rank(r), (size_t)(i + turn)) / 3.0;
+        CHECK_STATUS(ranks_sum_doubles(r, sent, RANKS_MEMORY_SUMS), JF_OK);
+        CHECK_STATUS(ranks_memory_sum(m, here, RANKS_MEMORY_SUMS), JF_OK);
+        CHECK(memcmp(sent, here, sizeof sent) == 0);
+        if (turn % 3 == 0) CHECK_STATUS(ranks_memory_meet(m), JF_OK);
+    }
+    ranks_memory_close(m);
+}
+
+TEST(ranks__sums_in_common_memory_have_the_bits_of_messages) {
+    for (int size = 2; size <= RANKS_MOST; size++) ranks_run(size, 0, sum_in_memory, NULL);
+}
+
+static void one_is_silent_in_memory(jf_context *ctx, void *arg) {
+    ranks *r = ranks_of(ctx);
+    ranks_memory *m;
+    CHECK_STATUS(ranks_memory_open(&m, r, 0, 1), JF_OK);
+    if (ranks_rank(r) == 0) {
+        ranks_fall_silent(ctx);
+        nanosleep(&(struct timespec){.tv_sec = 2, .tv_nsec = 500000000}, NULL);
+    } else {
+        CHECK_STATUS(ranks_memory_meet(m), JF_ERROR_RANK);
+        CHECK_HAS(jf_context_error(ctx), "no sign of life from rank 0 for 1 seconds");
+        *(int *)arg = 1;
+    }
+    ranks_memory_close(m);
+}
+
+TEST(ranks__a_silent_rank_is_noticed_by_those_that_meet_in_memory) {
+    int told = 0;
+    ranks_run(2, 1.0, one_is_silent_in_memory, &told);
     CHECK(told);
 }
 

@@ -11,13 +11,21 @@ typedef struct case_of_ranks {
     const char *message;         /* of the failure that is expected */
     double *weights[RANKS_MOST]; /* of each rank */
     size_t count;
+    char log[4096]; /* of rank 0 */
 } case_of_ranks;
+
+static void keep_line(void *user, const char *line) {
+    case_of_ranks *c = user;
+    size_t used = strlen(c->log);
+    snprintf(c->log + used, sizeof c->log - used, "%s\n", line);
+}
 
 static void train_rank(jf_context *ctx, void *arg) {
     case_of_ranks *c = arg;
     int rank = ranks_rank(ranks_of(ctx));
     recipe *r = checked_recipe(ctx, c->content);
     model *m = NULL;
+    if (rank == 0) jf_context_set_log(ctx, keep_line, c);
     jf_status status = train_recipe(
         ctx, &m, r, (train_origin){.device_name = c->device, .threads = 1, .seed = 3},
         &(train_options){.deterministic = c->deterministic, .folder = c->folder, .resume = c->resume});
@@ -100,6 +108,42 @@ TEST(shared__sums_beside_the_backward_pass_have_the_same_bits) {
                            .message = "JOINTFLOW_OVERLAP: found \"perhaps\""};
     setenv("JOINTFLOW_OVERLAP", "perhaps", 1);
     ranks_run(2, 0, train_rank, &wrong);
+}
+
+/* In one memory and by messages, for numbers of ranks that are a power of two and others, with and without slices. */
+TEST(shared__ranks_in_one_memory_have_the_bits_of_those_that_send_messages) {
+    static const char line[] = "weights and gradients lie in memory that all ranks share";
+    for (int i = 0; i < CONTENTS; i++)
+        for (int size = 3; size <= 4; size++) {
+            case_of_ranks sent = {.content = contents[i],
+                                  .device = "cpu",
+                                  .deterministic = i % 2 && size == 4},
+                          common = sent;
+            setenv("JOINTFLOW_SHARED", "off", 1); /* of this process, which ends with the test */
+            ranks_run(size, 0, train_rank, &sent);
+            setenv("JOINTFLOW_SHARED", "on", 1);
+            ranks_run(size, 0, train_rank, &common);
+            CHECK(strstr(sent.log, line) == NULL);
+            CHECK_HAS(common.log, line);
+            for (int k = 0; k < size; k++)
+                CHECK(largest_difference(common.weights[k], sent.weights[0], sent.count) == 0);
+            case_free(&sent);
+            case_free(&common);
+        }
+    case_of_ranks wrong = {.content = contents[0],
+                           .expected = JF_ERROR_ARGUMENT,
+                           .message = "JOINTFLOW_SHARED: found \"perhaps\", expected on or off"};
+    setenv("JOINTFLOW_SHARED", "perhaps", 1);
+    ranks_run(2, 0, train_rank, &wrong);
+}
+
+/* Several thousand numbers for each rank to add up and update, and bounds among them. */
+TEST(shared__shards_of_a_larger_model_have_the_bits_of_the_whole) {
+    static const char content[] =
+        "[data]\nset = crescents\n[model]\nblocks = 3\ndepth = 2\nwidth = 96\n"
+        "[train]\nrate = 1e-2\nbatch = 40\nbatches = 3\nprecondition = 0\nanneal = 1\nepochs = 2\n"
+        "average = 0.9\nclip = 0.1\nweight_decay = 0.1\n";
+    for (int size = 2; size <= 8; size *= 2) check_ranks(content, "cpu", 1, size, 0);
 }
 
 /* Rows of a file, of which some are held out: the loss of these decides which epoch is the best. */

@@ -37,6 +37,7 @@ struct jf_context {
     void (*company_leave)(void *company);
     pthread_t company_thread; /* that joined it, and alone works with it */
     int read_only;
+    int crowded;
 };
 
 static thread_message *message_of_this_thread(const jf_context *ctx) {
@@ -105,6 +106,14 @@ void *context_company(const jf_context *ctx) {
     if (!ctx || !ctx->company || !pthread_equal(ctx->company_thread, pthread_self())) return NULL;
     const thread_message *m = message_of_this_thread(ctx);
     return m && m->asking ? NULL : ctx->company;
+}
+
+void context_set_crowded(jf_context *ctx, int crowded) {
+    ctx->crowded = crowded;
+}
+
+int context_is_crowded(const jf_context *ctx) {
+    return ctx && ctx->crowded;
 }
 
 void context_set_read_only(jf_context *ctx, int read_only) {

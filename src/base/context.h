@@ -39,6 +39,10 @@ void *context_company(const jf_context *ctx);
 void context_set_read_only(jf_context *ctx, int read_only);
 int context_writes(const jf_context *ctx);
 
+/* Whether the processes of this machine that work together have more threads than it has processors: who waits then does not spin. */
+void context_set_crowded(jf_context *ctx, int crowded);
+int context_is_crowded(const jf_context *ctx);
+
 /* Passes a failure on. */
 #define JF_TRY(expression)                                                                                   \
     do {                                                                                                     \

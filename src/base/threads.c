@@ -242,7 +242,7 @@ jf_status pool_create(jf_context *ctx, thread_pool **out, int threads) {
     if (!pool) return jf_fail(ctx, JF_ERROR_MEMORY, "not enough memory for a pool of %d threads", threads);
     memset(pool, 0, sizeof *pool);
     pool->threads = threads;
-    pool->spins = threads <= threads_available() ? SPINS : 0;
+    pool->spins = threads <= threads_available() && !context_is_crowded(ctx) ? SPINS : 0;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->job_there, NULL);
     pthread_cond_init(&pool->job_done, NULL);

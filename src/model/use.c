@@ -50,6 +50,7 @@ void spare_run_free(spare_run *s) {
 /* A run of its own for each caller, with room for `rows`: the spare one, if it is there and large enough. */
 static jf_status take_run(const model *m, flow_run **out, int rows) {
     *out = atomic_exchange(&m->spare->run, NULL);
+    if (*out) (*out)->pass.params = m->params; /* which lie elsewhere while several ranks train */
     if (*out && (*out)->n_max >= rows) return JF_OK;
     flow_run_free(*out);
     return flow_run_create(out, m->flow, m->params, NULL, rows, (run_use){0});

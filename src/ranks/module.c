@@ -58,13 +58,17 @@ int ranks_share_machine(const ranks *r) {
 }
 
 /* A launcher may have bound this process to some processors, which others may share. */
-int ranks_threads(const ranks *r, int threads) {
+int ranks_threads(ranks *r, int threads) {
     int local = count_of(local_variables), bound = threads_available();
     long all = sysconf(_SC_NPROCESSORS_ONLN);
     if (r->whole) r = r->whole;
-    if (threads > 0 || r->size == 1 || all < 1) return threads;
-    int part = (int)all / local;
-    return part < 1 ? 1 : part < bound ? part : bound;
+    if (r->size == 1 || all < 1) return threads;
+    if (threads <= 0) {
+        int part = (int)all / local;
+        threads = part < 1 ? 1 : part < bound ? part : bound;
+    }
+    context_set_crowded(r->ctx, (long)local * threads > all);
+    return threads;
 }
 
 /* ---- the module ---- */

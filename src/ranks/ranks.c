@@ -126,8 +126,9 @@ jf_status ranks_room(ranks *r, size_t bytes) {
 
 /* Others are often there within microseconds; a processor that is shared goes to who has work. */
 static void pause_a_little(ranks *r, long tries) {
+    long patient = context_is_crowded(r->ctx) ? 400 : 20000;
     if (tries < 200) return;
-    if (tries < 20000 && !atomic_load(&r->unhurried))
+    if (tries < patient && !atomic_load(&r->unhurried))
         sched_yield();
     else
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);

@@ -50,8 +50,8 @@ jf_status ranks_take(jf_context *ctx, uint64_t *number);
 int ranks_place(const ranks *r);
 int ranks_share_machine(const ranks *r); /* whether all of them are on this one, as the launcher tells */
 /* How many threads a rank has that asked for `threads`: where it asked for none in particular, its part of the processors of
- * its machine. 0: as many as there are. */
-int ranks_threads(const ranks *r, int threads);
+ * its machine. 0: as many as there are. Where all of them together are more than the processors nobody spins from then on. */
+int ranks_threads(ranks *r, int threads);
 
 /* Of all ranks, on all ranks. */
 jf_status ranks_sum_floats(ranks *r, float *values, size_t count);

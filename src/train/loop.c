@@ -37,15 +37,23 @@ static double elapsed(const trainer *t) {
 }
 
 void trainer_copy(const trainer *t, real *to, const real *from) {
+    if (t->shared.sharded && !ranks_is_first(t->shared.r)) return;
     t->m->d->kind->copy(t->m->d, to, from, t->m->parameters.total);
+}
+
+jf_status trainer_meet(const trainer *t) {
+    return t->shared.sharded ? sharded_meet(t->shared.sharded) : JF_OK;
 }
 
 const real *trainer_weights(const trainer *t) {
     return t->opt.average ? t->opt.average : t->m->params;
 }
 
-static void average_from_here(trainer *t) {
-    if (t->opt.average) trainer_copy(t, t->opt.average, t->m->params);
+static jf_status average_from_here(trainer *t) {
+    if (!t->opt.average) return JF_OK;
+    JF_TRY(trainer_meet(t));
+    trainer_copy(t, t->opt.average, t->m->params);
+    return trainer_meet(t);
 }
 
 static void remember_epoch(trainer *t) {
@@ -132,7 +140,9 @@ static jf_status roll_back(trainer *t, double faulty_step) {
                        phases[(int)t->s.phase].name, t->s.epoch, batch + 1.0, where, MAX_ROLLBACKS);
     jf_warn(t->m->ctx, "values are not finite %s: back to the start of epoch %.0f with half the rate", where,
             t->s.epoch);
+    JF_TRY(trainer_meet(t));
     trainer_return_to_epoch_start(t);
+    JF_TRY(trainer_meet(t));
     t->s.rollbacks = rollbacks;
     t->s.rate_factor = factor;
     tell_device(t);
@@ -321,25 +331,29 @@ static jf_status end_epoch(trainer *t, const phase *p) {
 }
 
 /* The annealed data change every epoch, so only phases with patience have a best epoch to go back to. */
-static void take_best(trainer *t, const phase *p) {
-    if (!p->patience_key || !isfinite(t->s.best)) return;
+static jf_status take_best(trainer *t, const phase *p) {
+    if (!p->patience_key || !isfinite(t->s.best)) return JF_OK;
+    JF_TRY(trainer_meet(t));
     trainer_copy(t, t->m->params, t->best);
+    JF_TRY(trainer_meet(t));
     t->s.kept_epoch = t->s.best_epoch;
     t->s.kept_of = t->s.epoch - 1;
+    return JF_OK;
 }
 
-static void end_phase(trainer *t, const phase *p) {
+static jf_status end_phase(trainer *t, const phase *p) {
     if (p->patience_key && trainer_has_held_out(t) && !isfinite(t->s.best) && phase_epochs(p, t->m) > 0)
         jf_warn(t->m->ctx,
                 "%s: no epoch had a finite held-out loss: the weights are those of the last, not the best",
                 p->name);
-    take_best(t, p);
+    JF_TRY(take_best(t, p));
     t->s.phase++;
     t->s.epoch = 1;
     t->s.best = INFINITY;
     t->s.since_best = 0;
     t->s.best_epoch = 0;
     t->s.held_out = NAN;
+    return JF_OK;
 }
 
 /* The rest of an epoch. */
@@ -376,15 +390,14 @@ static jf_status run_phase(trainer *t) {
     int batches = phase_batches(p, t->m, t->data);
     double checkpoint_every = recipe_real(t->m->recipe, "train.checkpoint");
     tell_device(t);
-    if (t->s.epoch == 1 && t->s.batch == 0) average_from_here(t);
+    if (t->s.epoch == 1 && t->s.batch == 0) JF_TRY(average_from_here(t));
     while (!phase_over(t, p)) {
         if (t->s.batch == 0) remember_epoch(t);
         JF_TRY((shared_is_needed(&t->shared) ? run_shared_batches : run_batches)(t, batches));
         JF_TRY(end_epoch(t, p));
         if (trainer_clock() - t->last_checkpoint > checkpoint_every) JF_TRY(save_checkpoint(t));
     }
-    end_phase(t, p);
-    return JF_OK;
+    return end_phase(t, p);
 }
 
 static jf_status run_phases(trainer *t) {
@@ -437,7 +450,7 @@ static jf_status close_run(trainer *t) {
     if (t->s.kept_epoch > 0)
         number_print(sentence + used, sizeof sentence - used, "; kept are the weights of epoch %.0f of %.0f",
                      t->s.kept_epoch, t->s.kept_of);
-    average_from_here(t);
+    JF_TRY(average_from_here(t));
     if (t->s.finished) JF_TRY(tell_loss(t, sentence, sizeof sentence));
     JF_TRY(model_set_trained(t->m, sentence));
     return t->m->d->kind->status(t->m->d);
@@ -458,8 +471,8 @@ jf_status train_run(model *m, const dataset *data, const train_options *options)
     jf_status status = trainer_prepare(&t);
     if (status == JF_OK) status = run_phases(&t);
     if (status == JF_OK || status == JF_STOPPED) {
-        if (status == JF_STOPPED) take_best(&t, &phases[(int)t.s.phase]);
-        jf_status late = close_run(&t);
+        jf_status late = status == JF_STOPPED ? take_best(&t, &phases[(int)t.s.phase]) : JF_OK;
+        if (late == JF_OK) late = close_run(&t);
         if (late != JF_OK) status = late;
     }
     trainer_release(&t, status);

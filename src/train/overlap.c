@@ -33,30 +33,30 @@ static void layer_done(void *arg, int layer) {
     if (o->end - o->begin >= o->least) send(o);
 }
 
-/* Bytes of a sum; 0: sums come after the pass. */
-static jf_status read_wish(ranks *r, jf_context *ctx, size_t *least) {
+jf_status overlap_read_wish(ranks *r, jf_context *ctx, overlap_wish *out) {
     const char *told = getenv(ENVIRONMENT);
     char *end;
+    *out = (overlap_wish){.least = ranks_share_machine(r) ? 0 : LEAST};
     JF_TRY(ranks_same(r, ENVIRONMENT " (mpirun -x " ENVIRONMENT " gives it to all)", told ? told : ""));
-    *least = ranks_share_machine(r) ? 0 : LEAST;
     if (!told || !*told) return JF_OK;
-    if (strcmp(told, "off") == 0) *least = 0;
-    if (strcmp(told, "on") == 0) *least = LEAST;
-    if (strcmp(told, "off") == 0 || strcmp(told, "on") == 0) return JF_OK;
+    if (strcmp(told, "off") == 0) out->least = 0;
+    if (strcmp(told, "off") == 0) return JF_OK;
+    out->asked = 1;
+    if (strcmp(told, "on") == 0) out->least = LEAST;
+    if (strcmp(told, "on") == 0) return JF_OK;
     unsigned long number = strtoul(told, &end, 10);
-    *least = number;
+    out->least = number;
     if (*end == 0 && number > 0 && *told >= '0' && *told <= '9') return JF_OK;
     return jf_fail(ctx, JF_ERROR_ARGUMENT,
                    ENVIRONMENT ": found \"%s\", expected on, off or a number of bytes", told);
 }
 
-jf_status overlap_create(overlap **out, ranks *r, const model *m) {
+jf_status overlap_create(overlap **out, ranks *r, const model *m, size_t least) {
     const device_kind *k = m->d->kind;
-    size_t least, bytes = m->parameters.total * sizeof(float);
+    size_t bytes = m->parameters.total * sizeof(float);
     ranks_behind *behind;
     *out = NULL;
     if (ranks_size(r) == 1) return JF_OK;
-    JF_TRY(read_wish(r, m->ctx, &least));
     int can = m->objective.kind->from_data && k->host && k->real_size == sizeof(float);
     JF_TRY(ranks_behind_open(&behind, r, m->flow->layers + 3, can && least > 0 && bytes >= 2 * least));
     if (!behind) return JF_OK;

@@ -2,13 +2,15 @@
  * and by one process that wants the bits of several (deterministic).
  *
  * The gradient and the terms are added up by halves: those of a rank's slices, then those of the ranks (ranks/ranks.h). So with
- * the same slices 1, 2, 4 ... ranks have the same bits. Weights, moments and what follows from them are the same everywhere. */
+ * the same slices 1, 2, 4 ... ranks have the same bits. Weights, moments and what follows from them are the same everywhere: each
+ * rank has its own, or those of a machine share them (sharded.h). */
 #ifndef JF_TRAIN_SHARED_H
 #define JF_TRAIN_SHARED_H
 
 #include "ranks/ranks.h"
 #include "train/batches.h"
 #include "train/overlap.h"
+#include "train/sharded.h"
 
 #define SHARED_SLICES                                                                                        \
     8 /* of a deterministic step, at most: as many as divide the batch, and so as many ranks at most */
@@ -24,6 +26,7 @@ typedef struct shared_work {
     int rows;                    /* that any rank evaluates at once, at most */
     int levels;                  /* sums of slices that wait for their neighbours: */
     real **waiting;              /* (levels) flat, like the parameters */
+    sharded *sharded;            /* ranks of one machine in one memory; NULL: each has its own */
     overlap *overlap;            /* of sums with the backward pass; NULL: they are taken after it */
     device_group *group;         /* devices that add up by themselves; NULL: their hosts do */
     device_recording *recording; /* of the evaluation of a slice, where the device records; NULL: none yet */
@@ -32,7 +35,7 @@ typedef struct shared_work {
 
 /* Who does what. Refuses a batch that is too small for the ranks, or whose slices they cannot share equally. */
 jf_status shared_create(shared_work *s, const model *m, int batch, int deterministic);
-void shared_free(shared_work *s, const model *m, int failed); /* failed: nobody waits for others any more */
+void shared_free(shared_work *s, model *m, int failed); /* failed: nobody waits for others any more */
 int shared_is_needed(const shared_work *s); /* whether steps differ from those of a process by itself */
 
 /* Beside the step: what rank 0 wants all of them to do after it, and of an epoch's first batch how far inputs were off. */
