@@ -136,22 +136,31 @@ static __global__ void __launch_bounds__(BACK_WARPS * 32, 2)
                     M::put2(to + j * TILE_COLUMNS, q[i / 2][j][i % 2 * 2], q[i / 2][j][i % 2 * 2 + 1]);
             }
         }
-        __syncthreads();
 
-        /* q on its way out, in the order of memory: what is worked on by a thread are eights of channels */
-        const float scale = moments[buffer].y, shift = -moments[buffer].x * scale;
+        /* q on its way out, in the order of memory: what is worked on by a thread are eights of channels. Their parameters are asked
+         * for one ahead. */
         const int slots = op.out / SLOT, eights = present * slots;
         const norm_view<M> &norm = c.store.norm;
         const typename M::number *g = norm.g[net] + norm.place(start, 0);
+        typename M::eight next_g, next_b;
+        auto ask = [&](int i) {
+            i = i < eights ? i : eights - 1;
+            const typename M::number *at =
+                g + (norm.per_element ? i : i - divided(i, c.x.by_slots) * slots) * SLOT;
+            next_g = M::fetch(at), next_b = M::fetch(at + norm.bias_behind);
+        };
+        ask((int)threadIdx.x);
+        __syncthreads();
+        const float scale = moments[buffer].y, shift = -moments[buffer].x * scale;
         typename M::number *out =
             c.store.q[net] + ((size_t)sample * (size_t)c.store.pixels + (size_t)start) * (size_t)op.out;
         float sum_a = 0, sum_b = 0;
         for (int i = (int)threadIdx.x; i < eights; i += WARPS * 32) {
             const int pixel = divided(i, c.x.by_slots), own = i - pixel * slots,
                       place = pixel * t.other_bytes + own * SLOT * M::bytes;
-            const typename M::number *g_at = g + (norm.per_element ? i : own) * SLOT;
-            const typename M::eight of_g = M::fetch(g_at), of_b = M::fetch(g_at + norm.bias_behind),
+            const typename M::eight of_g = next_g, of_b = next_b,
                                     x = *(const typename M::eight *)(normal + place);
+            ask(i + WARPS * 32);
             c.store.eight({out + i * SLOT, NULL, NULL, scale, shift}, {x, of_g}, q_tile + place, 0, sum_a,
                           sum_b);
             M::put_operands(normal + place, normalise<M>(x, of_g, of_b, norm.slope, scale, shift));

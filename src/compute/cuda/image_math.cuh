@@ -89,6 +89,16 @@ static __device__ inline float leaky(float x, float slope) {
     return fmaxf(x, slope * x);
 }
 
+/* Two numbers at once, each rounded to one of bf16: x g + b, and x g. */
+static __device__ inline unsigned scaled_pair(unsigned x, unsigned g, unsigned b) {
+    unsigned r;
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(g), "r"(b));
+    return r;
+}
+static __device__ inline unsigned product_pair(unsigned x, unsigned g) {
+    return scaled_pair(x, g, 0x80008000u); /* adding -0 changes nothing */
+}
+
 struct bf16_math {
     typedef __nv_bfloat16 number;
     typedef uint2 weights; /* of one lane, of one tile of B */
@@ -116,6 +126,17 @@ struct bf16_math {
                           pair_bf16(v[6], v[7]));
     }
     static __device__ void put2(number *p, float a, float b) { *(unsigned *)p = pair_bf16(a, b); }
+
+    /* Of eights: a b, and v g + b. */
+    static __device__ void products(float v[8], const eight &a, const eight &b) {
+        floats_of(v, make_uint4(product_pair(a.x, b.x), product_pair(a.y, b.y), product_pair(a.z, b.z),
+                                product_pair(a.w, b.w)));
+    }
+    static __device__ eight scaled(const float v[8], const eight &g, const eight &b) {
+        const eight x = numbers_of(v);
+        return make_uint4(scaled_pair(x.x, g.x, b.x), scaled_pair(x.y, g.y, b.y), scaled_pair(x.z, g.z, b.z),
+                          scaled_pair(x.w, g.w, b.w));
+    }
 
     /* A of 16 rows: `row` is the address of row lane % 16, the slots lie so many bytes behind. */
     static __device__ void load(operand a, unsigned row, int slot0, int slot1, int lane) {
@@ -182,14 +203,33 @@ struct float_math {
     }
     static __device__ void put8(float *p, const float v[8]) { *(eight *)p = numbers_of(v); }
     static __device__ void put2(float *p, float a, float b) { *(float2 *)p = make_float2(a, b); }
+    static __device__ void products(float v[8], const eight &a, const eight &b) {
+        float of_b[8];
+        floats_of(v, a);
+        floats_of(of_b, b);
+#pragma unroll
+        for (int i = 0; i < 8; i++) v[i] *= of_b[i];
+    }
+    static __device__ eight scaled(const float v[8], const eight &g, const eight &b) {
+        float of_g[8], of_b[8];
+        floats_of(of_g, g);
+        floats_of(of_b, b);
+#pragma unroll
+        for (int i = 0; i < 8; i++) of_b[i] = fmaf(v[i], of_g[i], of_b[i]);
+        return numbers_of(of_b);
+    }
     static __device__ void load(operand a, unsigned row, int slot0, int slot1, int lane) {
         unsigned half = lane < 16 ? 0 : 16;
         load_matrices(a, row + (unsigned)slot0 + half);
         load_matrices(a + 4, row + (unsigned)slot1 + half);
     }
-    static __device__ int term(int lane, int i) { return lane % 4 + i * 4; }
+    static __device__ int term(int lane, int i) {
+        return lane % 4 + i * 4;
+    }
 
-    static __device__ int pixel(int lane, int i) { return lane % 4 + i * 4; }
+    static __device__ int pixel(int lane, int i) {
+        return lane % 4 + i * 4;
+    }
     typedef int2 place;
     static __device__ void find(place &p, int slot0, int slot1, int lane) {
         p = make_int2(slot0 + lane / 4 * 4, slot1 + lane / 4 * 4);
@@ -201,7 +241,9 @@ struct float_math {
                 a[4 * half + 2 * i + 1] = load_word(pixels[2 * half + i] + (unsigned)p.y);
             }
     }
-    static __device__ int column_pixel(int lane, int i) { return lane % 4 + i * 4; }
+    static __device__ int column_pixel(int lane, int i) {
+        return lane % 4 + i * 4;
+    }
     static __device__ void load_columns(column b, const unsigned pixels[4], int at, int lane) {
         for (int i = 0; i < 4; i++) b[i] = load_word(pixels[i] + (unsigned)at + (unsigned)(lane / 4) * 4);
     }
@@ -275,13 +317,11 @@ template <class M>
 static __device__ inline typename M::eight normalise(const typename M::eight &x, const typename M::eight &g,
                                                      const typename M::eight &b, float slope, float scale,
                                                      float shift) {
-    float xs[8], gs[8], bs[8];
-    M::floats_of(xs, x);
-    M::floats_of(gs, g);
-    M::floats_of(bs, b);
+    float e[8];
+    M::floats_of(e, x);
 #pragma unroll
-    for (int i = 0; i < 8; i++) xs[i] = fmaf(fmaf(leaky(xs[i], slope), scale, shift), gs[i], bs[i]);
-    return M::numbers_of(xs);
+    for (int i = 0; i < 8; i++) e[i] = fmaf(leaky(e[i], slope), scale, shift);
+    return M::scaled(e, g, b);
 }
 
 #endif

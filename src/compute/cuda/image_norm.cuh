@@ -220,6 +220,8 @@ template <class M, bool ADDS> struct act_store {
 struct float_store {
     enum { staged = 0 };
     typedef float2 column;
+    struct place {};
+    struct extra {};
     float *y[2];
     const float *bias[2]; /* NULL: none; as many as fill eights */
     size_t stride[2];
@@ -228,6 +230,8 @@ struct float_store {
     __device__ column at_column(int net, int channel) const {
         return bias[net] ? *(const float2 *)(bias[net] + channel) : make_float2(0, 0);
     }
+    __device__ place at(int, int, int, int, float2) const { return place{}; }
+    __device__ extra fetch(place, int) const { return extra{}; }
     __device__ void pair(int net, int sample, int pixel, int channel, float2 shift, float a, float b) const {
         float *to =
             y[net] + (size_t)sample * stride[net] + (size_t)pixel * (size_t)channels[net] + (size_t)channel;
@@ -271,16 +275,14 @@ template <class M> struct gradient_store {
     __device__ void eight(const place &at, const extra &of, const char *stage, int pixel, float &sum,
                           float &product) const {
         const typename M::eight v = *(const typename M::eight *)stage;
-        float of_q[8], of_x[8], of_g[8];
+        float p[8], t[8];
         *(typename M::eight *)(at.q + pixel * norm.channels) = v;
-        M::floats_of(of_q, v);
-        M::floats_of(of_x, of.x);
-        M::floats_of(of_g, of.g);
+        M::products(p, v, of.g);
+        M::floats_of(t, of.x);
 #pragma unroll
         for (int i = 0; i < 8; i++) {
-            float p = of_q[i] * of_g[i];
-            sum += p;
-            product = fmaf(p, fmaf(leaky(of_x[i], norm.slope), at.scale, at.shift), product);
+            sum += p[i];
+            product = fmaf(p[i], fmaf(leaky(t[i], norm.slope), at.scale, at.shift), product);
         }
     }
     __device__ void take(int net, int sample, int band, float2 sum) const {

@@ -241,9 +241,34 @@ static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS))
             int p = (group * GROUP + i) * TILE_ROWS + lane % 16;
             row[i] = shared_address(memory + u * t.bytes + pixel_place(op, t, p < present ? p : present - 1));
         }
+        const int begin = group * GROUP * TILE_ROWS, start = band * t.rows * op.w;
+        int channels[SETS]; /* of each set the first one; -1: there is none */
+#pragma unroll
+        for (int k = 0; k < SETS; k++)
+            channels[k] = set_number * SETS + k < op.sets ? sets[set_number * SETS + k].x : -1;
+        /* Of each tile of pixels a lane stores VECTORS vectors of eight channels, always of the same channels. What they meet in
+         * memory is asked for before the products, where there are registers for it. */
+        enum { VECTORS = TILES * TILE_ROWS / 32, EARLY = M::bytes == 2 && GROUP * VECTORS <= 4 };
+        const int mine = lane % TILES;
+        int set_channel = channels[0];
+#pragma unroll
+        for (int k = 1; k < SETS; k++)
+            if (mine / TOGETHER == k) set_channel = channels[k];
+        const int channel = (set_channel < 0 ? 0 : set_channel) + mine % TOGETHER * TILE_COLUMNS;
+        const typename STORE::place place = store.at(net, sample, start, channel, made_moments[u]);
+        typename STORE::extra extra[EARLY ? GROUP : 1][VECTORS];
+        auto ask = [&](typename STORE::extra of[VECTORS], int i) {
+#pragma unroll
+            for (int v = 0; v < VECTORS; v++) {
+                int p = begin + i * TILE_ROWS + (lane + 32 * v) / TILES;
+                of[v] = store.fetch(place, p < present ? p : present - 1);
+            }
+        };
+        if constexpr (EARLY)
+#pragma unroll
+            for (int i = 0; i < GROUP; i++) ask(extra[i], i);
         float sum[GROUP][TILES][4];
         typename STORE::column columns[TILES];
-        int channels[SETS]; /* of each set the first one; -1: there is none */
 #pragma unroll
         for (int i = 0; i < GROUP; i++)
 #pragma unroll
@@ -251,7 +276,6 @@ static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS))
 #pragma unroll
         for (int k = 0; k < SETS; k++) {
             const int number = set_number * SETS + k;
-            channels[k] = number < op.sets ? sets[number].x : -1;
             if (SETS > 1 && channels[k] < 0) continue;
             const int4 set = sets[number];
 #pragma unroll
@@ -284,25 +308,12 @@ static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS))
                 for (int j = 0; j < TOGETHER; j++) b[j] = ahead[j];
             }
         }
-        const int begin = group * GROUP * TILE_ROWS, start = band * t.rows * op.w;
         if constexpr (STORE::staged) {
-            /* Of each tile of pixels a lane has VECTORS vectors of eight channels, always of the same channels. */
-            enum { VECTORS = TILES * TILE_ROWS / 32, ROW = stage_row(TILES, STORE::staged) };
-            const int mine = lane % TILES;
-            int set_channel = channels[0];
-#pragma unroll
-            for (int k = 1; k < SETS; k++)
-                if (mine / TOGETHER == k) set_channel = channels[k];
-            const int channel = (set_channel < 0 ? 0 : set_channel) + mine % TOGETHER * TILE_COLUMNS;
-            const typename STORE::place place = store.at(net, sample, start, channel, made_moments[u]);
+            enum { ROW = stage_row(TILES, STORE::staged) };
 #pragma unroll
             for (int i = 0; i < GROUP; i++) {
-                typename STORE::extra extra[VECTORS];
-#pragma unroll
-                for (int v = 0; v < VECTORS; v++) {
-                    int p = begin + i * TILE_ROWS + (lane + 32 * v) / TILES;
-                    extra[v] = store.fetch(place, p < present ? p : present - 1);
-                }
+                const int asked = EARLY ? i : 0;
+                if constexpr (!EARLY) ask(extra[0], i);
 #pragma unroll
                 for (int half = 0; half < 2; half++) {
                     const bool valid = begin + i * TILE_ROWS + half * 8 + lane / 4 < present;
@@ -318,8 +329,8 @@ static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS))
                 for (int v = 0; v < VECTORS; v++) {
                     int r = (lane + 32 * v) / TILES, p = begin + i * TILE_ROWS + r;
                     if (p < present && set_channel >= 0)
-                        store.eight(place, extra[v], stage + r * ROW + mine * TILE_COLUMNS * STORE::staged, p,
-                                    sum_a, sum_b);
+                        store.eight(place, extra[asked][v],
+                                    stage + r * ROW + mine * TILE_COLUMNS * STORE::staged, p, sum_a, sum_b);
                 }
                 __syncwarp();
             }
