@@ -17,7 +17,7 @@ static const image_passes *const passes[PRECISION_COUNT] = {&image_passes_fp32, 
 enum {
     WAVE = 512,         /* samples that go through a layer together */
     FORWARD_WAVE = 256, /* where nothing is kept of them */
-    HELD_WAVE = 1024,   /* and where samples stay on the chip, so that there is little beside them */
+    HELD_WAVE = 4224,   /* and where samples stay on the chip, so that there is little beside them */
     MAX_PIECES = 128    /* of the samples of a wave, for partial gradients of weights */
 };
 
@@ -277,7 +277,7 @@ static void run_wave(cuda_device *own, const image_plan *p, const layer_call *ca
     for (int net = 0; net < 2; net++)
         if (b.out[net]) b.out[net] += (size_t)b.first * pixels_of(p) * (size_t)p->outs[net];
     if (!backward || !call->kept) {
-        m->pack(own, p, &b, floats(call->params), FORWARD);
+        if (backward || first == 0) m->pack(own, p, &b, floats(call->params), FORWARD);
         m->forward(own, p, &b);
     }
     couple_by_law(own, couple_of(p, call, &b, first, ds), b.rows);

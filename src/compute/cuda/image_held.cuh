@@ -1,7 +1,7 @@
 /* An image network in one kernel, forward, with the sample on the chip.
  *
- * A cluster of thread blocks takes a sample of a network, each of them a band of its rows, each warp 32 pixels of a band with all
- * their channels. Products leave results where the next product wants its operands (the layouts of C and A agree), so that
+ * A cluster of thread blocks takes one sample of a network after the other, each of them a band of its rows, each warp 32 pixels of
+ * a band with all their channels. Products leave results where the next product wants its operands (the layouts of C and A agree), so that
  * what belongs to a pixel alone stays with its warp: 1x1 convolutions, norms, the residual stream. The branches look at
  * neighbours; they read a tile in shared memory, whose rows beyond the band come from the blocks that have them. So do the
  * convolutions in and out (image_held_ends.cuh), by the same tile.
@@ -27,7 +27,7 @@ enum { HELD_THREADS = 32 * HELD_WARPS };
 typedef struct held_call {
     op_view in[2], branches[2], out[2];
     held_plan shape;
-    int first_net, depth, wide; /* wide: channels of the branches */
+    int n, first_net, depth, wide; /* samples; wide: channels of the branches */
     /* The ends: what is read, of the state (n, dim) by a map from pixels and channels; what is given, (n, pixels, channels). */
     const float *state;
     const int32_t *source;
@@ -44,7 +44,7 @@ typedef struct held_call {
     int bias_stride;
     const uint4 *tables[2]; /* held_tables_kernel */
     __nv_bfloat16 *stream[2], *thin[2], *wide_acts[2];
-    size_t act_stride; /* 0: activations are not kept */
+    size_t act_stride; /* of kept activations */
     float2 *sums[2];   /* those of norm 0 */
     size_t sum_stride;
 } held_call;
@@ -149,13 +149,14 @@ static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, in
 }
 
 /* What one thread knows of its sample. Sums: `acc` has of each of the warp's tiles of pixels all tiles of 8 channels. */
-template <int PAIRS> struct held_thread {
+template <int PAIRS, bool KEEPS> struct held_thread {
     enum { K = 16 * PAIRS, TILES = 2 * PAIRS, SET = PAIRS % 2 ? 2 : 4 };
     typedef float sums_of_pixels[UNIT_TILES][TILES][4];
     const held_call &c;
     const held_plan &s;
     const op_view &op;
-    const int net, sample, rank, thread, threads, lane, wide_pairs;
+    const int net, rank, thread, threads, lane, wide_pairs;
+    int sample;
 
     /* Shared memory: what the branches read; weights and biases of a residual block; the residual stream, as fragments of each thread;
      * where branches find their operands. */
@@ -241,10 +242,13 @@ template <int PAIRS> struct held_thread {
             }
             row_place[i] = place_of(begin + i * TILE_ROWS + lane % 16, present);
         }
-        pixel0 = ((size_t)sample * (size_t)op.h + (size_t)(rank * s.rows)) * (size_t)op.w +
-                 (size_t)(begin + lane / 4);
         tile0 = s.table_tiles > 1 ? (rank * (threads / 32) + warp) * UNIT_TILES : 0;
         next_tile = s.table_tiles > 1 ? 1 : 0;
+    }
+    __device__ void begin(int number) {
+        sample = number;
+        pixel0 = ((size_t)sample * (size_t)op.h + (size_t)(rank * s.rows)) * (size_t)op.w +
+                 (size_t)(thread / 32 * HELD_PIXELS + lane / 4);
         tables = c.tables[net] + lane;
         sums = c.sums[net] + (size_t)sample * MAX_BANDS + rank;
         sum = square = 0;
@@ -256,6 +260,7 @@ template <int PAIRS> struct held_thread {
         for (int i = thread; i < vectors; i += threads)
             copy_16(shared_address((uint4 *)to + i), (const uint4 *)from + i, 1);
     }
+    /* Of a residual block; there may be none. */
     __device__ void fetch_first(int block) const {
         if (block < c.depth) {
             copy(first_weights, c.weights[net] + (size_t)block * c.weight_stride, PAIRS * TILES * 16);
@@ -355,7 +360,7 @@ template <int PAIRS> struct held_thread {
                 for (int i = 0; i < UNIT_TILES; i++) multiply_bf16(acc[i][j], a[i], w);
             }
         }
-        if (c.act_stride) keep_thin(acc, c.thin[net] + (size_t)block * c.act_stride);
+        if (KEEPS) keep_thin(acc, c.thin[net] + (size_t)block * c.act_stride);
 #pragma unroll
         for (int i = 0; i < UNIT_TILES; i++)
 #pragma unroll
@@ -364,8 +369,7 @@ template <int PAIRS> struct held_thread {
                 for (int k = 0; k < 4; k++) add(i, k / 2, acc[i][j][k] = leaky(acc[i][j][k], c.slope));
     }
     __device__ unsigned normalised(float a, float b, unsigned of_g, unsigned of_b) const {
-        return pair_bf16(fmaf(fmaf(a, scale.x, scale.y), low_bf16(of_g), low_bf16(of_b)),
-                         fmaf(fmaf(b, scale.x, scale.y), high_bf16(of_g), high_bf16(of_b)));
+        return scaled_pair(pair_bf16(fmaf(a, scale.x, scale.y), fmaf(b, scale.x, scale.y)), of_g, of_b);
     }
     __device__ void keep_thin(const sums_of_pixels &acc, __nv_bfloat16 *to) const {
 #pragma unroll
@@ -451,7 +455,7 @@ template <int PAIRS> struct held_thread {
 #pragma unroll
             for (int i = 0; i < UNIT_TILES; i++) v[1][i][0] = v[1][i][1] = v[1][i][2] = v[1][i][3] = 0;
         }
-        if (c.act_stride) keep_wide(v, pair, of_pair.w, c.wide_acts[net] + (size_t)block * c.act_stride);
+        if (KEEPS) keep_wide(v, pair, of_pair.w, c.wide_acts[net] + (size_t)block * c.act_stride);
 #pragma unroll
         for (int i = 0; i < UNIT_TILES; i++) {
             unsigned g[4];
@@ -462,7 +466,7 @@ template <int PAIRS> struct held_thread {
                             y = leaky(v[k / 2][i][k % 2 * 2 + 1], c.slope);
                 add(i, k % 2, x);
                 add(i, k % 2, y);
-                a[i][k] = pair_bf16(x * low_bf16(g[k]), y * high_bf16(g[k]));
+                a[i][k] = product_pair(pair_bf16(x, y), g[k]);
             }
         }
     }
@@ -551,22 +555,22 @@ template <int PAIRS> struct held_thread {
         wait_for_earlier_copies(); /* of fetch_first() */
         end_norm(c.share[0]);
     }
-    /* Weights that all warps are done with make room for the next ones as soon as these have met. */
-    __device__ void residual_block(ahead &next, int block) {
+    /* Weights that all warps are done with make room for the next ones as soon as these have met: those of block `then`. */
+    __device__ void residual_block(ahead &next, int block, int then) {
         sums_of_pixels acc;
         first_convolution(acc, next, block);
         end_norm(c.share[0]);
-        fetch_first(block + 1);
+        fetch_first(then);
         fill_tile(acc, next);
         branches_and_second_convolution(acc, block);
         sums_ahead next_sums;
         next_sums.ask(*this, 0);
         end_norm(c.share[1]);
-        fetch_wide(block + 1);
+        fetch_wide(then);
         add_to_stream(acc, next_sums);
         tables += s.block_tables;
         next.ask(*this, 0, 0); /* behind the last one: of the last norm */
-        if (c.act_stride) keep_stream(c.stream[net] + (size_t)(block + 1) * c.act_stride);
+        if (KEEPS) keep_stream(c.stream[net] + (size_t)(block + 1) * c.act_stride);
         wait_for_earlier_copies(); /* of fetch_first() */
         end_norm(c.share[0]);
     }
@@ -574,7 +578,7 @@ template <int PAIRS> struct held_thread {
 
 #include "compute/cuda/image_held_ends.cuh"
 
-template <int PAIRS>
+template <int PAIRS, bool KEEPS>
 static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __grid_constant__ held_call c) {
 #if __CUDA_ARCH__ >= 900
     extern __shared__ __align__(16) char memory[];
@@ -582,16 +586,15 @@ static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __gr
     __shared__ __align__(8) unsigned long long barriers[2];
     const int net = c.first_net + (int)blockIdx.y, rank = (int)blockIdx.x % c.shape.ranks,
               threads = (int)blockDim.x;
-    held_thread<PAIRS> h = {c,
-                            c.shape,
-                            c.branches[net],
-                            net,
-                            (int)blockIdx.x / c.shape.ranks,
-                            rank,
-                            (int)threadIdx.x,
-                            threads,
-                            (int)threadIdx.x % 32,
-                            (c.wide + 15) / 16};
+    held_thread<PAIRS, KEEPS> h = {c,
+                                   c.shape,
+                                   c.branches[net],
+                                   net,
+                                   rank,
+                                   (int)threadIdx.x,
+                                   threads,
+                                   (int)threadIdx.x % 32,
+                                   (c.wide + 15) / 16};
     h.others = {c.shape.ranks, rank, threads / 32, shared_address(barriers), slots, 0, 0};
     h.lay_out(memory);
     h.prepare();
@@ -602,10 +605,17 @@ static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __gr
     if (c.shape.ranks > 1) meet_cluster();
     __syncthreads();
     h.find_pixels();
-    typename held_thread<PAIRS>::ahead next;
-    h.enter(next);
-    for (int block = 0; block < c.depth; block++) h.residual_block(next, block);
-    h.convolution_out(next);
+    typename held_thread<PAIRS, KEEPS>::ahead next;
+    const int clusters = (int)gridDim.x / c.shape.ranks;
+    for (int sample = (int)blockIdx.x / c.shape.ranks; sample < c.n; sample += clusters) {
+        const int after_last = sample + clusters < c.n ? 0 : c.depth; /* the next sample begins anew */
+        h.begin(sample);
+        h.enter(next);
+        for (int block = 0; block < c.depth; block++)
+            h.residual_block(next, block, block + 1 < c.depth ? block + 1 : after_last);
+        h.convolution_out(next);
+        __syncthreads(); /* the tile is done with */
+    }
 #endif
 }
 

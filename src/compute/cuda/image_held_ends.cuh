@@ -5,7 +5,8 @@
 
 /* The state, as operands in the tile, with the rows beyond the band that the convolution needs; what lies outside of the image is
  * zero already. Channels are those of a pixel of the tile from its first on. */
-template <int PAIRS> static __device__ inline void fill_with_state(const held_thread<PAIRS> &h) {
+template <int PAIRS, bool KEEPS>
+static __device__ inline void fill_with_state(const held_thread<PAIRS, KEEPS> &h) {
     const op_view &in = h.c.in[h.net];
     const int slots = in.in / SLOT, lines = h.s.rows + 2 * in.halo, first_row = h.rank * h.s.rows - in.halo;
     const float *from = h.c.state + (size_t)h.sample * (size_t)h.c.dim;
@@ -23,7 +24,8 @@ template <int PAIRS> static __device__ inline void fill_with_state(const held_th
 }
 
 /* The residual stream begins. */
-template <int PAIRS> __device__ inline void held_thread<PAIRS>::convolution_in(sums_of_pixels &acc) {
+template <int PAIRS, bool KEEPS>
+__device__ inline void held_thread<PAIRS, KEEPS>::convolution_in(sums_of_pixels &acc) {
     fill_with_state(*this);
     const float *bias = c.in_bias[net] + 2 * t();
 #pragma unroll
@@ -56,11 +58,12 @@ template <int PAIRS> __device__ inline void held_thread<PAIRS>::convolution_in(s
 #pragma unroll
             for (int k = 0; k < 4; k++) add(i, k / 2, leaky(v[k], c.slope));
         }
-    if (c.act_stride) keep_stream(c.stream[net]);
+    if (KEEPS) keep_stream(c.stream[net]);
 }
 
 /* From the residual stream, normalised, to what the network gives, eight channels at a time. */
-template <int PAIRS> __device__ inline void held_thread<PAIRS>::convolution_out(ahead &next) {
+template <int PAIRS, bool KEEPS>
+__device__ inline void held_thread<PAIRS, KEEPS>::convolution_out(ahead &next) {
 #pragma unroll
     for (int pair = 0; pair < PAIRS; pair++) {
         const ahead now = next;

@@ -336,11 +336,11 @@ template <class M> struct network_pass {
             const int last = p->parts - 1;
             c.shape = p->held;
             c.state = b->state, c.source = p->source, c.dim = p->layer.dim, c.in_channels = p->in;
-            c.first_net = p->first_net, c.depth = p->depth, c.wide = p->concat;
+            c.n = b->rows, c.first_net = p->first_net, c.depth = p->depth, c.wide = p->concat;
             c.slope = p->slope, c.epsilon = p->epsilon;
             c.share[0] = norm(0).share, c.share[1] = norm(2).share;
             size_t block = 2 * (size_t)p->K + (size_t)p->concat;
-            c.act_stride = b->all ? pixels() * block * (size_t)b->capacity : 0;
+            c.act_stride = pixels() * block * (size_t)b->capacity;
             c.sum_stride = (size_t)b->capacity * MAX_BANDS;
             for (int net = p->first_net; net < p->first_net + nets(); net++) {
                 const part_place *place = p->place[net];
@@ -373,10 +373,13 @@ template <class M> struct network_pass {
         }
     }
     template <int PAIRS> void forward_held_by(const held_call &c) const {
-        auto kernel = held_kernel<PAIRS>;
+        auto kernel = b->all ? held_kernel<PAIRS, true> : held_kernel<PAIRS, false>;
         allow(kernel, c.shape.bytes);
-        launch_clusters(own, kernel, dim3((unsigned)(b->rows * c.shape.ranks), (unsigned)nets()),
-                        c.shape.ranks, 32 * c.shape.warps, c.shape.bytes, c);
+        const int threads = 32 * c.shape.warps,
+                  room = clusters_at_once(own, kernel, c.shape.ranks, threads, c.shape.bytes) / nets(),
+                  clusters = room < 1 || room > b->rows ? b->rows : room;
+        launch_clusters(own, kernel, dim3((unsigned)(clusters * c.shape.ranks), (unsigned)nets()),
+                        c.shape.ranks, threads, c.shape.bytes, c);
         launched(own, "image: networks");
     }
     /* What norms are to samples on the chip. */
@@ -480,7 +483,8 @@ template <class M> struct network_pass {
 };
 
 /* Weights of a network (blockIdx.z) in the order of the lanes that multiply by them, its biases, and, from blockIdx.y = 2 on, its
- * norms. */
+ * norms. It may begin while the kernel before it still works, which is never one that changes the parameters or reads what was
+ * packed last: that has ended when the one before begins. */
 template <class M> struct pack_call {
     const float *params;
     typename M::weights *weights[2];
@@ -525,6 +529,7 @@ template <class M> static __global__ void pack_kernel(const __grid_constant__ pa
             c.packed[net][place + i] =
                 M::stored(c.params[i < width ? (size_t)of[0] + i : (size_t)of[1] + i - width]);
     }
+    after_the_last();
 }
 
 template <class M> void network_pass<M>::pack(const float *params, int direction) const {
@@ -542,9 +547,8 @@ template <class M> void network_pass<M>::pack(const float *params, int direction
         c.packed[net] = (number *)b->norms[net];
     }
     const bool in_tables = held() && direction == FORWARD;
-    pack_kernel<M>
-        <<<dim3(32, 2 + (in_tables ? 0 : (unsigned)p->norms), (unsigned)nets()), THREADS, 0, own->stream>>>(
-            c);
+    launch_early(own, pack_kernel<M>, dim3(64, 2 + (in_tables ? 0 : (unsigned)p->norms), (unsigned)nets()),
+                 THREADS, 0, c);
     launched(own, "image: packing");
     if (in_tables) pack_tables(params);
 }

@@ -60,6 +60,27 @@ static void launch_early(const cuda_device *own, void (*kernel)(PARAMETERS...), 
                          size_t shared, const ARGUMENTS &...arguments) {
     launch_clusters(own, kernel, grid, 1, threads, shared, arguments...);
 }
+/* Of such clusters, how many the GPU has room for at once; 0: that could not be found out. */
+template <class... PARAMETERS>
+static int clusters_at_once(const cuda_device *own, void (*kernel)(PARAMETERS...), int ranks, int threads,
+                            size_t shared) {
+    int count = 0;
+    if (ranks == 1) {
+        cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, kernel, threads, shared);
+        return e == cudaSuccess ? count * own->processors : 0;
+    }
+    cudaLaunchAttribute attribute;
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim.x = (unsigned)ranks;
+    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchConfig_t c = {};
+    c.gridDim = dim3((unsigned)ranks);
+    c.blockDim = dim3((unsigned)threads);
+    c.dynamicSmemBytes = shared;
+    c.attrs = &attribute;
+    c.numAttrs = 1;
+    return cudaOccupancyMaxActiveClusters(&count, kernel, &c) == cudaSuccess ? count : 0;
+}
 static __device__ inline void after_the_last() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.wait;" ::: "memory");
