@@ -209,6 +209,10 @@ TEST(ticks__stand_at_round_numbers_with_exact_labels) {
     ticks_make(&t, &a, 3);
     CHECK_TEXT(t.label[1], "0.005");
     CHECK_TEXT(t.factor, "");
+    a = axis_make(-1.1, 1.7, SCALE_LINEAR); /* with steps of 2 there is 0 alone */
+    ticks_make(&t, &a, 2);
+    CHECK(t.count == 3);
+    CHECK_TEXT(t.label[2], "1");
     a = axis_make(0, 3.2e6, SCALE_LINEAR);
     ticks_make(&t, &a, 4);
     CHECK_TEXT(t.label[3], "3");

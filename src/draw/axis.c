@@ -90,8 +90,14 @@ static double round_step(double least) {
     return unit * (share < 1.0001 ? 1 : share < 2.0001 ? 2 : share < 5.0001 ? 5 : 10);
 }
 
+static int ticks_of_step(const axis *a, double step) {
+    return (int)(floor(a->max / step + 1e-6) - ceil(a->min / step - 1e-6)) + 1;
+}
+
+/* One tick alone has no scale: then there are more than `wanted`. */
 static void linear_ticks(ticks *t, const axis *a, int wanted) {
     double step = round_step((a->max - a->min) / wanted);
+    while (ticks_of_step(a, step) < 2) step = round_step(step / 2.6); /* 5, 2, 1, 0.5, ... */
     int exponent = floor_log10(fmax(fabs(a->min), fabs(a->max)));
     int shift = exponent >= 5 || exponent <= -4 ? exponent : 0;
     int step_exponent = floor_log10(step) - shift, decimals = step_exponent < 0 ? -step_exponent : 0;

@@ -98,7 +98,8 @@ static void paint(panel *p, const char *title, const char *x_label, int lines, c
         if (x[i + 1] - low[i] > reach) reach = x[i + 1] - low[i];
     }
     panel_title(p, title);
-    panel_axes(p, 0, 1, -1.15 * reach, 1.15 * reach, x_label, "share below, minus the diagonal", 0);
+    /* room for the legend below the band */
+    panel_axes(p, 0, 1, -1.6 * reach, 1.15 * reach, x_label, "share below, minus the diagonal", 0);
     const double *edges[] = {low, high};
     for (int e = 0; e < 2; e++) {
         for (int i = 0; i < CALIBRATION_RANKS; i++) y[i + 1] = edges[e][i] - x[i + 1];

@@ -39,8 +39,19 @@ static const char *data_of(const model *m) {
     return images ? images : recipe_get(m->recipe, "data.set");
 }
 
+/* "; fashion makes them 28 x 28" */
+static void add_then(const model *m, const judgement *j, text *out) {
+    const char *then = m->units.image.h > 0 ? recipe_get(m->recipe, "data.then") : NULL;
+    if (!then || strcmp(then, "none") == 0) return;
+    text_add(out, "; %s makes them ", then);
+    if (j->image.enlarged_h)
+        text_add(out, "%d x %d", j->image.enlarged_h, j->image.enlarged_w);
+    else
+        text_add(out, "larger");
+}
+
 /* One paragraph, which lists of models show. */
-static jf_status add_summary(const model *m, text *out) {
+static jf_status add_summary(const model *m, const judgement *j, text *out) {
     const model_units *u = &m->units;
     if (!m->objective.kind->from_data) {
         const char *name = recipe_get(m->recipe, "loss.rule");
@@ -60,8 +71,7 @@ static jf_status add_summary(const model *m, text *out) {
         text_add(out, " given y of %d number%s", u->dim_y, u->dim_y == 1 ? "" : "s");
     }
     text_add(out, ", trained on %s", data_of(m));
-    const char *then = u->image.h > 0 ? recipe_get(m->recipe, "data.then") : NULL;
-    if (then && strcmp(then, "none") != 0) text_add(out, "; %s makes them larger", then);
+    add_then(m, j, out);
     text_add(out, ".\n");
     return JF_OK;
 }
@@ -175,7 +185,7 @@ static jf_status add_recipe(const model *m, text *out) {
 
 jf_status card_write(const model *m, const judgement *j, const card_facts *f, text *out) {
     text_add(out, "# %s\n\n", f->name);
-    JF_TRY(add_summary(m, out));
+    JF_TRY(add_summary(m, j, out));
     add_facts(m, f, out);
     add_use(m, f, out);
     text_add(out, "\n## Numbers\n\n`jointflow judge`, of this file:\n\n");

@@ -231,6 +231,12 @@ expect_line '# rows                          2'
 run jointflow info "$work/small"
 expect_line "then        $work/pair makes them larger; densities are of 7 x 7"
 
+case_begin pack__the_card_tells_the_size_that_images_end_in
+run jointflow pack "$work/small" -o small.safetensors --points 20
+expect_status 0
+run cat small.md
+expect_line "Images of 7 x 7 given one of 2 classes \(.*\), trained on glyphs; $work/pair makes them 28 x 28\."
+
 case_begin export__leaves_out_what_makes_images_larger_and_says_so
 run jointflow export "$work/small" -o a.c
 expect_status 0
