@@ -160,10 +160,12 @@ static int say_not_begun(void) {
     return CLI_STOPPED;
 }
 
-/* A command that works as it stands where the model has classes or no condition. */
-static void say_how_to_sample(const jf_model *m, const char *folder) {
+/* A command that works as it stands where the model has classes or no condition; the program as it was called. */
+static void say_how_to_sample(const call *c, const jf_model *m, const char *folder) {
     int dim = jf_model_dim_y(m), classes = jf_model_classes(m);
-    printf("samples: jointflow sample ");
+    fputs("samples: ", stdout);
+    print_word(stdout, c->argv[0]);
+    fputs(" sample ", stdout);
     print_word(stdout, folder);
     for (int i = 0; i < classes; i++) {
         const char *name = jf_model_class_name(m, i);
@@ -304,7 +306,7 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
     if (code == CLI_OK && !option_given(a, "no-report")) code = judge_and_report(c, m, folder, quiet);
     if (code == CLI_OK && !quiet) {
         printf("model:   %s/model.safetensors\n", folder);
-        say_how_to_sample(m, folder);
+        say_how_to_sample(c, m, folder);
     }
     jf_model_free(m);
     return code;

@@ -9,7 +9,7 @@
 static void plane_words(const model_units *u, const double *y, char *out, size_t size) {
     int most = 0;
     for (int k = 1; k < u->classes; k++)
-        if (y[k] > y[most]) most = k;
+        if (y[k] > y[most] + 1e-9) most = k; /* of two alike the first */
     if (u->class_name[most][0])
         number_print(out, size, "%s %.2g", u->class_name[most], y[most]);
     else

@@ -15,7 +15,7 @@ jf_status picture_samples(const model *m, long n, const double *x, const double 
 /* The different y of the rows, at most so many, in order of appearance: `first` row of each; which (n): of each row, -1 for
  * those that are too many. */
 int picture_distinct(long n, const double *y, int dim_y, int most, int *which, long *first);
-/* "y = 1 (grid)" in the data's units */
+/* "y = 1 (grid)" in the data's units, "range = 0.5" where the one column of y has a name */
 void picture_y_title(const model *m, const double *y, char *out, size_t size);
 /* Height of a panel of this width that shows `limits` (x from, to, y from, to), in equal units or not. */
 int picture_panel_height(int width, int equal_units, const double limits[4]);
