@@ -268,7 +268,7 @@ expect_no_file run/model.safetensors
 
 # as timeout(1) does: once to the program, once to its group
 case_begin train__a_signal_that_a_launcher_sends_twice_is_one
-signal_twice 0.05 --set model.width=64 --set train.batch=500000
+signal_twice 0.2 --set model.width=64 --set train.batch=500000
 expect_status 130
 expect_error_line 'jointflow: stopped, saved in run; continue with: .*'
 expect_file run/model.safetensors
