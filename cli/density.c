@@ -71,7 +71,12 @@ const command command_density = {
         "be "
         "images, a .png, .jpg or .npy file: with "
         "-y their class or their degraded image, which otherwise the model's task makes of them; they are "
-        "taken as they are, without the noise of training. Beside it stands the mean of |y' - y|: a density "
+        "taken as they are, without the noise of training. Of a model of halved images of a class "
+        "(data.down) "
+        "it is the "
+        "density of the small image, whatever makes those larger; images of the data's size are halved "
+        "first. "
+        "Beside it stands the mean of |y' - y|: a density "
         "is to "
         "be trusted as far as that is small. A row whose density is not a finite number is refused by its "
         "number. Without -o the means come first, in lines that begin with #.",

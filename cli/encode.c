@@ -54,7 +54,8 @@ const command command_encode = {
         "with -y, a table DATA holds x alone and FILE the conditions. Of image models DATA may be images, a "
         ".png, .jpg or .npy file: with -y "
         "their class or "
-        "their degraded image, which otherwise the model's task makes of them. The columns of the "
+        "their degraded image, which otherwise the model's task makes of them; a model of halved images of a "
+        "class halves those of the data's size. The columns of the "
         "result are z0, z1, ..., which are normally distributed "
         "where the model is good, and y_out0, ..., which should equal y.",
     .options = options,

@@ -60,8 +60,10 @@ const command command_report = {
     .name = "report",
     .summary = "judge a model and draw its pictures again",
     .arguments = "MODEL",
-    .about = "Judges MODEL as jointflow judge does and writes numbers, pictures and report.html, as "
-             "training does at its end.",
+    .about =
+        "Judges MODEL as jointflow judge does and writes numbers, pictures and report.html, as "
+        "training does at its end. Samples of images that other models make larger (--then) are judged and "
+        "drawn in that size.",
     .options = options,
     .examples = examples,
     .run = report,

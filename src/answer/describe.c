@@ -1,6 +1,5 @@
 #include "answer/describe.h"
 #include "answer/conditions.h"
-#include <string.h>
 
 /* "images      14 x 14, 1 channel (superres, from 7 x 7)"; nothing for models of vectors. */
 static jf_status describe_images(const model *m, text *out) {
@@ -13,10 +12,9 @@ static jf_status describe_images(const model *m, text *out) {
     if (t->kind->condition && t->input_channels != t->image_channels)
         text_add(out, " in %d channel%s", t->input_channels, t->input_channels == 1 ? "" : "s");
     text_add(out, ")\n");
-    const char *then = recipe_get(m->recipe, "data.then");
-    if (then && strcmp(then, "none") != 0)
-        text_add(out, "then        %s makes them larger; densities are of %d x %d\n", then, t->size.h,
-                 t->size.w);
+    if (model_then(m))
+        text_add(out, "then        %s makes them larger; densities are of %d x %d\n", model_then(m),
+                 t->size.h, t->size.w);
     task_free(t);
     return JF_OK;
 }

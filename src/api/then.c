@@ -6,8 +6,7 @@
 #include <string.h>
 
 const char *jf_model_then(const jf_model *m) {
-    const char *then = m->units.image.h > 0 ? recipe_get(m->recipe, "data.then") : NULL;
-    return then && strcmp(then, "none") != 0 ? then : "";
+    return model_then(m) ? model_then(m) : "";
 }
 
 void jf_then_free(jf_then *then) {
@@ -77,7 +76,8 @@ jf_status jf_then_load(jf_then *out, const jf_model *m, const char *names, const
 
 static jf_status copy_images(jf_context *ctx, const image_array *from, image_array *out) {
     JF_TRY(image_array_create(ctx, out, from->count, from->h, from->w, from->channels));
-    memcpy(out->values, from->values, (size_t)from->count * image_numbers(from) * sizeof(double));
+    if (from->count)
+        memcpy(out->values, from->values, (size_t)from->count * image_numbers(from) * sizeof(double));
     return JF_OK;
 }
 

@@ -78,13 +78,12 @@ jf_status export_model(const model *m, const char *path, const char *name, text 
             "%s: it cannot draw again, as this program does for columns that are cut: what would lie beyond "
             "their bounds ends up on them, and densities are not divided by the share inside",
             path);
-    const char *then = m->units.image.h > 0 ? recipe_get(m->recipe, "data.then") : NULL;
-    if (then && strcmp(then, "none") != 0)
+    if (model_then(m))
         jf_warn(m->ctx,
                 "%s: it draws images of %d x %d, as the model does; what makes them larger (data.then = %s) "
                 "is not "
                 "part of it, and is exported by itself",
-                path, m->units.image.h, m->units.image.w, then);
+                path, m->units.image.h, m->units.image.w, model_then(m));
 done:
     export_source_free(s);
     free(after_file);

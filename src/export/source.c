@@ -94,6 +94,8 @@ static void describe_images(const export_source *s, text *out) {
     if (size.h == 0) return;
     text_add(out, "x: an image [%d][%d][%d], y: [%d][%d][%d], of the task \"%s\"\n", size.h, size.w,
              size.x_channels, size.h, size.w, size.y_channels, recipe_get(s->m->recipe, "data.task"));
+    if (model_then(s->m))
+        text_add(out, "what makes these images larger is exported by itself: %s\n", model_then(s->m));
 }
 
 static void describe_classes(const export_source *s, text *out) {

@@ -41,9 +41,8 @@ static const char *data_of(const model *m) {
 
 /* "; fashion makes them 28 x 28" */
 static void add_then(const model *m, const judgement *j, text *out) {
-    const char *then = m->units.image.h > 0 ? recipe_get(m->recipe, "data.then") : NULL;
-    if (!then || strcmp(then, "none") == 0) return;
-    text_add(out, "; %s makes them ", then);
+    if (!model_then(m)) return;
+    text_add(out, "; %s makes them ", model_then(m));
     if (j->image.enlarged_h)
         text_add(out, "%d x %d", j->image.enlarged_h, j->image.enlarged_w);
     else

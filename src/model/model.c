@@ -102,6 +102,11 @@ jf_status model_set_trained(model *m, const char *sentence) {
     return mem_copy_text(m->ctx, &m->trained, sentence);
 }
 
+const char *model_then(const model *m) {
+    const char *then = m->units.image.h > 0 ? recipe_get(m->recipe, "data.then") : NULL;
+    return then && strcmp(then, "none") != 0 ? then : NULL;
+}
+
 static jf_status copy_names(jf_context *ctx, char ***to, char *const *from, size_t dim) {
     JF_TRY(MEM_NEW(ctx, to, dim + 1)); /* ends with NULL */
     for (size_t i = 0; i < dim; i++) JF_TRY(mem_copy_text(ctx, &(*to)[i], from[i]));

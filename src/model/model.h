@@ -93,6 +93,9 @@ jf_status model_read_tensors(const model *m, const tensor_file *file, const char
 /* The model's own, under their names; refuses numbers that are not finite on its device. */
 jf_status model_read_weights(const model *m, const tensor_file *file, const char *path);
 
+/* Names of the models that make its images larger, as its recipe has them (data.then); NULL: none. */
+const char *model_then(const model *m);
+
 /* units */
 jf_status units_copy(jf_context *ctx, model_units *to, const model_units *from);
 void units_free(model_units *u);

@@ -196,6 +196,7 @@ def images_of(answer):
 
 def explore__images_of_a_class_are_those_of_jointflow_sample():
     """Of one number in all of y, and of a plane for each class, whose images other models make larger."""
+    not_sanitized("networks of images take too long with a sanitizer")
     with Server("mnist-class", "fashion-ten") as s:
         for model, name, label in [(0, "mnist-class", 1), (1, "fashion-ten", 8)]:
             answer = s.ask("sample", model=model, y=[label], n=3, seed=7, denoise=True)
