@@ -16,7 +16,7 @@ struct sharded {
     ranks *r;
     ranks_memory *memory;
     char *flats; /* (ranks + flats, stride) */
-    size_t stride;
+    size_t stride, bytes;
     int taken;     /* flats of all */
     real **grads;  /* (ranks) */
     real *weights; /* the model's own; NULL: it has them */
@@ -75,8 +75,11 @@ jf_status sharded_create(sharded **out, ranks *r, const model *m) {
         ranks_memory_close(memory);
         return status;
     }
-    *s = (sharded){
-        .r = r, .memory = memory, .flats = (char *)ranks_memory_bytes(memory) + board, .stride = stride};
+    *s = (sharded){.r = r,
+                   .memory = memory,
+                   .flats = (char *)ranks_memory_bytes(memory) + board,
+                   .stride = stride,
+                   .bytes = (size_t)flats * stride};
     *out = s;
     return take_shard(s, m);
 }
@@ -92,6 +95,10 @@ void sharded_free(sharded *s, model *m) {
     free(s->grads);
     ranks_memory_close(s->memory);
     free(s);
+}
+
+size_t sharded_bytes(const sharded *s) {
+    return s->bytes;
 }
 
 /* ---- buffers ---- */

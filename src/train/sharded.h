@@ -18,6 +18,8 @@ jf_status sharded_create(sharded **out, ranks *r, const model *m);
 /* The weights of the model are in its own memory again. */
 void sharded_free(sharded *s, model *m);
 
+size_t sharded_bytes(const sharded *s); /* of all ranks together */
+
 /* Instead of what the device has allocated, which is released; `flat` is NULL where there is none yet. */
 void sharded_take_gradient(sharded *s, const model *m, real **flat); /* this rank's */
 void sharded_take(sharded *s, const model *m, real **flat);          /* one of all ranks; zeros */

@@ -75,7 +75,9 @@ static jf_status choose_sums(shared_work *s, const model *m) {
     if (ranks_size(s->r) == 1) return JF_OK;
     JF_TRY(overlap_read_wish(s->r, m->ctx, &wish));
     if (!wish.asked) JF_TRY(sharded_create(&s->sharded, s->r, m));
-    if (s->sharded) jf_log(m->ctx, "weights and gradients lie in memory that all ranks share");
+    if (s->sharded)
+        jf_log(m->ctx, "weights and gradients lie in memory that all ranks share, %.0f MiB for all of them",
+               (double)sharded_bytes(s->sharded) / 1048576.0);
     if (!s->sharded && s->slices == 1) JF_TRY(overlap_create(&s->overlap, s->r, m, wish.least));
     if (s->overlap) jf_log(m->ctx, "gradients are added up while the backward pass goes on");
     return JF_OK;
