@@ -19,7 +19,7 @@
 #define JF_COMPUTE_CUDA_IMAGE_HELD_CUH
 
 #include "compute/cuda/image_cluster.cuh"
-#include "compute/cuda/image_held_tables.cuh"
+#include "compute/cuda/image_held_fragments.cuh"
 #include "compute/cuda/image_norm.cuh"
 
 enum { HELD_THREADS = 32 * HELD_WARPS };
@@ -49,104 +49,7 @@ typedef struct held_call {
     size_t sum_stride;
 } held_call;
 
-/* ---- fragments ---- */
-
-static __device__ inline void multiply_bf16(float c[4], const unsigned a[4], uint2 b) {
-    const unsigned words[2] = {b.x, b.y};
-    multiply_bf16(c, a, words);
-}
-
-/* A fragment of 16 pixels and 16 channels: of rows g and g + 8 channels 2t, 2t + 1 and 2t + 8, 2t + 9, in the order g, g + 8 of the
- * lower ones, g, g + 8 of the upper ones. Two tiles of results have the same places. */
-static __device__ inline void words_of(unsigned w[4], uint4 v) {
-    w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
-}
-
-/* To memory: lanes of even and odd t trade words, so that each has four channels side by side of both rows. */
-static __device__ inline void store_fragment(__nv_bfloat16 *upper, __nv_bfloat16 *lower, const unsigned w[4],
-                                             bool has_upper, bool has_lower, int t) {
-    const bool odd = t % 2;
-    const unsigned a = __shfl_xor_sync(0xffffffff, odd ? w[0] : w[2], 1),
-                   b = __shfl_xor_sync(0xffffffff, odd ? w[1] : w[3], 1);
-    const int channel = odd ? 6 + 2 * t : 2 * t;
-    if (has_upper) *(uint2 *)(upper + channel) = odd ? make_uint2(a, w[2]) : make_uint2(w[0], a);
-    if (has_lower) *(uint2 *)(lower + channel) = odd ? make_uint2(b, w[3]) : make_uint2(w[1], b);
-}
-
 /* ---- the kernel ---- */
-
-static __device__ inline uint2 load_words(unsigned address) {
-    uint2 v;
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address));
-    return v;
-}
-static __device__ inline void store_word(unsigned address, unsigned v) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
-}
-static __device__ inline void commit_copies() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/* All copies but those that were committed last have arrived. */
-static __device__ inline void wait_for_earlier_copies() {
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
-}
-
-/* A (16, 8) B (8, 8): half a step. */
-static __device__ inline void load_half(unsigned a[2], unsigned address) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-                 : "=r"(a[0]), "=r"(a[1])
-                 : "r"(address));
-}
-static __device__ inline void multiply_half(float c[4], const unsigned a[2], unsigned b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(b));
-}
-
-/* Two tiles of 8 channels for all pixels of a warp, summed over their steps, of which the last may be half a one. Operands of one of
- * them are on their way while those of the other are multiplied. */
-static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, int odd,
-                                        const unsigned row[UNIT_TILES], unsigned apart, unsigned slot,
-                                        unsigned weights0, unsigned weights1) {
-    unsigned a[2][UNIT_TILES][4], at = load_word(slot), next = load_word(slot + 8);
-    uint2 b[2] = {load_words(weights0), load_words(weights1)};
-    auto load = [&](int k) {
-#pragma unroll
-        for (int i = 0; i < UNIT_TILES; i++) load_matrices(a[k][i], row[i] + at + (k ? apart : 0));
-    };
-    auto multiply = [&](int k) {
-#pragma unroll
-        for (int i = 0; i < UNIT_TILES; i++) multiply_bf16(v[k][i], a[k][i], b[k]);
-    };
-    load(0);
-    load(1);
-#pragma unroll 1
-    for (int step = 1; step < steps - odd; step++) {
-        slot += 8, weights0 += 256, weights1 += 256;
-        at = next, next = load_word(slot + 8); /* of the last step that behind it, in vain */
-        multiply(0);
-        load(0);
-        b[0] = load_words(weights0);
-        multiply(1);
-        load(1);
-        b[1] = load_words(weights1);
-    }
-    multiply(0);
-    if (!odd) return multiply(1);
-#pragma unroll
-    for (int i = 0; i < UNIT_TILES; i++) load_half(a[0][i], row[i] + next);
-    const unsigned half0 = load_word(weights0 + 256);
-    multiply(1);
-#pragma unroll
-    for (int i = 0; i < UNIT_TILES; i++) load_half(a[1][i], row[i] + next + apart);
-    const unsigned half1 = load_word(weights1 + 256);
-#pragma unroll
-    for (int i = 0; i < UNIT_TILES; i++) {
-        multiply_half(v[0][i], a[0][i], half0);
-        multiply_half(v[1][i], a[1][i], half1);
-    }
-}
 
 /* What one thread knows of its sample. Sums: `acc` has of each of the warp's tiles of pixels all tiles of 8 channels. */
 template <int PAIRS, bool KEEPS> struct held_thread {
@@ -325,6 +228,9 @@ template <int PAIRS, bool KEEPS> struct held_thread {
 
     __device__ void convolution_in(sums_of_pixels &acc);
     __device__ void convolution_out(ahead &next);
+    __device__ void branches(unsigned a[UNIT_TILES][4], int pair, int block);
+    __device__ void keep_wide(const float v[2][UNIT_TILES][4], int pair, int both, __nv_bfloat16 *acts) const;
+    __device__ void branches_and_second_convolution(sums_of_pixels &acc, int block);
 
     __device__ void first_convolution(sums_of_pixels &acc, ahead &next, int block) {
 #pragma unroll
@@ -433,78 +339,6 @@ template <int PAIRS, bool KEEPS> struct held_thread {
         others.arrived();
     }
 
-    /* 16 channels of the branches, as operands of the second convolution. */
-    __device__ void branches(unsigned a[UNIT_TILES][4], int pair, int block) {
-        float v[2][UNIT_TILES][4];
-        const int4 of_pair = pair_at[pair];
-        uint4 of_g[UNIT_TILES];
-#pragma unroll
-        for (int i = 0; i < UNIT_TILES; i++) of_g[i] = of_wide(i, pair);
-#pragma unroll
-        for (int k = 0; k < 2; k++) {
-            const float2 bias = *(const float2 *)(wide_bias + 16 * pair + 8 * k + 2 * t());
-#pragma unroll
-            for (int i = 0; i < UNIT_TILES; i++)
-                v[k][i][0] = v[k][i][2] = bias.x, v[k][i][1] = v[k][i][3] = bias.y;
-        }
-        const unsigned weights = shared_address(wide_weights) + (unsigned)(lane * 8),
-                       apart = (unsigned)(slot_at[2 * of_pair.z] - slot_at[2 * of_pair.x]);
-        sum_steps(v, of_pair.y, s.odd, row_place, apart, shared_address(slot_at + 2 * of_pair.x + lane / 16),
-                  weights + (unsigned)(of_pair.x * 256), weights + (unsigned)(of_pair.z * 256));
-        if (!of_pair.w) { /* there are no upper channels */
-#pragma unroll
-            for (int i = 0; i < UNIT_TILES; i++) v[1][i][0] = v[1][i][1] = v[1][i][2] = v[1][i][3] = 0;
-        }
-        if (KEEPS) keep_wide(v, pair, of_pair.w, c.wide_acts[net] + (size_t)block * c.act_stride);
-#pragma unroll
-        for (int i = 0; i < UNIT_TILES; i++) {
-            unsigned g[4];
-            words_of(g, of_g[i]);
-#pragma unroll
-            for (int k = 0; k < 4; k++) {
-                const float x = leaky(v[k / 2][i][k % 2 * 2], c.slope),
-                            y = leaky(v[k / 2][i][k % 2 * 2 + 1], c.slope);
-                add(i, k % 2, x);
-                add(i, k % 2, y);
-                a[i][k] = product_pair(pair_bf16(x, y), g[k]);
-            }
-        }
-    }
-    __device__ void keep_wide(const float v[2][UNIT_TILES][4], int pair, int both,
-                              __nv_bfloat16 *acts) const {
-#pragma unroll
-        for (int i = 0; i < UNIT_TILES; i++) {
-            const unsigned w[4] = {pair_bf16(v[0][i][0], v[0][i][1]), pair_bf16(v[0][i][2], v[0][i][3]),
-                                   pair_bf16(v[1][i][0], v[1][i][1]), pair_bf16(v[1][i][2], v[1][i][3])};
-            if (both) {
-                keep(acts, c.wide, i, 16 * pair, w);
-                continue;
-            }
-            __nv_bfloat16 *at =
-                acts + (pixel0 + (size_t)(i * TILE_ROWS)) * (size_t)c.wide + 16 * pair + 2 * t();
-            if (has[i][0]) *(unsigned *)at = w[0];
-            if (has[i][1]) *(unsigned *)(at + 8 * c.wide) = w[1];
-        }
-    }
-    __device__ void branches_and_second_convolution(sums_of_pixels &acc, int block) {
-#pragma unroll
-        for (int i = 0; i < UNIT_TILES; i++)
-#pragma unroll
-            for (int j = 0; j < TILES; j++) acc[i][j][0] = acc[i][j][1] = acc[i][j][2] = acc[i][j][3] = 0;
-#pragma unroll 1
-        for (int pair = 0; pair < wide_pairs; pair++) {
-            unsigned a[UNIT_TILES][4];
-            branches(a, pair, block);
-            const uint2 *w = second_weights + pair * SET * 32 + lane;
-#pragma unroll
-            for (int j = 0; j < TILES; j++) {
-                const uint2 of_tile = w[(j / SET * wide_pairs * SET + j % SET) * 32];
-#pragma unroll
-                for (int i = 0; i < UNIT_TILES; i++) multiply_bf16(acc[i][j], a[i], of_tile);
-            }
-        }
-    }
-
     /* The results, normalised at last, onto the residual stream. */
     struct sums_ahead {
         float4 of_mean[UNIT_TILES], of_bias[UNIT_TILES];
@@ -576,6 +410,7 @@ template <int PAIRS, bool KEEPS> struct held_thread {
     }
 };
 
+#include "compute/cuda/image_held_branches.cuh"
 #include "compute/cuda/image_held_ends.cuh"
 
 template <int PAIRS, bool KEEPS>
