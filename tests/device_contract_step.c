@@ -215,6 +215,84 @@ void check_optimiser(const bench *b) {
     }
 }
 
+/* ---- the optimiser in shards ---- */
+
+enum { MOST_SHARDS = 5 };
+
+/* Gradients of step i, one for each rank, and in the first of `sums` what they add up to by halves, the last ones first onto the
+ * others. */
+static void draw_parts(lab *l, int i, int ranks, size_t count, real *const *parts, real *const *sums) {
+    const device_kind *k = l->d->kind;
+    int power = 1;
+    while (2 * power <= ranks) power *= 2;
+    for (int r = 0; r < ranks; r++) {
+        double *x = draw_normal(count, 1, 70 + (uint64_t)(MOST_SHARDS * i + r));
+        if (i == STEPS && r == ranks - 1) x[count - 1] = NAN; /* a fault at the end */
+        k->put(l->d, parts[r], x, count);
+        k->put(l->d, sums[r], x, count);
+        free(x);
+    }
+    for (int r = power; r < ranks; r++) k->add(l->d, sums[r - power], sums[r], count);
+    for (int apart = 1; apart < power; apart *= 2)
+        for (int r = 0; r < power; r += 2 * apart) k->add(l->d, sums[r], sums[r + apart], count);
+}
+
+static void check_same_bits(lab *l, const real *a, const real *b, size_t count) {
+    double *x = lab_get(l, a, count), *y = lab_get(l, b, count);
+    CHECK(memcmp(x, y, count * sizeof *x) == 0);
+    free(x), free(y);
+}
+
+/* Shards of one device after the other, as if each were a rank's, beside one that takes the whole step. */
+static void step_in_shards(lab *l, size_t count, int ranks) {
+    const device_kind *k = l->d->kind;
+    machine whole = machine_open(l, count, sqrt((double)count)),
+            cut = machine_open(l, count, whole.step.clip);
+    size_t piece = k->adam_piece(l->d, count);
+    int pieces = (int)((count + piece - 1) / piece);
+    real *parts[MOST_SHARDS], *sums[MOST_SHARDS];
+    double squares[ADAM_PIECES];
+    adam_shard shard[MOST_SHARDS];
+    CHECK(pieces <= ADAM_PIECES);
+    for (int r = 0; r < ranks; r++) {
+        int begin = pieces * r / ranks, end = pieces * (r + 1) / ranks;
+        step_state state = machine_state(&cut);
+        parts[r] = lab_new(l, count), sums[r] = lab_new(l, count);
+        shard[r] = (adam_shard){.step = cut.step, parts, ranks, begin, end, .squares = squares};
+        shard[r].step.state = put_scalars(l, (const double *)&state, STATE);
+        shard[r].sum = begin < end ? lab_new(l, (size_t)(end - begin) * piece) : NULL;
+    }
+    for (int i = 0; i <= STEPS; i++) {
+        draw_parts(l, i, ranks, count, parts, sums);
+        k->copy(l->d, whole.step.grad, sums[0], count);
+        k->adam(l->d, &whole.step);
+        for (int r = 0; r < ranks; r++) k->adam_shard_sum(l->d, &shard[r]);
+        for (int r = 0; r < ranks; r++) k->adam_shard_step(l->d, &shard[r]);
+        check_same_bits(l, cut.step.params, whole.step.params, count);
+        check_same_bits(l, cut.step.first, whole.step.first, count);
+        check_same_bits(l, cut.step.second, whole.step.second, count);
+        check_same_bits(l, cut.step.average, whole.step.average, count);
+        for (int r = 0; r < ranks; r++)
+            check_same_bits(l, parts[r], whole.step.grad, count); /* which are zero, both */
+    }
+    step_state expected = machine_state(&whole);
+    CHECK(expected.fault != 0 && expected.done == STEPS);
+    for (int r = 0; r < ranks; r++) {
+        step_state found;
+        k->get_scalars(l->d, (double *)&found, shard[r].step.state, STATE);
+        CHECK(found.done == expected.done && found.fault == expected.fault);
+        k->release_scalars(l->d, shard[r].step.state);
+    }
+    machine_close(&cut);
+    machine_close(&whole);
+}
+
+void check_optimiser_in_shards(const bench *b) {
+    if (!b->tested->d->kind->adam_shard_step) return;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        for (int ranks = 1; ranks <= MOST_SHARDS; ranks++) step_in_shards(b->tested, counts[i], ranks);
+}
+
 /* Adam by hand, on one number, with the rate of every step. */
 TEST(device__a_step_of_adam_is_that_of_its_formula_and_its_schedule) {
     FOR_EACH_DEVICE (d) {
