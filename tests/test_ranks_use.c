@@ -25,6 +25,7 @@ static const struct {
     {"classes", GLYPHS "task = class\n" NETS, 60, 0},
 };
 enum { CASES = sizeof cases / sizeof *cases, SAMPLES = 37 };
+enum { PATIENCE = 120 }; /* seconds of silence: judging is slow under sanitizers on a busy machine */
 
 /* What a rank has found. */
 typedef struct answers {
@@ -79,7 +80,7 @@ TEST(ranks_use__several_answer_what_one_does) {
         ranks_run(1, 0, answer, &one);
         for (int size = which ? 3 : 2; size <= 3; size++) { /* of one kind 2 as well: judging takes a while */
             answers all = {.which = which};
-            ranks_run(size, 0, answer, &all);
+            ranks_run(size, PATIENCE, answer, &all);
             for (int i = 0; i < size; i++) {
                 CHECK_TEXT(all.json[i], one.json[0]);
                 CHECK(memcmp(all.samples[i], one.samples[0], one.count * sizeof(double)) == 0);
