@@ -89,6 +89,13 @@ TEST(shared__any_number_of_ranks_differs_by_rounding_alone) {
     for (int i = 0; i < CONTENTS; i++) check_ranks(contents[i], "ref", 0, i % 2 ? 3 : 2, 1e-9);
 }
 
+/* A value of a variable that no rank knows, of this process, which ends with the test. */
+static void check_perhaps_is_refused(const char *variable, const char *message) {
+    case_of_ranks wrong = {.content = contents[0], .expected = JF_ERROR_ARGUMENT, .message = message};
+    setenv(variable, "perhaps", 1);
+    ranks_run(2, 0, train_rank, &wrong);
+}
+
 /* Small sums, of which most are taken while the backward pass goes on. */
 TEST(shared__sums_beside_the_backward_pass_have_the_same_bits) {
     for (int i = 0; i < CONTENTS; i++) {
@@ -103,11 +110,7 @@ TEST(shared__sums_beside_the_backward_pass_have_the_same_bits) {
         case_free(&beside);
     }
     check_ranks(contents[1], "cpu", 1, 8, 0); /* a slice for each rank */
-    case_of_ranks wrong = {.content = contents[0],
-                           .expected = JF_ERROR_ARGUMENT,
-                           .message = "JOINTFLOW_OVERLAP: found \"perhaps\""};
-    setenv("JOINTFLOW_OVERLAP", "perhaps", 1);
-    ranks_run(2, 0, train_rank, &wrong);
+    check_perhaps_is_refused("JOINTFLOW_OVERLAP", "JOINTFLOW_OVERLAP: found \"perhaps\"");
 }
 
 /* In one memory and by messages, for numbers of ranks that are a power of two and others, with and without slices. */
@@ -130,11 +133,7 @@ TEST(shared__ranks_in_one_memory_have_the_bits_of_those_that_send_messages) {
             case_free(&sent);
             case_free(&common);
         }
-    case_of_ranks wrong = {.content = contents[0],
-                           .expected = JF_ERROR_ARGUMENT,
-                           .message = "JOINTFLOW_SHARED: found \"perhaps\", expected on or off"};
-    setenv("JOINTFLOW_SHARED", "perhaps", 1);
-    ranks_run(2, 0, train_rank, &wrong);
+    check_perhaps_is_refused("JOINTFLOW_SHARED", "JOINTFLOW_SHARED: found \"perhaps\", expected on or off");
 }
 
 /* Several thousand numbers for each rank to add up and update, and bounds among them. */

@@ -230,14 +230,19 @@ def explore__rules_unconditional_flows_and_tables_are_shown():
         check(any(abs(row[0] - a) + abs(row[1] - c) < 1e-4 for a, c in known), row, "is no row of the table")
 
 
+def expect_images_of_class(s, b, model, name, number, n):
+    """The page of a model shows n images of a class: those of jointflow sample."""
+    b.open(s.address + f"#n={n}&seed=5")
+    b.wait("!!(page.view && page.view.images)")
+    b.click(b.find_text("button", name))
+    b.wait(f"page.view.y[0] === {number} && !page.view.asked.busy")
+    subprocess.run([PROGRAM, "sample", model, "-y", name, "-n", str(n), "--seed", "5", "-o", "drawn.npy"], check=True)
+    expect_bytes(b.value("Array.from(page.view.images.bytes)"), npy("drawn.npy"), f"images of class {name}")
+
+
 def explore__image_classes_show_the_images_of_sample():
     with Server("mnist-class") as s, Browser() as b:
-        b.open(s.address + "#n=6&seed=5")
-        b.wait("!!(page.view && page.view.images)")
-        b.click(b.find_text("button", "1"))
-        b.wait("page.view.y[0] === 1 && !page.view.asked.busy")
-        subprocess.run([PROGRAM, "sample", "mnist-class", "-y", "1", "-n", "6", "--seed", "5", "-o", "one.npy"], check=True)
-        expect_bytes(b.value("Array.from(page.view.images.bytes)"), npy("one.npy"), "images of class 1")
+        expect_images_of_class(s, b, "mnist-class", "1", 1, 6)
         check(b.value("document.querySelectorAll('.grid button').length") == 6)
         cells = b.value("[...document.querySelectorAll('.large canvas')].map((c) => c.toDataURL())")
         b.move(b.find(".grid button:nth-child(4)"), 20, 20)
@@ -254,12 +259,7 @@ def explore__image_classes_show_the_images_of_sample():
 
 def explore__images_that_others_make_larger_are_shown_large():
     with Server("fashion-ten") as s, Browser() as b:
-        b.open(s.address + "#n=4&seed=5")
-        b.wait("!!(page.view && page.view.images)")
-        b.click(b.find_text("button", "bag"))
-        b.wait("page.view.y[0] === 8 && !page.view.asked.busy")
-        subprocess.run([PROGRAM, "sample", "fashion-ten", "-y", "bag", "-n", "4", "--seed", "5", "-o", "bags.npy"], check=True)
-        expect_bytes(b.value("Array.from(page.view.images.bytes)"), npy("bags.npy"), "bags")
+        expect_images_of_class(s, b, "fashion-ten", "bag", 8, 4)
         check(b.value("[page.view.images.h, page.view.latents.h]") == [28, 7], "large images, latent ones of the model")
         check("images of 7 × 7" in b.text("main") and "fashion makes them 28 × 28" in b.text("main"), "and says so")
         b.click(b.find_text("button", "Make the line"))
