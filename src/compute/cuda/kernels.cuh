@@ -35,6 +35,14 @@ static inline void launched(cuda_device *own, const char *kernel) {
     launched_product(own, kernel, 0);
 }
 
+static inline cudaLaunchAttribute clusters_of(int ranks) {
+    cudaLaunchAttribute a;
+    a.id = cudaLaunchAttributeClusterDimension;
+    a.val.clusterDim.x = (unsigned)ranks;
+    a.val.clusterDim.y = a.val.clusterDim.z = 1;
+    return a;
+}
+
 /* A kernel that begins while the one before it ends, on GPUs that can: it calls after_the_last() before it touches memory that
  * others write. Its blocks form clusters of `ranks` along x, which is 1 on GPUs without them. */
 template <class... PARAMETERS, class... ARGUMENTS>
@@ -43,9 +51,7 @@ static void launch_clusters(const cuda_device *own, void (*kernel)(PARAMETERS...
     cudaLaunchAttribute attributes[2];
     attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[0].val.programmaticStreamSerializationAllowed = 1;
-    attributes[1].id = cudaLaunchAttributeClusterDimension;
-    attributes[1].val.clusterDim.x = (unsigned)ranks;
-    attributes[1].val.clusterDim.y = attributes[1].val.clusterDim.z = 1;
+    attributes[1] = clusters_of(ranks);
     cudaLaunchConfig_t c = {};
     c.gridDim = grid;
     c.blockDim = dim3((unsigned)threads);
@@ -69,10 +75,7 @@ static int clusters_at_once(const cuda_device *own, void (*kernel)(PARAMETERS...
         cudaError_t e = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&count, kernel, threads, shared);
         return e == cudaSuccess ? count * own->processors : 0;
     }
-    cudaLaunchAttribute attribute;
-    attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim.x = (unsigned)ranks;
-    attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+    cudaLaunchAttribute attribute = clusters_of(ranks);
     cudaLaunchConfig_t c = {};
     c.gridDim = dim3((unsigned)ranks);
     c.blockDim = dim3((unsigned)threads);
