@@ -95,6 +95,7 @@ static jf_status spread_state(trainer *t) {
 /* ---- flat buffers ---- */
 
 enum { FLATS = 8 };
+_Static_assert(FLATS + 1 == SHARDED_FLATS + SHARDED_AVERAGES, "there is room for these and the weights");
 
 /* Those of the run but for gradient and weights. */
 static void list_flats(trainer *t, real **out[FLATS]) {

@@ -5,8 +5,6 @@
 
 #define ENVIRONMENT "JOINTFLOW_SHARED"
 enum {
-    FLATS = 7, /* of all: weights, two moments, the best weights, and the first three as the epoch began */
-    AVERAGED_FLATS = 2, /* average, and that as the epoch began */
     PAGE = 4096,
     STAGGER =
         320 /* bytes: buffers at the same place of their pages would get into each other's way in the cache */
@@ -56,12 +54,12 @@ jf_status sharded_create(sharded **out, ranks *r, const model *m) {
     const device_kind *k = m->d->kind;
     size_t board = ADAM_PIECES * sizeof(double), bytes = m->parameters.total * k->real_size,
            stride = (bytes + PAGE - 1) / PAGE * PAGE + STAGGER;
-    int wanted, flats = ranks_size(r) + FLATS;
+    int averaged = recipe_real(m->recipe, "train.average") > 0,
+        flats = ranks_size(r) + SHARDED_FLATS + (averaged ? SHARDED_AVERAGES : 0), wanted;
     ranks_memory *memory;
     sharded *s;
     *out = NULL;
     if (ranks_size(r) == 1) return JF_OK;
-    if (recipe_real(m->recipe, "train.average") > 0) flats += AVERAGED_FLATS;
     JF_TRY(read_wish(r, m->ctx, &wanted));
     wanted = wanted && k->adam_shard_step;
     JF_TRY(ranks_memory_open(&memory, r, board + (size_t)flats * stride, wanted));
@@ -133,8 +131,7 @@ jf_status sharded_take_weights(sharded *s, model *m, flow_run *run) {
 
 void sharded_forget(const sharded *s, real **flat) {
     const char *p = (const char *)*flat;
-    if (p >= s->flats && p <= (const char *)flat_at(s, ranks_size(s->r) + FLATS + AVERAGED_FLATS))
-        *flat = NULL;
+    if (p >= s->flats && p < s->flats + s->bytes) *flat = NULL;
 }
 
 /* ---- steps ---- */

@@ -12,6 +12,12 @@
 
 typedef struct sharded sharded;
 
+enum {
+    SHARDED_FLATS =
+        7, /* of all: weights, two moments, the best weights, and the first three as the epoch began */
+    SHARDED_AVERAGES = 2 /* more where weights are averaged: the average, and that as the epoch began */
+};
+
 /* *out is NULL where it cannot be done: ranks on several machines or in several containers, a device whose numbers lie elsewhere; and
  * where JOINTFLOW_SHARED=off, of all ranks, says so. */
 jf_status sharded_create(sharded **out, ranks *r, const model *m);
