@@ -5,6 +5,7 @@
 
 #include "compute/cuda/image_back.cuh"
 #include "compute/cuda/image_held.cuh"
+#include "compute/cuda/image_stream.cuh"
 
 template <class M> struct network_pass {
     typedef typename M::number number;
@@ -278,6 +279,73 @@ template <class M> struct network_pass {
             many ? back_by<2, 4, 2>(part, dy, part - 1, to) : back_by<2, 4, 1>(part, dy, part - 1, to);
     }
 
+    /* Through the branches, in a stream of rows where that is possible. */
+    void branches_back(int part, void *const dy[2], void *const to[2]) const {
+        if constexpr (M::bytes == 2)
+            if (streams()) {
+                stream_back_call c = {};
+                c.v = stream_of();
+                c.store = gradients_of(part - 1, to);
+                for (int net = 0; net < 2; net++) {
+                    c.dy[net] = (const number *)dy[net];
+                    c.weights[net] = (const unsigned *)weights(net, part, BACKWARD);
+                }
+                auto kernel = c.v.plan.convs == 3   ? stream_back_kernel<3>
+                              : c.v.plan.convs == 2 ? stream_back_kernel<2>
+                                                    : stream_back_kernel<1>;
+                const stream_plan &s = p->stream;
+                const size_t bytes = (size_t)(s.teams * s.back_bytes);
+                allow(kernel, bytes);
+                dim3 grid(at_most((unsigned)(own->processors / nets()), blocks_for((size_t)b->rows, s.teams)),
+                          (unsigned)nets());
+                launch_early(own, kernel, grid, s.teams * s.sets * s.strips * 32, bytes, c);
+                launched(own, "image: branches, backward");
+                return;
+            }
+        product(part, BACKWARD, plain(dy, p->concat), gradients_of(part - 1, to),
+                "image: branches, backward");
+    }
+    void branches_weights(int part, void *const x[2], void *const dy[2]) const {
+        const char *name = "image: branches, weights";
+        if constexpr (M::bytes == 2)
+            if (streams() && b->pieces % p->stream.strips == 0) {
+                if (!b->partial[p->first_net]) return;
+                stream_weights_call c = {};
+                c.v = stream_of();
+                c.stride = (size_t)b->gradient_tiles * OP_TILE_WEIGHTS;
+                c.pieces = b->pieces, c.tiles = p->ops[p->first_net][OP_BRANCHES][FORWARD].tiles;
+                for (int net = 0; net < 2; net++) {
+                    c.dy[net] = (const number *)dy[net], c.x[net] = (const number *)x[net];
+                    if (p->place[net])
+                        c.partial[net] =
+                            b->partial[net] + (size_t)p->place[net][part].gradient * OP_TILE_WEIGHTS;
+                }
+                auto kernel = c.v.plan.convs == 3   ? stream_weights_kernel<3>
+                              : c.v.plan.convs == 2 ? stream_weights_kernel<2>
+                                                    : stream_weights_kernel<1>;
+                const stream_plan &s = p->stream;
+                const size_t bytes = (size_t)(s.teams * s.weights_bytes);
+                allow(kernel, bytes);
+                dim3 grid(blocks_for((size_t)(b->pieces / s.strips), s.teams), (unsigned)nets());
+                cudaStream_t beside = cuda_side_begin(own);
+                kernel<<<grid, s.teams * s.sets * s.strips * 32, bytes, beside>>>(c);
+                launched(own, name);
+                cuda_side_end(own, part % 3);
+                return;
+            }
+        gradient(part, plain(x, p->K), plain(dy, p->concat), p->concat, name);
+    }
+    bool streams() const { return M::bytes == 2 && p->stream.convs > 0; }
+    stream_view stream_of() const {
+        stream_view v = {};
+        v.plan = p->stream;
+        v.h = p->h, v.w = p->w, v.K = p->K, v.wide = p->concat;
+        v.n = b->rows, v.first_net = p->first_net;
+        v.by_w = divider_of(p->w), v.by_thin = divider_of(p->K / SLOT),
+        v.by_wide = divider_of(p->concat / SLOT);
+        return v;
+    }
+
     /* ---- what parts read and write ---- */
 
     norm_load<M> normalised(int q) const {
@@ -323,7 +391,9 @@ template <class M> struct network_pass {
         band_sums s = {};
         for (int net = 0; net < 2; net++) s.at[net] = (float2 *)b->back_sums[net];
         const int part = q + 1, kind = part_kind(p, part);
-        s.bands = in_one(part) ? choose_back(kind).bands : choose(kind, BACKWARD).bands;
+        s.bands = in_one(part)                       ? choose_back(kind).bands
+                  : kind == OP_BRANCHES && streams() ? 1
+                                                     : choose(kind, BACKWARD).bands;
         return s;
     }
 
@@ -456,11 +526,9 @@ template <class M> struct network_pass {
             if (!in_one(q))
                 gradient(q, plain(made(q - 1), p->concat), plain(dh, p->K), p->K, "image: 1x1, weights");
             wait_for(q - 2);
-            product(q - 1, BACKWARD, plain(wide, p->concat), gradients_of(q - 2, thin),
-                    "image: branches, backward");
+            branches_back(q - 1, wide, thin);
             norm_back(q - 2, thin, thin, 0);
-            gradient(q - 1, plain(made(q - 2), p->K), plain(wide, p->concat), p->concat,
-                     "image: branches, weights");
+            branches_weights(q - 1, made(q - 2), wide);
             back(q - 2, thin, last_thin);
             wait_for(q);
             norm_back(q - 3, last_thin, dh, 1);

@@ -169,6 +169,92 @@ static held_plan plan_held(const cuda_device *own, const image_plan *p) {
     return none;
 }
 
+/* Of branch `conv` the only eight channels that it makes of those of a set; -1: there are none, or more. */
+static int given_to(const image_conv *conv, int set) {
+    const conv_shape *s = &conv->shape;
+    int gi = s->in / s->groups, go = s->out / s->groups, first = s->y_offset + set * 8 / gi * go,
+        last = s->y_offset + ((set * 8 + 7) / gi + 1) * go - 1;
+    return first / 8 == last / 8 ? first / 8 * 8 : -1;
+}
+
+/* Where an operator has the weights from channels `read` of a tap to `given`: twice the tile, and which half. */
+static int32_t tile_of(const image_op *op, int conv, int tap, int read, int given) {
+    for (int i = 0; i < op->sets; i++) {
+        const op_set *s = &op->set[i];
+        if (given < s->channel || given >= s->channel + op->together * 8) continue;
+        for (int k = 0; k < 2 * s->steps; k++) {
+            const op_slot *slot = &op->slot[2 * s->step + k];
+            if (slot->conv == conv && slot->tap == tap && slot->channel == read)
+                return 2 * (s->tile + k / 2 * op->together + (given - s->channel) / 8) + k % 2;
+        }
+    }
+    return 0; /* not if given_to() found one */
+}
+
+/* A table of `sets`, as image_plan.h describes it; 0: that is not possible. */
+static int fill_stream(const image_plan *p, int32_t *table) {
+    const image_net *net = &p->nets[p->first_net];
+    const image_op *ops = p->ops[p->first_net][OP_BRANCHES];
+    const int convs = net->branches, sets = p->K / 8;
+    char has_bias[IMAGE_MAX_CONCAT / 8] = {0};
+    for (int set = 0; set < sets; set++) {
+        int32_t *to = table + set * STREAM_NUMBERS(convs);
+        to[0] = 0;
+        for (int k = 0; k < convs; k++) {
+            int given = given_to(&net->blocks[0].branch[k], set);
+            if (given < 0) return 0;
+            to[STREAM_CHANNELS + k] = given;
+            for (int tap = 0; tap < 9; tap++) {
+                int32_t tile = tile_of(&ops[FORWARD], k, tap, set * 8, given);
+                to[STREAM_WEIGHTS(convs) + 9 * k + tap] = tile_of(&ops[BACKWARD], k, tap, given, set * 8);
+                to[STREAM_GRADIENTS(convs) + 9 * k + tap] = tile * (OP_TILE_WEIGHTS / 2);
+            }
+            if ((k == 0 || to[0] == 0) && !has_bias[given / 8]) {
+                has_bias[given / 8] = 1;
+                to[0] = k;
+            } else if (k == 0) {
+                return 0;
+            }
+        }
+    }
+    for (int i = 0; i < p->concat / 8; i++)
+        if (!has_bias[i]) return 0;
+    return 1;
+}
+
+static jf_status plan_stream(device *d, image_plan *p) {
+    const image_net *net = &p->nets[p->first_net];
+    const int convs = net->branches, reach = 1 << (convs - 1), rows = STREAM_STAGES * STREAM_ROWS;
+    stream_plan r = {.convs = convs, .sets = p->K / 8, .strips = (p->w + 15) / 16};
+    if (p->depth < 1 || convs < 1 || convs > STREAM_CONVS || p->concat % 8 || p->w <= 8 ||
+        p->h <= 2 * STREAM_ROWS || r.sets * r.strips > STREAM_WARPS ||
+        STREAM_ROWS * p->w * (p->concat / 8) >= 1 << 16)
+        return JF_OK;
+    for (int k = 0; k < convs; k++) {
+        const conv_shape *s = &net->blocks[0].branch[k].shape;
+        if (s->kernel != 3 || s->dilation != 1 << k) return JF_OK;
+    }
+    r.wide_bytes = (2 * p->concat / 16 | 1) * 16, r.thin_bytes = (2 * p->K / 16 | 1) * 16;
+    int columns = 16 * r.strips, wide = rows * (columns + 2 * reach) * r.wide_bytes;
+    r.back_bytes = wide + rows * p->w * p->K * 4 + 2 * STREAM_ROWS * columns * r.thin_bytes;
+    r.weights_bytes = wide + rows * columns * r.thin_bytes;
+    size_t room = ((const cuda_device *)d->own)->shared_block - 1024;
+    int most = r.back_bytes > r.weights_bytes ? r.back_bytes : r.weights_bytes;
+    r.teams = STREAM_WARPS / (r.sets * r.strips);
+    if ((size_t)r.teams > room / (size_t)most) r.teams = (int)(room / (size_t)most);
+    if (r.teams < 1) return JF_OK;
+    int32_t *table;
+    size_t count = (size_t)(r.sets * STREAM_NUMBERS(convs));
+    jf_status status = JF_OK;
+    JF_TRY(MEM_NEW(d->ctx, &table, count));
+    if (fill_stream(p, table)) {
+        status = d->kind->alloc_map(d, &r.table, table, count);
+        if (status == JF_OK) p->stream = r;
+    }
+    free(table);
+    return status;
+}
+
 static jf_status create_ops(device *d, image_plan *p, int net) {
     for (int kind = 0; kind < OP_KINDS; kind++)
         for (int direction = 0; direction < 2; direction++) {
@@ -309,6 +395,7 @@ jf_status image_plan_create(device *d, image_plan **out, const coupling_layer *l
     jf_status status = create_parts(d, p);
     p->back_in_one = status == JF_OK && back_in_one(d->own, p);
     if (status == JF_OK) p->held = plan_held(d->own, p);
+    if (status == JF_OK) status = plan_stream(d, p);
     if (status == JF_OK && all_have_room(d->own, p))
         *out = p;
     else
@@ -326,7 +413,7 @@ void image_plan_free(device *d, image_plan *p) {
             if (maps[i]) d->kind->release_map(d, maps[i]);
         free(p->place[net]);
     }
-    int32_t *maps[] = {p->norm_table, p->second_table, p->source, p->target};
+    int32_t *maps[] = {p->norm_table, p->second_table, p->stream.table, p->source, p->target};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         if (maps[i]) d->kind->release_map(d, maps[i]);
     free(p->norm_at);

@@ -39,6 +39,26 @@ typedef struct held_plan {
     size_t bytes;                       /* of shared memory */
 } held_plan;
 
+/* How teams of warps go back through the branches in a stream of rows (image_stream.cuh). Of each set of eight channels that branches
+ * read, the table says: which convolution's biases it has beside those of the first (0: none); of each convolution the first of the
+ * eight channels that it gives them; of each convolution and tap where the weights lie among the packed ones (twice the tile, and
+ * which half), and where their gradient lies among those of the part (in numbers). */
+#define STREAM_WARPS            16 /* of a block, at most: room for 128 registers a thread */
+#define STREAM_ROWS             3  /* of a step */
+#define STREAM_STAGES           3
+#define STREAM_CONVS            3
+#define STREAM_CHANNELS         1
+#define STREAM_WEIGHTS(convs)   (1 + (convs))
+#define STREAM_GRADIENTS(convs) (1 + 10 * (convs))
+#define STREAM_NUMBERS(convs)   (1 + 19 * (convs))
+typedef struct stream_plan {
+    int convs;                     /* 0: not for such branches */
+    int sets, strips, teams;       /* of a team: sets of channels, strips of 16 columns; of a block: teams */
+    int wide_bytes, thin_bytes;    /* of a pixel in shared memory: of what branches gave, and read */
+    int back_bytes, weights_bytes; /* of a team, in either kernel */
+    int32_t *table;                /* on the device */
+} stream_plan;
+
 typedef struct image_plan {
     layer_plan plan;
     coupling_layer layer;
@@ -50,6 +70,7 @@ typedef struct image_plan {
     int parts, norms; /* 3 depth + 2, 3 depth + 1 */
     int back_in_one;  /* the way back through 1x1 convolutions is one kernel each (image_back.cuh) */
     held_plan held;
+    stream_plan stream;
     image_op ops[2][OP_KINDS][2];  /* [network][kind][direction] */
     part_place *place[2];          /* (parts) */
     size_t *norm_at;               /* (norms): where its packed scale begins; its bias lies behind it */

@@ -1,0 +1,427 @@
+/* The way back through the branches in a stream of rows: the gradient of what they read, and that of their weights, in bf16.
+ *
+ * A team of warps takes one sample after the other, and of each row by row the gradient of what the branches gave. A warp has eight
+ * channels of what they read (a set) of 16 columns (a strip). A row is read once: its products with all nine taps go to the rows
+ * above and below that they belong to, whose sums are in registers until they are complete (stream_back_kernel); or they are those with
+ * the rows of activations above and below, which are in registers as long as they are needed (stream_weights_kernel). So shared
+ * memory holds the few rows that are worked on or on their way, and weights, or their gradients, do not leave the registers.
+ *
+ * It is for branches of dilations 1, 2, 4 that give a set eight channels each (plan_stream in image_plan.c). */
+#ifndef JF_COMPUTE_CUDA_IMAGE_STREAM_CUH
+#define JF_COMPUTE_CUDA_IMAGE_STREAM_CUH
+
+#include "compute/cuda/image_held_fragments.cuh"
+#include "compute/cuda/image_norm.cuh"
+
+template <int CONVS> struct stream {
+    enum {
+        REACH = 1 << (CONVS - 1),
+        ROWS = STREAM_ROWS,                /* of a step, between barriers */
+        STEPS = (2 * REACH + ROWS) / ROWS, /* that have room for all rows that a row reaches */
+        LIVE = STEPS * ROWS,
+        SLOTS = 3 * CONVS,       /* of eight channels, in a row of taps */
+        PAIRS = (SLOTS + 1) / 2, /* of slots; of an odd number, the last is alone */
+        STAGES = STREAM_STAGES   /* steps whose rows have room in shared memory */
+    };
+};
+
+typedef struct stream_view {
+    stream_plan plan;
+    int h, w, K, wide; /* channels of what branches read and gave */
+    int n, first_net;
+    divider by_w, by_thin, by_wide; /* by w, and by slots of channels */
+} stream_view;
+
+static __device__ inline void meet(int barrier, int threads) {
+    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+
+/* Where a warp of a block belongs. */
+struct stream_place {
+    int team, threads, thread, set, strip; /* threads of the team */
+    __device__ stream_place(const stream_plan &p) {
+        const int warps = p.sets * p.strips, warp = (int)threadIdx.x / 32;
+        team = warp / warps;
+        threads = 32 * warps;
+        thread = (int)threadIdx.x - team * threads;
+        set = warp % warps % p.sets;
+        strip = warp % warps / p.sets;
+    }
+};
+
+/* Rows first to first + rows of a sample, those that there are, on their way to shared memory. */
+static __device__ inline void copy_rows(char *to, int row_bytes, int pixel_bytes, const __nv_bfloat16 *sample,
+                                        int channels, divider by_slots, const stream_view &v, int first,
+                                        int rows, int thread, int threads) {
+    const int begin = first < 0 ? 0 : first, end = first + rows < v.h ? first + rows : v.h,
+              slots = channels / SLOT, count = (end - begin) * v.w * slots;
+    const __nv_bfloat16 *from = sample + begin * v.w * channels;
+    to += (begin - first) * row_bytes;
+    for (int i = thread; i < count; i += threads) {
+        const int pixel = divided(i, by_slots), row = divided(pixel, v.by_w);
+        copy_16(shared_address(to + row * row_bytes + (pixel - row * v.w) * pixel_bytes +
+                               (i - pixel * slots) * SLOT * 2),
+                from + i * SLOT, 1);
+    }
+}
+
+/* Bytes from a pixel to what a row of taps reads for it: slots of each convolution, from right to left. */
+template <int CONVS>
+static __device__ inline int slot_place(int slot, const int32_t *channels, int pixel_bytes) {
+    const int conv = slot / 3;
+    return (1 - slot % 3) * (1 << conv) * pixel_bytes + channels[conv] * 2;
+}
+
+static __device__ inline void multiply_slots(float c[4], const unsigned s[2], const unsigned t[2],
+                                             unsigned ws, unsigned wt) {
+    const unsigned a[4] = {s[0], s[1], t[0], t[1]}, b[2] = {ws, wt};
+    multiply_bf16(c, a, b);
+}
+
+/* ---- the gradient of what the branches read ---- */
+
+typedef struct stream_back_call {
+    stream_view v;
+    const __nv_bfloat16 *dy[2];
+    const unsigned *weights[2]; /* packed, backward */
+    gradient_store<bf16_math> store;
+} stream_back_call;
+
+template <int CONVS>
+static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
+    stream_back_kernel(const __grid_constant__ stream_back_call c) {
+    typedef stream<CONVS> S;
+    extern __shared__ __align__(16) char memory[];
+    __shared__ float2 sums[STREAM_WARPS];
+    const stream_view &v = c.v;
+    const stream_plan &p = v.plan;
+    const stream_place at(p);
+    const int net = v.first_net + (int)blockIdx.y, lane = (int)threadIdx.x % 32;
+    const int columns = p.strips * TILE_ROWS, row_bytes = (columns + 2 * S::REACH) * p.wide_bytes,
+              stage_bytes = S::ROWS * row_bytes, thin_bytes = S::ROWS * v.w * v.K * 2,
+              out_bytes = S::ROWS * columns * p.thin_bytes, thin_slots = v.K / SLOT;
+    /* dy of each stage; activations and scales of each stage, in the order of memory; results of two steps */
+    char *const ring = memory + at.team * p.back_bytes, *const beside = ring + S::STAGES * stage_bytes,
+                *const out = beside + S::STAGES * 2 * thin_bytes;
+    const int groups = (v.h + S::REACH + S::ROWS - 1) / S::ROWS, stride = (int)gridDim.x * p.teams,
+              begin = (int)blockIdx.x * p.teams + at.team;
+    const size_t pixels = (size_t)(v.h * v.w);
+    for (int i = at.thread; i < S::STAGES * stage_bytes / 16; i += at.threads)
+        ((uint4 *)ring)[i] = make_uint4(0, 0, 0, 0);
+    const int32_t *of_set = p.table + at.set * STREAM_NUMBERS(CONVS);
+    const int pixel = (S::REACH + at.strip * TILE_ROWS + lane % 16) * p.wide_bytes;
+    int slot_at[S::PAIRS];
+#pragma unroll
+    for (int i = 0; i < S::PAIRS; i++) {
+        const int slot = lane < 16 || 2 * i + 1 == S::SLOTS ? 2 * i : 2 * i + 1;
+        slot_at[i] = pixel + slot_place<CONVS>(slot, of_set + STREAM_CHANNELS, p.wide_bytes);
+    }
+    meet(1 + at.team, at.threads);
+    after_the_last();
+    unsigned weights[9 * CONVS];
+#pragma unroll
+    for (int i = 0; i < 9 * CONVS; i++) {
+        const int place = of_set[STREAM_WEIGHTS(CONVS) + i];
+        weights[i] = c.weights[net][(place / 2 * 32 + lane) * 2 + place % 2];
+    }
+
+    auto fill = [&](int sample, int group, int stage) {
+        asm volatile("" ::: "memory"); /* what the step before read of the stage has been read */
+        if (sample < v.n) {
+            const int first = group * S::ROWS, upper = first - S::REACH;
+            copy_rows(ring + stage * stage_bytes + S::REACH * p.wide_bytes, row_bytes, p.wide_bytes,
+                      c.dy[net] + (size_t)sample * pixels * (size_t)v.wide, v.wide, v.by_wide, v, first,
+                      S::ROWS, at.thread, at.threads);
+            /* what a thread copies of these it reads itself */
+            const int above = upper < 0 ? 0 : upper, below = upper + S::ROWS < v.h ? upper + S::ROWS : v.h;
+            const typename gradient_store<bf16_math>::place from =
+                c.store.at(net, sample, above * v.w, 0, make_float2(0, 1));
+            char *const to = beside + stage * 2 * thin_bytes;
+            for (int i = at.thread; i < (below - above) * v.w * thin_slots; i += at.threads) {
+                const int channel = i - divided(i, v.by_thin) * thin_slots;
+                copy_16(shared_address(to + i * 16), from.x + i * SLOT, 1);
+                copy_16(shared_address(to + thin_bytes + i * 16),
+                        from.g + (c.store.norm.per_element ? i : channel) * SLOT, 1);
+            }
+        }
+        commit_copies();
+    };
+
+    float sum_a = 0, sum_b = 0;
+    float2 moments = make_float2(0, 1);
+    /* The rows that a step completed, on their way out. */
+    auto finish = [&](int sample, int group, int stage, int buffer) {
+        const int upper = group * S::ROWS - S::REACH, above = upper < 0 ? 0 : upper,
+                  below = upper + S::ROWS < v.h ? upper + S::ROWS : v.h;
+        const typename gradient_store<bf16_math>::place place =
+            c.store.at(net, sample, above * v.w, 0, moments);
+        const char *const staged = out + buffer * out_bytes + (above - upper) * columns * p.thin_bytes,
+                          *const extra = beside + stage * 2 * thin_bytes;
+        for (int i = at.thread; i < (below - above) * v.w * thin_slots; i += at.threads) {
+            const int pixel = divided(i, v.by_thin), row = divided(pixel, v.by_w), column = pixel - row * v.w;
+            c.store.eight({place.q + i * SLOT, NULL, NULL, place.scale, place.shift},
+                          {*(const uint4 *)(extra + i * 16), *(const uint4 *)(extra + thin_bytes + i * 16)},
+                          staged + (row * columns + column) * p.thin_bytes + (i - pixel * thin_slots) * 16, 0,
+                          sum_a, sum_b);
+        }
+    };
+    /* After the last rows of a sample, its sums: first of the warps, and of these behind the next barrier. */
+    auto leave_sums = [&]() {
+        const float2 sum = warp_sum(sum_a, sum_b);
+        if (lane == 0) sums[threadIdx.x / 32] = sum;
+        sum_a = sum_b = 0;
+    };
+    auto take_sums = [&](int sample) {
+        if (at.thread != 0) return;
+        float2 all = make_float2(0, 0);
+        for (int i = 0; i < at.threads / 32; i++) {
+            const float2 of = sums[(int)threadIdx.x / 32 + i];
+            all.x += of.x, all.y += of.y;
+        }
+        c.store.take(net, sample, 0, all);
+    };
+
+    int next_sample = begin, next_group = 0;
+    auto fill_next = [&](int stage) {
+        fill(next_sample, next_group, stage);
+        if (++next_group == groups) next_group = 0, next_sample += stride;
+    };
+    int stage = 0, buffer = 0, last_sample = -1, last_group = 0, complete = -1;
+    for (int i = 0; i < S::STAGES - 1; i++) fill_next(i);
+    auto go_on = [&]() { /* what is left of the step before */
+                         meet(1 + at.team, at.threads);
+                         if (complete >= 0) take_sums(complete);
+                         complete = -1;
+                         if (last_sample < 0) return;
+                         finish(last_sample, last_group, stage == 0 ? S::STAGES - 1 : stage - 1, buffer ^ 1);
+                         if (last_group == groups - 1) leave_sums(), complete = last_sample;
+    };
+    for (int sample = begin; sample < v.n; sample += stride) {
+        float acc[S::LIVE][4];
+#pragma unroll
+        for (int i = 0; i < S::LIVE; i++) acc[i][0] = acc[i][1] = acc[i][2] = acc[i][3] = 0;
+        for (int turn = 0; turn < groups; turn += S::STEPS)
+#pragma unroll
+            for (int step = 0; step < S::STEPS; step++) {
+                const int group = turn + step;
+                if (group >= groups) break;
+                wait_for_earlier_copies();
+                go_on();
+                fill_next(stage == 0 ? S::STAGES - 1 : stage - 1);
+                const unsigned rows = shared_address(ring + stage * stage_bytes);
+                char *to = out + buffer * out_bytes + (at.strip * TILE_ROWS + lane / 4) * p.thin_bytes +
+                           (at.set * SLOT + lane % 4 * 2) * 2;
+#pragma unroll
+                for (int i = 0; i < S::ROWS; i++, to += columns * p.thin_bytes) {
+                    const int phase = step * S::ROWS + i;
+                    float *const fresh = acc[(phase + S::REACH) % S::LIVE],
+                                 *const middle = acc[phase % S::LIVE],
+                                 *const done = acc[(phase + S::LIVE - S::REACH) % S::LIVE];
+                    fresh[0] = fresh[1] = fresh[2] = fresh[3] = 0;
+                    if (group * S::ROWS + i < v.h) {
+                        unsigned a[2 * S::PAIRS][2];
+#pragma unroll
+                        for (int k = 0; k < S::PAIRS; k++) {
+                            const unsigned from = rows + (unsigned)(i * row_bytes + slot_at[k]);
+                            if (2 * k + 1 == S::SLOTS) {
+                                load_half(a[2 * k], from);
+                                continue;
+                            }
+                            unsigned both[4];
+                            load_matrices(both, from);
+                            a[2 * k][0] = both[0], a[2 * k][1] = both[1];
+                            a[2 * k + 1][0] = both[2], a[2 * k + 1][1] = both[3];
+                        }
+#pragma unroll
+                        for (int conv = 0; conv < CONVS; conv++)
+#pragma unroll
+                            for (int up = 0; up < 2; up++) {
+                                const int reach = up ? -(1 << conv) : 1 << conv;
+                                float *const sum = acc[(phase + reach + S::LIVE) % S::LIVE];
+                                const unsigned *w = weights + 9 * conv + (up ? 0 : 6);
+                                multiply_slots(sum, a[3 * conv], a[3 * conv + 1], w[0], w[1]);
+                                multiply_half(sum, a[3 * conv + 2], w[2]);
+                            }
+#pragma unroll
+                        for (int slot = 0; slot < S::SLOTS; slot += 2) {
+                            const unsigned *w = weights + 3, first = w[slot / 3 * 9 + slot % 3];
+                            if (slot + 1 < S::SLOTS)
+                                multiply_slots(middle, a[slot], a[slot + 1], first,
+                                               w[(slot + 1) / 3 * 9 + (slot + 1) % 3]);
+                            else
+                                multiply_half(middle, a[slot], first);
+                        }
+                    }
+                    bf16_math::put2((__nv_bfloat16 *)to, done[0], done[1]);
+                    bf16_math::put2((__nv_bfloat16 *)(to + 8 * p.thin_bytes), done[2], done[3]);
+                }
+                if (group == 0) moments = c.store.moments(net, sample);
+                last_sample = sample, last_group = group;
+                stage = stage == S::STAGES - 1 ? 0 : stage + 1, buffer ^= 1;
+            }
+    }
+    go_on();
+    meet(1 + at.team, at.threads);
+    if (complete >= 0) take_sums(complete);
+}
+
+/* ---- the gradient of their weights ---- */
+
+typedef struct stream_weights_call {
+    stream_view v;
+    const __nv_bfloat16 *dy[2], *x[2]; /* x: normalised */
+    float *partial[2];                 /* [piece][tile][OP_TILE_WEIGHTS]: a piece for each strip of a team */
+    size_t stride;                     /* from piece to piece */
+    int pieces, tiles;                 /* of weights, behind which are those of biases */
+} stream_weights_call;
+
+template <int CONVS>
+static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
+    stream_weights_kernel(const __grid_constant__ stream_weights_call c) {
+    typedef stream<CONVS> S;
+    extern __shared__ __align__(16) char memory[];
+    const stream_view &v = c.v;
+    const stream_plan &p = v.plan;
+    const stream_place at(p);
+    const int net = v.first_net + (int)blockIdx.y, lane = (int)threadIdx.x % 32;
+    const int columns = p.strips * TILE_ROWS, row_bytes = (columns + 2 * S::REACH) * p.wide_bytes,
+              x_row_bytes = columns * p.thin_bytes, stage_bytes = S::ROWS * (row_bytes + x_row_bytes);
+    const int stride = c.pieces / p.strips, begin = (int)blockIdx.x * p.teams + at.team;
+    if (begin >= stride) return;
+    char *const ring = memory + at.team * p.weights_bytes; /* of each stage dy, then x */
+    const int groups = (v.h + S::REACH + S::ROWS - 1) / S::ROWS;
+    const size_t pixels = (size_t)(v.h * v.w);
+    for (int i = at.thread; i < S::STAGES * stage_bytes / 16; i += at.threads)
+        ((uint4 *)ring)[i] = make_uint4(0, 0, 0, 0);
+    const int32_t *of_set = p.table + at.set * STREAM_NUMBERS(CONVS);
+    const int partner = of_set[0];
+    const int pixel = S::REACH + at.strip * TILE_ROWS;
+    int slot_at[S::PAIRS];
+#pragma unroll
+    for (int i = 0; i < S::PAIRS; i++) {
+        const bool alone = 2 * i + 1 == S::SLOTS;
+        const int slot = alone ? 2 * i : 2 * i + lane / 8 % 2,
+                  of = alone ? lane % 16 : bf16_math::pixel(lane, 0);
+        slot_at[i] =
+            (pixel + of) * p.wide_bytes + slot_place<CONVS>(slot, of_set + STREAM_CHANNELS, p.wide_bytes);
+    }
+    const int x_at =
+        S::ROWS * row_bytes + (at.strip * TILE_ROWS + lane % 16) * p.thin_bytes + at.set * SLOT * 2;
+    meet(1 + at.team, at.threads);
+
+    int next_sample = begin, next_group = 0;
+    auto fill_next = [&](int stage) {
+        if (next_sample < v.n) {
+            char *const to = ring + stage * stage_bytes;
+            const int first = next_group * S::ROWS;
+            copy_rows(to + S::REACH * p.wide_bytes, row_bytes, p.wide_bytes,
+                      c.dy[net] + (size_t)next_sample * pixels * (size_t)v.wide, v.wide, v.by_wide, v,
+                      first - S::REACH, S::ROWS, at.thread, at.threads);
+            copy_rows(to + S::ROWS * row_bytes, x_row_bytes, p.thin_bytes,
+                      c.x[net] + (size_t)next_sample * pixels * (size_t)v.K, v.K, v.by_thin, v, first,
+                      S::ROWS, at.thread, at.threads);
+        }
+        commit_copies();
+        if (++next_group == groups) next_group = 0, next_sample += stride;
+    };
+    /* Products of pairs of slots, of the second only the first half where there is none; of rows above, below, and of the same. */
+    float sides[CONVS][2][2][4], middle[S::PAIRS][4], bias[4] = {0, 0, 0, 0};
+#pragma unroll
+    for (int i = 0; i < 16 * CONVS; i++) sides[i / 16][i / 8 % 2][i / 4 % 2][i % 4] = 0;
+#pragma unroll
+    for (int i = 0; i < 4 * S::PAIRS; i++) middle[i / 4][i % 4] = 0;
+    auto multiply = [](float sum[4], const unsigned s[2], const unsigned t[2], const unsigned x[2]) {
+        const unsigned a[4] = {s[0], t[0], s[1], t[1]};
+        multiply_bf16(sum, a, x);
+    };
+    int stage = 0;
+    for (int i = 0; i < S::STAGES - 1; i++) fill_next(i);
+    for (int sample = begin; sample < v.n; sample += stride) {
+        unsigned x[S::LIVE][2];
+#pragma unroll
+        for (int i = 0; i < S::LIVE; i++) x[i][0] = x[i][1] = 0;
+        for (int turn = 0; turn < groups; turn += S::STEPS)
+#pragma unroll
+            for (int step = 0; step < S::STEPS; step++) {
+                const int group = turn + step;
+                if (group >= groups) break;
+                wait_for_earlier_copies();
+                meet(1 + at.team, at.threads);
+                fill_next(stage == 0 ? S::STAGES - 1 : stage - 1);
+                const unsigned rows = shared_address(ring + stage * stage_bytes);
+#pragma unroll
+                for (int i = 0; i < S::ROWS; i++) {
+                    const int phase = step * S::ROWS + i, entering = group * S::ROWS + i,
+                              row = entering - S::REACH;
+                    unsigned *const fresh = x[phase % S::LIVE];
+                    if (entering < v.h)
+                        load_two_transposed(fresh, rows + (unsigned)(i * x_row_bytes + x_at));
+                    else
+                        fresh[0] = fresh[1] = 0;
+                    if (row < 0 || row >= v.h) continue;
+                    unsigned a[2 * S::PAIRS][2];
+#pragma unroll
+                    for (int k = 0; k < S::PAIRS; k++) {
+                        const unsigned from = rows + (unsigned)(i * row_bytes + slot_at[k]);
+                        if (2 * k + 1 == S::SLOTS) {
+                            load_two_transposed(a[2 * k], from);
+                            continue;
+                        }
+                        unsigned both[4];
+                        load_transposed(both, from);
+                        a[2 * k][0] = both[0], a[2 * k][1] = both[2];
+                        a[2 * k + 1][0] = both[1], a[2 * k + 1][1] = both[3];
+                    }
+                    const int now = phase + S::LIVE - S::REACH; /* x of this row */
+#pragma unroll
+                    for (int conv = 0; conv < CONVS; conv++)
+#pragma unroll
+                        for (int down = 0; down < 2; down++) {
+                            const unsigned *const other =
+                                x[(now + (down ? 1 << conv : -(1 << conv))) % S::LIVE];
+                            const int slot = 3 * conv;
+                            multiply(sides[conv][down][0], a[slot], a[slot + 1], other);
+                            multiply(sides[conv][down][1], a[slot + 2], a[slot + 2], other);
+                        }
+#pragma unroll
+                    for (int k = 0; k < S::PAIRS; k++)
+                        multiply(middle[k], a[2 * k], a[2 * k + (2 * k + 1 < S::SLOTS)], x[now % S::LIVE]);
+                    /* biases: the slot of its own, and one of another convolution */
+                    unsigned second[2] = {a[1][0], a[1][1]};
+#pragma unroll
+                    for (int conv = 1; conv < CONVS; conv++)
+                        if (partner == conv) second[0] = a[3 * conv + 1][0], second[1] = a[3 * conv + 1][1];
+                    const unsigned ones[2] = {0x3f803f80u, 0x3f803f80u};
+                    multiply(bias, a[1], second, ones);
+                }
+                stage = stage == S::STAGES - 1 ? 0 : stage + 1;
+            }
+    }
+
+    float *const to = c.partial[net] + (size_t)(begin * p.strips + at.strip) * c.stride;
+    auto leave = [&](int conv, int tap, float a, float b) {
+        float *at_tap =
+            to + of_set[STREAM_GRADIENTS(CONVS) + 9 * conv + tap] + lane % 4 * 2 * TILE_COLUMNS + lane / 4;
+        at_tap[0] = a, at_tap[TILE_COLUMNS] = b;
+    };
+#pragma unroll
+    for (int conv = 0; conv < CONVS; conv++)
+#pragma unroll
+        for (int down = 0; down < 2; down++) {
+            const float(*const of)[4] = sides[conv][down];
+            leave(conv, 6 * down, of[0][0], of[0][1]);
+            leave(conv, 6 * down + 1, of[0][2], of[0][3]);
+            leave(conv, 6 * down + 2, of[1][0], of[1][1]);
+        }
+#pragma unroll
+    for (int slot = 0; slot < S::SLOTS; slot++)
+        leave(slot / 3, 3 + slot % 3, middle[slot / 2][slot % 2 * 2], middle[slot / 2][slot % 2 * 2 + 1]);
+    if (lane % 4 == 0) {
+        float *const biases = to + (size_t)c.tiles * OP_TILE_WEIGHTS;
+        biases[of_set[STREAM_CHANNELS] / SLOT * OP_TILE_WEIGHTS + lane / 4] = bias[0];
+        if (partner > 0)
+            biases[of_set[STREAM_CHANNELS + partner] / SLOT * OP_TILE_WEIGHTS + lane / 4] = bias[2];
+    }
+}
+
+#endif
