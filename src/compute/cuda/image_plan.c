@@ -228,7 +228,8 @@ static jf_status plan_stream(device *d, image_plan *p) {
     stream_plan r = {.convs = convs, .sets = p->K / 8, .strips = (p->w + 15) / 16};
     if (p->depth < 1 || convs < 1 || convs > STREAM_CONVS || p->concat % 8 || p->w <= 8 ||
         p->h <= 2 * STREAM_ROWS || r.sets * r.strips > STREAM_WARPS ||
-        STREAM_ROWS * p->w * (p->concat / 8) >= 1 << 16)
+        STREAM_ROWS * p->w * (p->concat / 8) > STREAM_WIDE_EACH * 32 * r.sets * r.strips ||
+        STREAM_ROWS * p->w * r.sets > STREAM_THIN_EACH * 32 * r.sets * r.strips)
         return JF_OK;
     for (int k = 0; k < convs; k++) {
         const conv_shape *s = &net->blocks[0].branch[k].shape;

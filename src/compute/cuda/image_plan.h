@@ -47,6 +47,8 @@ typedef struct held_plan {
 #define STREAM_ROWS             3  /* of a step */
 #define STREAM_STAGES           3
 #define STREAM_CONVS            3
+#define STREAM_WIDE_EACH        3 /* vectors that a thread copies of the rows of a step, at most */
+#define STREAM_THIN_EACH        2
 #define STREAM_CHANNELS         1
 #define STREAM_WEIGHTS(convs)   (1 + (convs))
 #define STREAM_GRADIENTS(convs) (1 + 10 * (convs))

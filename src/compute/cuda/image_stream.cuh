@@ -49,21 +49,39 @@ struct stream_place {
     }
 };
 
-/* Rows first to first + rows of a sample, those that there are, on their way to shared memory. */
-static __device__ inline void copy_rows(char *to, int row_bytes, int pixel_bytes, const __nv_bfloat16 *sample,
-                                        int channels, divider by_slots, const stream_view &v, int first,
-                                        int rows, int thread, int threads) {
-    const int begin = first < 0 ? 0 : first, end = first + rows < v.h ? first + rows : v.h,
-              slots = channels / SLOT, count = (end - begin) * v.w * slots;
-    const __nv_bfloat16 *from = sample + begin * v.w * channels;
-    to += (begin - first) * row_bytes;
-    for (int i = thread; i < count; i += threads) {
-        const int pixel = divided(i, by_slots), row = divided(pixel, v.by_w);
-        copy_16(shared_address(to + row * row_bytes + (pixel - row * v.w) * pixel_bytes +
-                               (i - pixel * slots) * SLOT * 2),
-                from + i * SLOT, 1);
+/* What a thread has of the rows of a step: every so manieth vector of eight channels, in the order of memory. Where these lie in shared
+ * memory is the same in all steps. */
+template <int COUNT> struct step_vectors {
+    int to[COUNT], thread, threads, of_row;
+    __device__ step_vectors(const stream_view &v, const stream_place &at, int channels, divider by_slots,
+                            int row_bytes, int pixel_bytes)
+        : thread(at.thread), threads(at.threads), of_row(v.w * (channels / SLOT)) {
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            const int i = thread + k * threads, pixel = divided(i, by_slots), row = divided(pixel, v.by_w);
+            to[k] = row * row_bytes + (pixel - row * v.w) * pixel_bytes +
+                    (i - pixel * (channels / SLOT)) * SLOT * 2;
+        }
     }
-}
+    /* f(number of the vector in the step, place) for those of rows that there are, where the first row of the step is this one. */
+    template <class F> __device__ void each(int first, int h, F f) const {
+        const int left = h - first, begin = first < 0 ? -first * of_row : 0,
+                  end = (left < STREAM_ROWS ? left : STREAM_ROWS) * of_row;
+#pragma unroll
+        for (int k = 0; k < COUNT; k++) {
+            const int i = thread + k * threads;
+            if (i >= begin && i < end) f(i, to[k]);
+        }
+    }
+    /* Those of a sample on their way. */
+    __device__ void copy(char *to_step, const __nv_bfloat16 *sample, int first, int h) const {
+        const unsigned to_shared = shared_address(to_step);
+        const __nv_bfloat16 *const from = sample + (long)first * of_row * SLOT;
+        each(first, h, [&](int i, int place) { copy_16(to_shared + (unsigned)place, from + i * SLOT, 1); });
+    }
+};
+typedef step_vectors<STREAM_WIDE_EACH> wide_vectors;
+typedef step_vectors<STREAM_THIN_EACH> thin_vectors;
 
 /* Bytes from a pixel to what a row of taps reads for it: slots of each convolution, from right to left. */
 template <int CONVS>
@@ -116,6 +134,8 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
         const int slot = lane < 16 || 2 * i + 1 == S::SLOTS ? 2 * i : 2 * i + 1;
         slot_at[i] = pixel + slot_place<CONVS>(slot, of_set + STREAM_CHANNELS, p.wide_bytes);
     }
+    const wide_vectors wide(v, at, v.wide, v.by_wide, row_bytes, p.wide_bytes);
+    const thin_vectors thin(v, at, v.K, v.by_thin, columns * p.thin_bytes, p.thin_bytes);
     meet(1 + at.team, at.threads);
     after_the_last();
     unsigned weights[9 * CONVS];
@@ -129,20 +149,21 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
         asm volatile("" ::: "memory"); /* what the step before read of the stage has been read */
         if (sample < v.n) {
             const int first = group * S::ROWS, upper = first - S::REACH;
-            copy_rows(ring + stage * stage_bytes + S::REACH * p.wide_bytes, row_bytes, p.wide_bytes,
-                      c.dy[net] + (size_t)sample * pixels * (size_t)v.wide, v.wide, v.by_wide, v, first,
-                      S::ROWS, at.thread, at.threads);
+            wide.copy(ring + stage * stage_bytes + S::REACH * p.wide_bytes,
+                      c.dy[net] + (size_t)sample * pixels * (size_t)v.wide, first, v.h);
             /* what a thread copies of these it reads itself */
-            const int above = upper < 0 ? 0 : upper, below = upper + S::ROWS < v.h ? upper + S::ROWS : v.h;
-            const typename gradient_store<bf16_math>::place from =
-                c.store.at(net, sample, above * v.w, 0, make_float2(0, 1));
-            char *const to = beside + stage * 2 * thin_bytes;
-            for (int i = at.thread; i < (below - above) * v.w * thin_slots; i += at.threads) {
-                const int channel = i - divided(i, v.by_thin) * thin_slots;
-                copy_16(shared_address(to + i * 16), from.x + i * SLOT, 1);
-                copy_16(shared_address(to + thin_bytes + i * 16),
-                        from.g + (c.store.norm.per_element ? i : channel) * SLOT, 1);
-            }
+            const unsigned to = shared_address(beside + stage * 2 * thin_bytes);
+            const __nv_bfloat16 *const x = c.store.x[net] + (size_t)sample * pixels * (size_t)v.K +
+                                           upper * v.w * v.K,
+                                       *const g = c.store.norm.g[net];
+            thin.each(upper, v.h, [&](int i, int) {
+                copy_16(to + (unsigned)(i * 16), x + i * SLOT, 1);
+                copy_16(to + (unsigned)(thin_bytes + i * 16),
+                        g + (c.store.norm.per_element ? upper * v.w * thin_slots + i
+                                                      : i - divided(i, v.by_thin) * thin_slots) *
+                                SLOT,
+                        1);
+            });
         }
         commit_copies();
     };
@@ -151,19 +172,15 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     float2 moments = make_float2(0, 1);
     /* The rows that a step completed, on their way out. */
     auto finish = [&](int sample, int group, int stage, int buffer) {
-        const int upper = group * S::ROWS - S::REACH, above = upper < 0 ? 0 : upper,
-                  below = upper + S::ROWS < v.h ? upper + S::ROWS : v.h;
-        const typename gradient_store<bf16_math>::place place =
-            c.store.at(net, sample, above * v.w, 0, moments);
-        const char *const staged = out + buffer * out_bytes + (above - upper) * columns * p.thin_bytes,
-                          *const extra = beside + stage * 2 * thin_bytes;
-        for (int i = at.thread; i < (below - above) * v.w * thin_slots; i += at.threads) {
-            const int pixel = divided(i, v.by_thin), row = divided(pixel, v.by_w), column = pixel - row * v.w;
-            c.store.eight({place.q + i * SLOT, NULL, NULL, place.scale, place.shift},
+        const int upper = group * S::ROWS - S::REACH;
+        const char *const staged = out + buffer * out_bytes, *const extra = beside + stage * 2 * thin_bytes;
+        __nv_bfloat16 *const q = c.store.q[net] + (size_t)sample * pixels * (size_t)v.K + upper * v.w * v.K;
+        const float scale = moments.y, shift = -moments.x * moments.y;
+        thin.each(upper, v.h, [&](int i, int place) {
+            c.store.eight({q + i * SLOT, NULL, NULL, scale, shift},
                           {*(const uint4 *)(extra + i * 16), *(const uint4 *)(extra + thin_bytes + i * 16)},
-                          staged + (row * columns + column) * p.thin_bytes + (i - pixel * thin_slots) * 16, 0,
-                          sum_a, sum_b);
-        }
+                          staged + place, 0, sum_a, sum_b);
+        });
     };
     /* After the last rows of a sample, its sums: first of the warps, and of these behind the next barrier. */
     auto leave_sums = [&]() {
@@ -307,6 +324,8 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     }
     const int x_at =
         S::ROWS * row_bytes + (at.strip * TILE_ROWS + lane % 16) * p.thin_bytes + at.set * SLOT * 2;
+    const wide_vectors wide(v, at, v.wide, v.by_wide, row_bytes, p.wide_bytes);
+    const thin_vectors thin(v, at, v.K, v.by_thin, x_row_bytes, p.thin_bytes);
     meet(1 + at.team, at.threads);
 
     int next_sample = begin, next_group = 0;
@@ -314,12 +333,10 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
         if (next_sample < v.n) {
             char *const to = ring + stage * stage_bytes;
             const int first = next_group * S::ROWS;
-            copy_rows(to + S::REACH * p.wide_bytes, row_bytes, p.wide_bytes,
-                      c.dy[net] + (size_t)next_sample * pixels * (size_t)v.wide, v.wide, v.by_wide, v,
-                      first - S::REACH, S::ROWS, at.thread, at.threads);
-            copy_rows(to + S::ROWS * row_bytes, x_row_bytes, p.thin_bytes,
-                      c.x[net] + (size_t)next_sample * pixels * (size_t)v.K, v.K, v.by_thin, v, first,
-                      S::ROWS, at.thread, at.threads);
+            wide.copy(to + S::REACH * p.wide_bytes, c.dy[net] + (size_t)next_sample * pixels * (size_t)v.wide,
+                      first - S::REACH, v.h);
+            thin.copy(to + S::ROWS * row_bytes, c.x[net] + (size_t)next_sample * pixels * (size_t)v.K, first,
+                      v.h);
         }
         commit_copies();
         if (++next_group == groups) next_group = 0, next_sample += stride;
