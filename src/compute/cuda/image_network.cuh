@@ -4,6 +4,7 @@
 #define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 
 #include "compute/cuda/image_back.cuh"
+#include "compute/cuda/image_back_bf16.cuh"
 #include "compute/cuda/image_held.cuh"
 #include "compute/cuda/image_stream.cuh"
 
@@ -266,11 +267,71 @@ template <class M> struct network_pass {
         launch_early(own, kernel, dim3((unsigned)b->pieces, (unsigned)nets()), BACK_WARPS * 32, bytes, c);
         launched(own, "image: 1x1, backward");
     }
+    /* The same in fragments, in bf16; without bands where that is not possible. */
+    fragment_cut cut_fragments(int kind) const {
+        const image_op *op = &p->ops[p->first_net][kind][BACKWARD];
+        const int steps = op->in / 16, groups = (op->out / 16 + 1) * (steps % 2 == 0 ? steps / 2 : steps),
+                  all = ((int)pixels() + TILE_ROWS - 1) / TILE_ROWS;
+        fragment_cut t = {};
+        if (M::bytes != 2 || !p->back_in_one || op->in % 16 || op->out % 16 || op->in > 64 ||
+            op->out > FRAGMENT_INPUTS || groups > FRAGMENT_WARPS)
+            return t;
+        const int bands = (all + FRAGMENT_TILES - 1) / FRAGMENT_TILES;
+        t.tiles = (all + bands - 1) / bands;
+        t.shares = FRAGMENT_WARPS / groups;
+        t.y_bytes = odd_sixteens(2 * op->in), t.x_bytes = odd_sixteens(2 * op->out);
+        t.by_y_slots = divider_of(op->in / SLOT), t.by_x_slots = divider_of(op->out / SLOT);
+        const size_t tile = (size_t)t.tiles * TILE_ROWS,
+                     sums = 4 * FRAGMENT_WARPS * OP_TILE_WEIGHTS * sizeof(float);
+        t.bytes = tile * (size_t)(FRAGMENT_STAGES * (t.y_bytes + t.x_bytes) + 2 * t.x_bytes);
+        if (t.bytes < sums) t.bytes = sums;
+        if (bands <= MAX_BANDS && bands <= most_blocks() && t.bytes + 1024 <= own->shared_block)
+            t.bands = (all + t.tiles - 1) / t.tiles;
+        return t;
+    }
+    int most_blocks() const {
+        const int most = own->processors / nets();
+        return most < b->pieces ? most : b->pieces;
+    }
+    bool back_fragments(int part, void *const dy[2], int norm, void *const to[2]) const {
+        if constexpr (M::bytes == 2) {
+            const int kind = part_kind(p, part);
+            fragment_call c = {};
+            c.t = cut_fragments(kind);
+            if (c.t.bands == 0) return false;
+            c.n = b->rows, c.first_net = p->first_net, c.pixels = (int)pixels(),
+            c.in = norm_channels(p, norm);
+            c.pieces = b->pieces;
+            const int rounds = most_blocks() / c.t.bands;
+            c.blocks = c.t.bands * (rounds < b->rows ? rounds : b->rows);
+            c.store = gradients_of(norm, to);
+            c.stride = (size_t)b->gradient_tiles * OP_TILE_WEIGHTS;
+            for (int direction = 0; direction < 2; direction++)
+                c.together[direction] = p->ops[p->first_net][kind][direction].together;
+            for (int net = 0; net < 2; net++) {
+                c.weights[net] = (const uint2 *)weights(net, part, BACKWARD);
+                c.dy[net] = (const number *)dy[net], c.x[net] = acts(net, norm);
+                if (b->partial[net])
+                    c.partial[net] = b->partial[net] + (size_t)p->place[net][part].gradient * OP_TILE_WEIGHTS;
+            }
+            static void (*const kernels[])(fragment_call) = {
+                back_fragments_kernel<1>, back_fragments_kernel<2>, back_fragments_kernel<3>,
+                back_fragments_kernel<4>};
+            auto kernel = kernels[p->K / 16 - 1];
+            allow(kernel, c.t.bytes);
+            launch_early(own, kernel, dim3((unsigned)c.blocks, (unsigned)nets()), FRAGMENT_WARPS * 32,
+                         c.t.bytes, c);
+            launched(own, "image: 1x1, backward");
+            return true;
+        }
+        return false;
+    }
     /* Through a 1x1 convolution: from the gradient of its outputs to that of what norm part - 1 made, and of its weights. */
     void back(int part, void *const dy[2], void *const to[2]) const {
         if (!in_one(part))
             return product(part, BACKWARD, plain(dy, p->K), gradients_of(part - 1, to),
                            "image: 1x1, backward");
+        if (back_fragments(part, dy, part - 1, to)) return;
         const image_op *ops = p->ops[p->first_net][part_kind(p, part)];
         int many = ops[FORWARD].tiles > BACK_WARPS * BACK_EACH, wide = ops[BACKWARD].together == 4;
         if (wide)
@@ -391,7 +452,9 @@ template <class M> struct network_pass {
         band_sums s = {};
         for (int net = 0; net < 2; net++) s.at[net] = (float2 *)b->back_sums[net];
         const int part = q + 1, kind = part_kind(p, part);
-        s.bands = in_one(part)                       ? choose_back(kind).bands
+        const int of_fragments = in_one(part) ? cut_fragments(kind).bands : 0;
+        s.bands = of_fragments                       ? of_fragments
+                  : in_one(part)                     ? choose_back(kind).bands
                   : kind == OP_BRANCHES && streams() ? 1
                                                      : choose(kind, BACKWARD).bands;
         return s;

@@ -19,9 +19,8 @@ template <int CONVS> struct stream {
         ROWS = STREAM_ROWS,                /* of a step, between barriers */
         STEPS = (2 * REACH + ROWS) / ROWS, /* that have room for all rows that a row reaches */
         LIVE = STEPS * ROWS,
-        SLOTS = 3 * CONVS,       /* of eight channels, in a row of taps */
-        PAIRS = (SLOTS + 1) / 2, /* of slots; of an odd number, the last is alone */
-        STAGES = STREAM_STAGES   /* steps whose rows have room in shared memory */
+        QUADS = CONVS == 3 ? 5 : CONVS + 1,
+        STAGES = STREAM_STAGES /* steps whose rows have room in shared memory */
     };
 };
 
@@ -83,17 +82,29 @@ template <int COUNT> struct step_vectors {
 typedef step_vectors<STREAM_WIDE_EACH> wide_vectors;
 typedef step_vectors<STREAM_THIN_EACH> thin_vectors;
 
-/* Bytes from a pixel to what a row of taps reads for it: slots of each convolution, from right to left. */
-template <int CONVS>
+/* The slots of a row of taps, three of each convolution, come in twos that are an operand of a product together, a quad of registers:
+ * those left and right of a convolution, and the middle ones of the first two. The middle one of the third has that of the first beside
+ * it. */
+static __host__ __device__ constexpr int quad_of_sides(int conv) {
+    return conv == 0 ? 0 : conv + 1;
+}
+static __host__ __device__ constexpr int quad_of_middle(int conv) {
+    return conv < 2 ? 1 : 4;
+}
+static __host__ __device__ constexpr int slot_of(int convs, int quad, int half) { /* 3 conv + column */
+    return quad == 0   ? 2 * half
+           : quad == 1 ? (half && convs > 1 ? 4 : 1)
+           : quad == 4 ? (half ? 1 : 7)
+                       : 3 * (quad - 1) + 2 * half;
+}
+/* Whether the second half of a quad is in another one, too. */
+static __host__ __device__ constexpr bool is_half(int convs, int quad) {
+    return quad == 4 || (quad == 1 && convs == 1);
+}
+/* Bytes from a pixel to what a slot reads for it: taps on the left read what lies on the right. */
 static __device__ inline int slot_place(int slot, const int32_t *channels, int pixel_bytes) {
     const int conv = slot / 3;
     return (1 - slot % 3) * (1 << conv) * pixel_bytes + channels[conv] * 2;
-}
-
-static __device__ inline void multiply_slots(float c[4], const unsigned s[2], const unsigned t[2],
-                                             unsigned ws, unsigned wt) {
-    const unsigned a[4] = {s[0], s[1], t[0], t[1]}, b[2] = {ws, wt};
-    multiply_bf16(c, a, b);
 }
 
 /* ---- the gradient of what the branches read ---- */
@@ -128,12 +139,10 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
         ((uint4 *)ring)[i] = make_uint4(0, 0, 0, 0);
     const int32_t *of_set = p.table + at.set * STREAM_NUMBERS(CONVS);
     const int pixel = (S::REACH + at.strip * TILE_ROWS + lane % 16) * p.wide_bytes;
-    int slot_at[S::PAIRS];
+    int quad_at[S::QUADS];
 #pragma unroll
-    for (int i = 0; i < S::PAIRS; i++) {
-        const int slot = lane < 16 || 2 * i + 1 == S::SLOTS ? 2 * i : 2 * i + 1;
-        slot_at[i] = pixel + slot_place<CONVS>(slot, of_set + STREAM_CHANNELS, p.wide_bytes);
-    }
+    for (int i = 0; i < S::QUADS; i++)
+        quad_at[i] = pixel + slot_place(slot_of(CONVS, i, lane / 16), of_set + STREAM_CHANNELS, p.wide_bytes);
     const wide_vectors wide(v, at, v.wide, v.by_wide, row_bytes, p.wide_bytes);
     const thin_vectors thin(v, at, v.K, v.by_thin, columns * p.thin_bytes, p.thin_bytes);
     meet(1 + at.team, at.threads);
@@ -236,18 +245,14 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
                                  *const done = acc[(phase + S::LIVE - S::REACH) % S::LIVE];
                     fresh[0] = fresh[1] = fresh[2] = fresh[3] = 0;
                     if (group * S::ROWS + i < v.h) {
-                        unsigned a[2 * S::PAIRS][2];
+                        unsigned a[S::QUADS][4];
 #pragma unroll
-                        for (int k = 0; k < S::PAIRS; k++) {
-                            const unsigned from = rows + (unsigned)(i * row_bytes + slot_at[k]);
-                            if (2 * k + 1 == S::SLOTS) {
-                                load_half(a[2 * k], from);
-                                continue;
-                            }
-                            unsigned both[4];
-                            load_matrices(both, from);
-                            a[2 * k][0] = both[0], a[2 * k][1] = both[1];
-                            a[2 * k + 1][0] = both[2], a[2 * k + 1][1] = both[3];
+                        for (int k = 0; k < S::QUADS; k++) {
+                            const unsigned from = rows + (unsigned)(i * row_bytes + quad_at[k]);
+                            if (is_half(CONVS, k))
+                                load_half(a[k], from);
+                            else
+                                load_matrices(a[k], from);
                         }
 #pragma unroll
                         for (int conv = 0; conv < CONVS; conv++)
@@ -256,17 +261,18 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
                                 const int reach = up ? -(1 << conv) : 1 << conv;
                                 float *const sum = acc[(phase + reach + S::LIVE) % S::LIVE];
                                 const unsigned *w = weights + 9 * conv + (up ? 0 : 6);
-                                multiply_slots(sum, a[3 * conv], a[3 * conv + 1], w[0], w[1]);
-                                multiply_half(sum, a[3 * conv + 2], w[2]);
+                                multiply_bf16(sum, a[quad_of_sides(conv)], make_uint2(w[0], w[2]));
+                                multiply_half(sum, a[quad_of_middle(conv)] + (conv == 1 ? 2 : 0), w[1]);
                             }
 #pragma unroll
-                        for (int slot = 0; slot < S::SLOTS; slot += 2) {
-                            const unsigned *w = weights + 3, first = w[slot / 3 * 9 + slot % 3];
-                            if (slot + 1 < S::SLOTS)
-                                multiply_slots(middle, a[slot], a[slot + 1], first,
-                                               w[(slot + 1) / 3 * 9 + (slot + 1) % 3]);
+                        for (int k = 0; k < S::QUADS; k++) {
+                            const int slot = slot_of(CONVS, k, 0), other = slot_of(CONVS, k, 1);
+                            const unsigned w = weights[slot / 3 * 9 + 3 + slot % 3];
+                            if (is_half(CONVS, k))
+                                multiply_half(middle, a[k], w);
                             else
-                                multiply_half(middle, a[slot], first);
+                                multiply_bf16(middle, a[k],
+                                              make_uint2(w, weights[other / 3 * 9 + 3 + other % 3]));
                         }
                     }
                     bf16_math::put2((__nv_bfloat16 *)to, done[0], done[1]);
@@ -313,14 +319,12 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     const int32_t *of_set = p.table + at.set * STREAM_NUMBERS(CONVS);
     const int partner = of_set[0];
     const int pixel = S::REACH + at.strip * TILE_ROWS;
-    int slot_at[S::PAIRS];
+    int quad_at[S::QUADS];
 #pragma unroll
-    for (int i = 0; i < S::PAIRS; i++) {
-        const bool alone = 2 * i + 1 == S::SLOTS;
-        const int slot = alone ? 2 * i : 2 * i + lane / 8 % 2,
-                  of = alone ? lane % 16 : bf16_math::pixel(lane, 0);
-        slot_at[i] =
-            (pixel + of) * p.wide_bytes + slot_place<CONVS>(slot, of_set + STREAM_CHANNELS, p.wide_bytes);
+    for (int i = 0; i < S::QUADS; i++) {
+        const int slot = slot_of(CONVS, i, lane / 8 % 2);
+        quad_at[i] = (pixel + bf16_math::pixel(lane, 0)) * p.wide_bytes +
+                     slot_place(slot, of_set + STREAM_CHANNELS, p.wide_bytes);
     }
     const int x_at =
         S::ROWS * row_bytes + (at.strip * TILE_ROWS + lane % 16) * p.thin_bytes + at.set * SLOT * 2;
@@ -341,16 +345,13 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
         commit_copies();
         if (++next_group == groups) next_group = 0, next_sample += stride;
     };
-    /* Products of pairs of slots, of the second only the first half where there is none; of rows above, below, and of the same. */
-    float sides[CONVS][2][2][4], middle[S::PAIRS][4], bias[4] = {0, 0, 0, 0};
+    /* Products of quads: with rows above and below those of the sides and of the middle of a convolution, of which the other half is
+     * for nothing, and with the same row all. */
+    float sides[CONVS][2][2][4], middle[S::QUADS][4], bias[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < 16 * CONVS; i++) sides[i / 16][i / 8 % 2][i / 4 % 2][i % 4] = 0;
 #pragma unroll
-    for (int i = 0; i < 4 * S::PAIRS; i++) middle[i / 4][i % 4] = 0;
-    auto multiply = [](float sum[4], const unsigned s[2], const unsigned t[2], const unsigned x[2]) {
-        const unsigned a[4] = {s[0], t[0], s[1], t[1]};
-        multiply_bf16(sum, a, x);
-    };
+    for (int i = 0; i < 4 * S::QUADS; i++) middle[i / 4][i % 4] = 0;
     int stage = 0;
     for (int i = 0; i < S::STAGES - 1; i++) fill_next(i);
     for (int sample = begin; sample < v.n; sample += stride) {
@@ -376,19 +377,10 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
                     else
                         fresh[0] = fresh[1] = 0;
                     if (row < 0 || row >= v.h) continue;
-                    unsigned a[2 * S::PAIRS][2];
+                    unsigned a[S::QUADS][4];
 #pragma unroll
-                    for (int k = 0; k < S::PAIRS; k++) {
-                        const unsigned from = rows + (unsigned)(i * row_bytes + slot_at[k]);
-                        if (2 * k + 1 == S::SLOTS) {
-                            load_two_transposed(a[2 * k], from);
-                            continue;
-                        }
-                        unsigned both[4];
-                        load_transposed(both, from);
-                        a[2 * k][0] = both[0], a[2 * k][1] = both[2];
-                        a[2 * k + 1][0] = both[1], a[2 * k + 1][1] = both[3];
-                    }
+                    for (int k = 0; k < S::QUADS; k++)
+                        load_transposed(a[k], rows + (unsigned)(i * row_bytes + quad_at[k]));
                     const int now = phase + S::LIVE - S::REACH; /* x of this row */
 #pragma unroll
                     for (int conv = 0; conv < CONVS; conv++)
@@ -396,20 +388,17 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
                         for (int down = 0; down < 2; down++) {
                             const unsigned *const other =
                                 x[(now + (down ? 1 << conv : -(1 << conv))) % S::LIVE];
-                            const int slot = 3 * conv;
-                            multiply(sides[conv][down][0], a[slot], a[slot + 1], other);
-                            multiply(sides[conv][down][1], a[slot + 2], a[slot + 2], other);
+                            multiply_bf16(sides[conv][down][0], a[quad_of_sides(conv)], other);
+                            multiply_bf16(sides[conv][down][1], a[quad_of_middle(conv)], other);
                         }
 #pragma unroll
-                    for (int k = 0; k < S::PAIRS; k++)
-                        multiply(middle[k], a[2 * k], a[2 * k + (2 * k + 1 < S::SLOTS)], x[now % S::LIVE]);
-                    /* biases: the slot of its own, and one of another convolution */
-                    unsigned second[2] = {a[1][0], a[1][1]};
-#pragma unroll
-                    for (int conv = 1; conv < CONVS; conv++)
-                        if (partner == conv) second[0] = a[3 * conv + 1][0], second[1] = a[3 * conv + 1][1];
+                    for (int k = 0; k < S::QUADS; k++) multiply_bf16(middle[k], a[k], x[now % S::LIVE]);
+                    /* biases: of the middle slot of the first convolution, and of that of another one */
                     const unsigned ones[2] = {0x3f803f80u, 0x3f803f80u};
-                    multiply(bias, a[1], second, ones);
+                    if (CONVS == 3 && partner == 2)
+                        multiply_bf16(bias, a[S::QUADS - 1], ones);
+                    else
+                        multiply_bf16(bias, a[1], ones);
                 }
                 stage = stage == S::STAGES - 1 ? 0 : stage + 1;
             }
@@ -426,18 +415,24 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
 #pragma unroll
         for (int down = 0; down < 2; down++) {
             const float(*const of)[4] = sides[conv][down];
+            const int half = conv == 1 ? 2 : 0;
             leave(conv, 6 * down, of[0][0], of[0][1]);
-            leave(conv, 6 * down + 1, of[0][2], of[0][3]);
-            leave(conv, 6 * down + 2, of[1][0], of[1][1]);
+            leave(conv, 6 * down + 1, of[1][half], of[1][half + 1]);
+            leave(conv, 6 * down + 2, of[0][2], of[0][3]);
         }
 #pragma unroll
-    for (int slot = 0; slot < S::SLOTS; slot++)
-        leave(slot / 3, 3 + slot % 3, middle[slot / 2][slot % 2 * 2], middle[slot / 2][slot % 2 * 2 + 1]);
+    for (int k = 0; k < 2 * S::QUADS; k++) {
+        const int slot = slot_of(CONVS, k / 2, k % 2);
+        if (k % 2 && is_half(CONVS, k / 2)) continue;
+        leave(slot / 3, 3 + slot % 3, middle[k / 2][k % 2 * 2], middle[k / 2][k % 2 * 2 + 1]);
+    }
     if (lane % 4 == 0) {
         float *const biases = to + (size_t)c.tiles * OP_TILE_WEIGHTS;
-        biases[of_set[STREAM_CHANNELS] / SLOT * OP_TILE_WEIGHTS + lane / 4] = bias[0];
+        const bool third = CONVS == 3 && partner == 2;
+        biases[of_set[STREAM_CHANNELS] / SLOT * OP_TILE_WEIGHTS + lane / 4] = bias[third ? 2 : 0];
         if (partner > 0)
-            biases[of_set[STREAM_CHANNELS + partner] / SLOT * OP_TILE_WEIGHTS + lane / 4] = bias[2];
+            biases[of_set[STREAM_CHANNELS + partner] / SLOT * OP_TILE_WEIGHTS + lane / 4] =
+                bias[third ? 0 : 2];
     }
 }
 
