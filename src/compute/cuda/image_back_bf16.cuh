@@ -14,10 +14,16 @@
 enum {
     FRAGMENT_WARPS = 16,
     FRAGMENT_STAGES = 3,
-    FRAGMENT_TILES = 8,    /* of 16 pixels of a band, at most */
-    FRAGMENT_PAIRS = 2,    /* of tiles of 8 channels, of a warp */
-    FRAGMENT_INPUTS = 128, /* channels, at most */
+    FRAGMENT_PAIRS = 2, /* of tiles of 8 channels, of a warp */
 };
+
+/* At most, for so many sixteens of outputs: tiles of 16 pixels of a band, and channels of activations. */
+static __host__ __device__ constexpr int fragment_tiles(int steps) {
+    return steps > 2 ? 8 : 16;
+}
+static __host__ __device__ constexpr int fragment_inputs(int steps) {
+    return steps > 2 ? 128 : 64;
+}
 
 /* What bands are, and which warps have what of them. */
 typedef struct fragment_cut {
@@ -40,9 +46,9 @@ typedef struct fragment_call {
 } fragment_call;
 
 /* What a thread copies of a band: every so manieth vector of eight channels. */
-template <int CHANNELS> struct band_vectors {
+template <int PIXELS, int CHANNELS> struct band_vectors {
     enum {
-        ALL = (int)FRAGMENT_TILES * (int)TILE_ROWS * CHANNELS / (int)SLOT,
+        ALL = PIXELS * CHANNELS / (int)SLOT,
         BLOCK = (int)FRAGMENT_WARPS * 32,
         COUNT = (ALL + BLOCK - 1) / BLOCK
     };
@@ -71,12 +77,14 @@ static __global__ void __launch_bounds__(FRAGMENT_WARPS * 32, 1)
     back_fragments_kernel(const __grid_constant__ fragment_call c) {
     enum {
         K = 16 * STEPS,
+        PIXELS = fragment_tiles(STEPS) * (int)TILE_ROWS,
+        INPUTS = fragment_inputs(STEPS),
         TILES = 2 * FRAGMENT_PAIRS,
         OUTPUTS = STEPS % 2 == 0 ? 4 : 2, /* tiles of outputs of a warp */
         STAGES = FRAGMENT_STAGES
     };
     extern __shared__ __align__(16) char memory[];
-    __shared__ float2 sums[FRAGMENT_WARPS], moments[STAGES];
+    __shared__ float2 sums[FRAGMENT_WARPS];
     const fragment_cut &t = c.t;
     const int net = c.first_net + (int)blockIdx.y, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const int band = (int)blockIdx.x % t.bands, first = (int)blockIdx.x / t.bands,
@@ -86,13 +94,16 @@ static __global__ void __launch_bounds__(FRAGMENT_WARPS * 32, 1)
     const int y_tile = t.tiles * TILE_ROWS * t.y_bytes, x_tile = t.tiles * TILE_ROWS * t.x_bytes,
               stage_bytes = y_tile + x_tile;
     char *const of_g = memory + STAGES * stage_bytes, *const of_b = of_g + x_tile;
+    float2 *const moments = (float2 *)(of_b + x_tile); /* of the block's samples */
     for (int i = (int)threadIdx.x; i < (STAGES * stage_bytes + 2 * x_tile) / 16; i += FRAGMENT_WARPS * 32)
         ((uint4 *)memory)[i] = make_uint4(0, 0, 0, 0);
-    const band_vectors<K> of_y(present, K / SLOT, t.by_y_slots, t.y_bytes);
-    const band_vectors<FRAGMENT_INPUTS> of_x(present, c.in / SLOT, t.by_x_slots, t.x_bytes);
+    const band_vectors<PIXELS, K> of_y(present, K / SLOT, t.by_y_slots, t.y_bytes);
+    const band_vectors<PIXELS, INPUTS> of_x(present, c.in / SLOT, t.by_x_slots, t.x_bytes);
     __syncthreads();
     after_the_last();
     const norm_view<bf16_math> &norm = c.store.norm;
+    for (int i = (int)threadIdx.x; first + i * stride < c.n; i += FRAGMENT_WARPS * 32)
+        moments[i] = norm.moments(net, first + i * stride);
     if (norm.per_element) {
         of_x.copy(of_g, norm.g[net] + norm.place(start, 0));
         of_x.copy(of_b, norm.b[net] + norm.place(start, 0));
@@ -134,19 +145,19 @@ static __global__ void __launch_bounds__(FRAGMENT_WARPS * 32, 1)
             char *const to = memory + stage * stage_bytes;
             of_y.copy(to, c.dy[net] + pixel * K);
             of_x.copy(to + y_tile, c.x[net] + pixel * (size_t)c.in);
-            if ((int)threadIdx.x == FRAGMENT_WARPS * 32 - 1) moments[stage] = c.store.moments(net, sample);
         }
         commit_copies();
     };
     for (int i = 0; i < STAGES - 1; i++) fill(first + i * stride, i);
-    int stage = 0;
+    int stage = 0, ordinal = 0;
     const int half = lane / 16 * 16;
     for (int sample = first; sample < c.n; sample += stride) {
         char *const y = memory + stage * stage_bytes, *const x = y + y_tile;
         wait_for_earlier_copies();
         __syncthreads();
         fill(sample + (STAGES - 1) * stride, stage == 0 ? STAGES - 1 : stage - 1);
-        const float scale = moments[stage].y, shift = -moments[stage].x * scale;
+        const float scale = moments[ordinal].y, shift = -moments[ordinal].x * scale;
+        ordinal++;
         float sum_a = 0, sum_b = 0;
         for (int tile = row; tile < t.tiles && row < lanes; tile += lanes) {
             const int pixel = tile * TILE_ROWS;

@@ -99,7 +99,7 @@ template <class M> struct network_pass {
             if (cost < least) least = cost, best = t;
         }
         if (best.bands == 1 && !other) {
-            int units = (int)((double)b->rows * nets() / ((double)wanted * own->processors));
+            int units = (int)ceil((double)b->rows * nets() / ((double)wanted * own->processors));
             size_t fit = most / (size_t)wanted / (size_t)best.bytes;
             best.units = units < 1 ? 1 : units > MAX_UNITS ? MAX_UNITS : units;
             if ((size_t)best.units > fit) best.units = fit < 1 ? 1 : (int)fit;
@@ -157,9 +157,15 @@ template <class M> struct network_pass {
 
     /* ---- launches ---- */
 
+    /* A limit is never lowered: launches that were recorded still ask for it. */
     template <class K> void allow(K kernel, size_t bytes) const {
-        cuda_note(own, cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
-                  "shared memory of an image network");
+        cudaFuncAttributes has = {};
+        cuda_note(own, cudaFuncGetAttributes(&has, kernel),
+                  "asking for the shared memory of an image network");
+        if ((size_t)has.maxDynamicSharedSizeBytes < bytes)
+            cuda_note(own,
+                      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+                      "shared memory of an image network");
     }
 
     template <class LOAD, class STORE>
@@ -274,9 +280,9 @@ template <class M> struct network_pass {
                   all = ((int)pixels() + TILE_ROWS - 1) / TILE_ROWS;
         fragment_cut t = {};
         if (M::bytes != 2 || !p->back_in_one || op->in % 16 || op->out % 16 || op->in > 64 ||
-            op->out > FRAGMENT_INPUTS || groups > FRAGMENT_WARPS)
+            op->out > fragment_inputs(steps) || groups > FRAGMENT_WARPS)
             return t;
-        const int bands = (all + FRAGMENT_TILES - 1) / FRAGMENT_TILES;
+        const int bands = (all + fragment_tiles(steps) - 1) / fragment_tiles(steps);
         t.tiles = (all + bands - 1) / bands;
         t.shares = FRAGMENT_WARPS / groups;
         t.y_bytes = odd_sixteens(2 * op->in), t.x_bytes = odd_sixteens(2 * op->out);
@@ -285,7 +291,7 @@ template <class M> struct network_pass {
                      sums = 4 * FRAGMENT_WARPS * OP_TILE_WEIGHTS * sizeof(float);
         t.bytes = tile * (size_t)(FRAGMENT_STAGES * (t.y_bytes + t.x_bytes) + 2 * t.x_bytes);
         if (t.bytes < sums) t.bytes = sums;
-        if (bands <= MAX_BANDS && bands <= most_blocks() && t.bytes + 1024 <= own->shared_block)
+        if (bands <= MAX_BANDS && bands <= most_blocks() && t.bytes + 8192 <= own->shared_block)
             t.bands = (all + t.tiles - 1) / t.tiles;
         return t;
     }
@@ -318,9 +324,11 @@ template <class M> struct network_pass {
                 back_fragments_kernel<1>, back_fragments_kernel<2>, back_fragments_kernel<3>,
                 back_fragments_kernel<4>};
             auto kernel = kernels[p->K / 16 - 1];
-            allow(kernel, c.t.bytes);
-            launch_early(own, kernel, dim3((unsigned)c.blocks, (unsigned)nets()), FRAGMENT_WARPS * 32,
-                         c.t.bytes, c);
+            const size_t bytes =
+                c.t.bytes + blocks_for((size_t)b->rows, c.blocks / c.t.bands) * sizeof(float2);
+            allow(kernel, bytes);
+            launch_early(own, kernel, dim3((unsigned)c.blocks, (unsigned)nets()), FRAGMENT_WARPS * 32, bytes,
+                         c);
             launched(own, "image: 1x1, backward");
             return true;
         }
@@ -355,10 +363,11 @@ template <class M> struct network_pass {
                               : c.v.plan.convs == 2 ? stream_back_kernel<2>
                                                     : stream_back_kernel<1>;
                 const stream_plan &s = p->stream;
-                const size_t bytes = (size_t)(s.teams * s.back_bytes);
-                allow(kernel, bytes);
                 dim3 grid(at_most((unsigned)(own->processors / nets()), blocks_for((size_t)b->rows, s.teams)),
                           (unsigned)nets());
+                c.moments_bytes = (int)(blocks_for((size_t)b->rows, (int)grid.x * s.teams) + 1) / 2 * 16;
+                const size_t bytes = (size_t)(s.teams * (s.back_bytes + c.moments_bytes));
+                allow(kernel, bytes);
                 launch_early(own, kernel, grid, s.teams * s.sets * s.strips * 32, bytes, c);
                 launched(own, "image: branches, backward");
                 return;
@@ -560,8 +569,8 @@ template <class M> struct network_pass {
             c.partial[net] = b->norm_partial[net] ? b->norm_partial[net] + p->norm_gradient_at[j] : NULL;
             c.normalised[net] = b->norm_partial[net] && !in_one(j + 1) ? (number *)made(j)[net] : NULL;
         }
-        dim3 grid(blocks_for((size_t)c.elements, NORM_ELEMENTS), blocks_for((size_t)c.n, c.each),
-                  (unsigned)nets());
+        dim3 grid(blocks_for((size_t)c.elements, NORM_ELEMENTS), (unsigned)nets(),
+                  blocks_for((size_t)c.n, c.each));
         launch_early(own, norm_back_kernel<M>, grid, NORM_ELEMENTS / M::across, 0, c);
         launched(own, "image: norms, backward");
     }

@@ -311,8 +311,10 @@ static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 
     norm_back_kernel(const __grid_constant__ norm_back_call<M> c) {
     enum { W = M::across, AHEAD = 4 };
     __shared__ float4 numbers[NORM_SAMPLES]; /* of each sample: mean, r, mean(p), mean(p e) */
-    const int net = c.first_net + (int)blockIdx.z, first = (int)blockIdx.y * c.each,
-              samples = c.n - first < c.each ? c.n - first : c.each;
+    /* The last samples first: the second cache still has some of what the kernel before has made of them. So has it of the first ones
+     * for the kernel behind. */
+    const int net = c.first_net + (int)blockIdx.y, piece = (int)(gridDim.z - 1 - blockIdx.z),
+              first = piece * c.each, samples = c.n - first < c.each ? c.n - first : c.each;
     after_the_last();
     const int element = (int)blockIdx.x * NORM_ELEMENTS + (int)threadIdx.x * W,
               present = element < c.elements;
@@ -374,7 +376,7 @@ static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 
         }
     }
     if (!c.partial[net]) return;
-    float *to = c.partial[net] + (size_t)blockIdx.y * c.stride;
+    float *to = c.partial[net] + (size_t)piece * c.stride;
     if (c.norm.per_element) {
         if (!present) return;
 #pragma unroll

@@ -239,7 +239,7 @@ static jf_status plan_stream(device *d, image_plan *p) {
     int columns = 16 * r.strips, wide = rows * (columns + 2 * reach) * r.wide_bytes;
     r.back_bytes = wide + rows * p->w * p->K * 4 + 2 * STREAM_ROWS * columns * r.thin_bytes;
     r.weights_bytes = wide + rows * columns * r.thin_bytes;
-    size_t room = ((const cuda_device *)d->own)->shared_block - 1024;
+    size_t room = ((const cuda_device *)d->own)->shared_block - 8192; /* beside: moments of samples */
     int most = r.back_bytes > r.weights_bytes ? r.back_bytes : r.weights_bytes;
     r.teams = STREAM_WARPS / (r.sets * r.strips);
     if ((size_t)r.teams > room / (size_t)most) r.teams = (int)(room / (size_t)most);

@@ -114,6 +114,7 @@ typedef struct stream_back_call {
     const __nv_bfloat16 *dy[2];
     const unsigned *weights[2]; /* packed, backward */
     gradient_store<bf16_math> store;
+    int moments_bytes; /* of a team */
 } stream_back_call;
 
 template <int CONVS>
@@ -130,8 +131,10 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
               stage_bytes = S::ROWS * row_bytes, thin_bytes = S::ROWS * v.w * v.K * 2,
               out_bytes = S::ROWS * columns * p.thin_bytes, thin_slots = v.K / SLOT;
     /* dy of each stage; activations and scales of each stage, in the order of memory; results of two steps */
-    char *const ring = memory + at.team * p.back_bytes, *const beside = ring + S::STAGES * stage_bytes,
+    char *const ring = memory + at.team * (p.back_bytes + c.moments_bytes),
+                *const beside = ring + S::STAGES * stage_bytes,
                 *const out = beside + S::STAGES * 2 * thin_bytes;
+    float2 *const all_moments = (float2 *)(out + 2 * out_bytes); /* of the team's samples */
     const int groups = (v.h + S::REACH + S::ROWS - 1) / S::ROWS, stride = (int)gridDim.x * p.teams,
               begin = (int)blockIdx.x * p.teams + at.team;
     const size_t pixels = (size_t)(v.h * v.w);
@@ -147,6 +150,8 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     const thin_vectors thin(v, at, v.K, v.by_thin, columns * p.thin_bytes, p.thin_bytes);
     meet(1 + at.team, at.threads);
     after_the_last();
+    for (int i = at.thread; begin + i * stride < v.n; i += at.threads)
+        all_moments[i] = c.store.moments(net, begin + i * stride);
     unsigned weights[9 * CONVS];
 #pragma unroll
     for (int i = 0; i < 9 * CONVS; i++) {
@@ -179,6 +184,7 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
 
     float sum_a = 0, sum_b = 0;
     float2 moments = make_float2(0, 1);
+    int ordinal = 0;
     /* The rows that a step completed, on their way out. */
     auto finish = [&](int sample, int group, int stage, int buffer) {
         const int upper = group * S::ROWS - S::REACH;
@@ -200,6 +206,7 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     auto take_sums = [&](int sample) {
         if (at.thread != 0) return;
         float2 all = make_float2(0, 0);
+#pragma unroll 1
         for (int i = 0; i < at.threads / 32; i++) {
             const float2 of = sums[(int)threadIdx.x / 32 + i];
             all.x += of.x, all.y += of.y;
@@ -278,7 +285,7 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
                     bf16_math::put2((__nv_bfloat16 *)to, done[0], done[1]);
                     bf16_math::put2((__nv_bfloat16 *)(to + 8 * p.thin_bytes), done[2], done[3]);
                 }
-                if (group == 0) moments = c.store.moments(net, sample);
+                if (group == 0) moments = all_moments[ordinal++];
                 last_sample = sample, last_group = group;
                 stage = stage == S::STAGES - 1 ? 0 : stage + 1, buffer ^= 1;
             }
