@@ -111,8 +111,9 @@ static __global__ void __launch_bounds__(FRAGMENT_WARPS * 32, 1)
         const int slots = c.in / SLOT;
         for (int i = (int)threadIdx.x; i < present * slots; i += FRAGMENT_WARPS * 32) {
             const int pixel = divided(i, t.by_x_slots), slot = i - pixel * slots;
-            copy_16(shared_address(of_g + pixel * t.x_bytes + slot * 16), norm.g[net] + slot * SLOT, 1);
-            copy_16(shared_address(of_b + pixel * t.x_bytes + slot * 16), norm.b[net] + slot * SLOT, 1);
+            const int to = pixel * t.x_bytes + slot * 16;
+            *(uint4 *)(of_g + to) = *(const uint4 *)(norm.g[net] + slot * SLOT);
+            *(uint4 *)(of_b + to) = *(const uint4 *)(norm.b[net] + slot * SLOT);
         }
     }
 

@@ -320,9 +320,8 @@ template <class M> struct network_pass {
                 if (b->partial[net])
                     c.partial[net] = b->partial[net] + (size_t)p->place[net][part].gradient * OP_TILE_WEIGHTS;
             }
-            static void (*const kernels[])(fragment_call) = {
-                back_fragments_kernel<1>, back_fragments_kernel<2>, back_fragments_kernel<3>,
-                back_fragments_kernel<4>};
+            void (*const kernels[])(fragment_call) = {back_fragments_kernel<1>, back_fragments_kernel<2>,
+                                                      back_fragments_kernel<3>, back_fragments_kernel<4>};
             auto kernel = kernels[p->K / 16 - 1];
             const size_t bytes =
                 c.t.bytes + blocks_for((size_t)b->rows, c.blocks / c.t.bands) * sizeof(float2);

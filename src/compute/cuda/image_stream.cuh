@@ -150,6 +150,12 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     const thin_vectors thin(v, at, v.K, v.by_thin, columns * p.thin_bytes, p.thin_bytes);
     meet(1 + at.team, at.threads);
     after_the_last();
+    if (!c.store.norm.per_element) /* scales of channels are there once and for all */
+        for (int i = at.thread; i < S::ROWS * v.w * thin_slots; i += at.threads) {
+            const uint4 g =
+                *(const uint4 *)(c.store.norm.g[net] + (i - divided(i, v.by_thin) * thin_slots) * SLOT);
+            for (int k = 0; k < S::STAGES; k++) *(uint4 *)(beside + (2 * k + 1) * thin_bytes + i * 16) = g;
+        }
     for (int i = at.thread; begin + i * stride < v.n; i += at.threads)
         all_moments[i] = c.store.moments(net, begin + i * stride);
     unsigned weights[9 * CONVS];
@@ -172,11 +178,9 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
                                        *const g = c.store.norm.g[net];
             thin.each(upper, v.h, [&](int i, int) {
                 copy_16(to + (unsigned)(i * 16), x + i * SLOT, 1);
-                copy_16(to + (unsigned)(thin_bytes + i * 16),
-                        g + (c.store.norm.per_element ? upper * v.w * thin_slots + i
-                                                      : i - divided(i, v.by_thin) * thin_slots) *
-                                SLOT,
-                        1);
+                if (c.store.norm.per_element)
+                    copy_16(to + (unsigned)(thin_bytes + i * 16), g + (upper * v.w * thin_slots + i) * SLOT,
+                            1);
             });
         }
         commit_copies();
