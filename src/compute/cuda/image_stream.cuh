@@ -225,13 +225,14 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     };
     int stage = 0, buffer = 0, last_sample = -1, last_group = 0, complete = -1;
     for (int i = 0; i < S::STAGES - 1; i++) fill_next(i);
-    auto go_on = [&]() { /* what is left of the step before */
-                         meet(1 + at.team, at.threads);
-                         if (complete >= 0) take_sums(complete);
-                         complete = -1;
-                         if (last_sample < 0) return;
-                         finish(last_sample, last_group, stage == 0 ? S::STAGES - 1 : stage - 1, buffer ^ 1);
-                         if (last_group == groups - 1) leave_sums(), complete = last_sample;
+    /* What is left of the step before. */
+    auto go_on = [&]() {
+        meet(1 + at.team, at.threads);
+        if (complete >= 0) take_sums(complete);
+        complete = -1;
+        if (last_sample < 0) return;
+        finish(last_sample, last_group, stage == 0 ? S::STAGES - 1 : stage - 1, buffer ^ 1);
+        if (last_group == groups - 1) leave_sums(), complete = last_sample;
     };
     for (int sample = begin; sample < v.n; sample += stride) {
         float acc[S::LIVE][4];
