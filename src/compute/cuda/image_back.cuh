@@ -33,7 +33,7 @@ template <class M, int TOGETHER, int GROUP, int ROUNDS>
 static __global__ void __launch_bounds__(BACK_WARPS * 32, 2)
     back_kernel(const __grid_constant__ back_call<M> c) {
     enum { WARPS = BACK_WARPS, EACH = BACK_EACH, PAIRS = EACH / 2 };
-    extern __shared__ __align__(16) char memory[];
+    LAUNCH_MEMORY;
     __shared__ float2 sums[WARPS], moments[2];
     const int net = c.first_net + (int)blockIdx.y, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const op_view &op = c.backward[net], &forward = c.forward[net];

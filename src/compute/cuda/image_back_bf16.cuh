@@ -83,7 +83,7 @@ static __global__ void __launch_bounds__(FRAGMENT_WARPS * 32, 1)
         OUTPUTS = STEPS % 2 == 0 ? 4 : 2, /* tiles of outputs of a warp */
         STAGES = FRAGMENT_STAGES
     };
-    extern __shared__ __align__(16) char memory[];
+    LAUNCH_MEMORY;
     __shared__ float2 sums[FRAGMENT_WARPS];
     const fragment_cut &t = c.t;
     const int net = c.first_net + (int)blockIdx.y, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;

@@ -27,35 +27,6 @@ static __device__ inline void store_fragment(__nv_bfloat16 *upper, __nv_bfloat16
     if (has_lower) *(uint2 *)(lower + channel) = odd ? make_uint2(b, w[3]) : make_uint2(w[1], b);
 }
 
-static __device__ inline uint2 load_words(unsigned address) {
-    uint2 v;
-    asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address));
-    return v;
-}
-static __device__ inline void store_word(unsigned address, unsigned v) {
-    asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
-}
-static __device__ inline void commit_copies() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/* All copies but those that were committed last have arrived. */
-static __device__ inline void wait_for_earlier_copies() {
-    asm volatile("cp.async.wait_group 1;" ::: "memory");
-}
-
-/* A (16, 8) B (8, 8): half a step. */
-static __device__ inline void load_half(unsigned a[2], unsigned address) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0,%1}, [%2];"
-                 : "=r"(a[0]), "=r"(a[1])
-                 : "r"(address));
-}
-static __device__ inline void multiply_half(float c[4], const unsigned a[2], unsigned b) {
-    asm volatile(
-        "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
-        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-        : "r"(a[0]), "r"(a[1]), "r"(b));
-}
-
 /* Two tiles of 8 channels for all pixels of a warp, summed over their steps, of which the last may be half a one. Operands of one of
  * them are on their way while those of the other are multiplied. */
 static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, int odd,

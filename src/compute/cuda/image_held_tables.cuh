@@ -28,7 +28,7 @@ static __host__ __device__ inline int table_row_bytes(int wide) {
  * convolution. Behind the last residual block: scale and bias of the last norm. */
 static __global__ void __launch_bounds__(TABLE_WARPS * 32)
     held_tables_kernel(const __grid_constant__ tables_call c) {
-    extern __shared__ __align__(16) char memory[]; /* of the third norm g, b, and what rounding leaves of b */
+    LAUNCH_MEMORY; /* of the third norm g, b, and what rounding leaves of b */
     const int net = c.first_net + (int)blockIdx.z, block = (int)blockIdx.y, tile = (int)blockIdx.x,
               thread = (int)threadIdx.x, lane = thread % 32;
     const int band = tile / (c.shape.warps * UNIT_TILES),

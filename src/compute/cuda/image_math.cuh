@@ -12,66 +12,11 @@
 #ifndef JF_COMPUTE_CUDA_IMAGE_MATH_CUH
 #define JF_COMPUTE_CUDA_IMAGE_MATH_CUH
 
+#include "compute/cuda/instructions.cuh"
 #include "compute/cuda/kernels.cuh"
 #include <cuda_bf16.h>
 
 enum { SLOT = 8, STEP_DEPTH = 2 * SLOT, TILE_ROWS = 16, TILE_COLUMNS = 8 };
-
-static __device__ inline unsigned shared_address(const void *p) {
-    return (unsigned)__cvta_generic_to_shared(p);
-}
-
-/* Four 8x8 matrices of 16 bits, or 8x4 of 32: lane l gives the address of a row of matrix l / 8, and gets of each matrix the
- * 32 bits at row lane / 4, place lane % 4. */
-static __device__ inline void load_matrices(unsigned r[4], unsigned address) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(address));
-}
-/* The same of matrices of 16 bits, each transposed. */
-static __device__ inline void load_transposed(unsigned r[4], unsigned address) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-                 : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-                 : "r"(address));
-}
-/* Where `wanted`, which is the same for all of a warp; otherwise r stays as it is. */
-static __device__ inline void load_two_transposed_if(int wanted, unsigned r[2], unsigned address) {
-    asm volatile("{ .reg .pred p; setp.ne.s32 p, %3, 0;"
-                 " @p ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2]; }"
-                 : "+r"(r[0]), "+r"(r[1])
-                 : "r"(address), "r"(wanted));
-}
-static __device__ inline void load_two_transposed(unsigned r[2], unsigned address) {
-    asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];"
-                 : "=r"(r[0]), "=r"(r[1])
-                 : "r"(address));
-}
-/* 16 bytes of global memory on their way to shared memory; zeros where `present` is 0. */
-static __device__ inline void copy_16(unsigned to, const void *from, int present) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(present ? 16 : 0));
-}
-static __device__ inline void wait_for_copies() {
-    asm volatile("cp.async.wait_all;" ::: "memory");
-}
-static __device__ inline unsigned load_word(unsigned address) {
-    unsigned v;
-    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(address));
-    return v;
-}
-
-static __device__ inline void multiply_bf16(float c[4], const unsigned a[4], const unsigned b[2]) {
-    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
-/* A (16, 8) B (8, 8) */
-static __device__ inline void multiply_tf32(float c[4], const unsigned a[4], const unsigned b[2]) {
-    asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-                 "{%0,%1,%2,%3};"
-                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
-                 : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
-}
 
 static __device__ inline unsigned pair_bf16(float low, float high) {
     __nv_bfloat162 pair = __floats2bfloat162_rn(low, high);
@@ -89,12 +34,7 @@ static __device__ inline float leaky(float x, float slope) {
     return fmaxf(x, slope * x);
 }
 
-/* Two numbers at once, each rounded to one of bf16: x g + b, and x g. */
-static __device__ inline unsigned scaled_pair(unsigned x, unsigned g, unsigned b) {
-    unsigned r;
-    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(g), "r"(b));
-    return r;
-}
+/* x g of two numbers of bf16 at once. */
 static __device__ inline unsigned product_pair(unsigned x, unsigned g) {
     return scaled_pair(x, g, 0x80008000u); /* adding -0 changes nothing */
 }
@@ -260,11 +200,7 @@ struct tf32_math : float_math {
     struct raw : float_math {
         enum { plain = 1 };
     };
-    static __device__ float round(float v) {
-        unsigned r;
-        asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
-        return __uint_as_float(r);
-    }
+    static __device__ float round(float v) { return nearest_tf32(v); }
     static __device__ void put_operands(void *shared, const eight &v) {
         float rounded[8];
         floats_of(rounded, v);

@@ -186,7 +186,7 @@ static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS))
     product_kernel(const __grid_constant__ product_call c, const __grid_constant__ LOAD load,
                    const __grid_constant__ STORE store) {
     enum { TILES = SETS * TOGETHER };
-    extern __shared__ __align__(16) char memory[];
+    LAUNCH_MEMORY;
     __shared__ float2 made_moments[MAX_UNITS], sums[MAX_UNITS][WARPS];
     const int net = c.first_net + (int)blockIdx.y, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const op_view &op = c.op[net];
@@ -375,7 +375,7 @@ template <class M, int EACH, int SHARE, class X, class Y>
 static __global__ void __launch_bounds__(GRADIENT_WARPS * 32, 2)
     gradient_kernel(const __grid_constant__ gradient_call c, const __grid_constant__ X x,
                     const __grid_constant__ Y y) {
-    extern __shared__ __align__(16) char memory[];
+    LAUNCH_MEMORY;
     const int net = c.first_net + (int)blockIdx.y, warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
     const op_view &op = c.op[net];
     const cut &t = c.t;

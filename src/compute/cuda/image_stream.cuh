@@ -31,10 +31,6 @@ typedef struct stream_view {
     divider by_w, by_thin, by_wide; /* by w, and by slots of channels */
 } stream_view;
 
-static __device__ inline void meet(int barrier, int threads) {
-    asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-
 /* Where a warp of a block belongs. */
 struct stream_place {
     int team, threads, thread, set, strip; /* threads of the team */
@@ -121,7 +117,7 @@ template <int CONVS>
 static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     stream_back_kernel(const __grid_constant__ stream_back_call c) {
     typedef stream<CONVS> S;
-    extern __shared__ __align__(16) char memory[];
+    LAUNCH_MEMORY;
     __shared__ float2 sums[STREAM_WARPS];
     const stream_view &v = c.v;
     const stream_plan &p = v.plan;
@@ -314,7 +310,7 @@ template <int CONVS>
 static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     stream_weights_kernel(const __grid_constant__ stream_weights_call c) {
     typedef stream<CONVS> S;
-    extern __shared__ __align__(16) char memory[];
+    LAUNCH_MEMORY;
     const stream_view &v = c.v;
     const stream_plan &p = v.plan;
     const stream_place at(p);
