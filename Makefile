@@ -10,6 +10,10 @@ DEBUG_TIME_LIMIT ?= 600
 THREAD_TESTS ?= pool batches train__ one_model__many_threads_get handles__ \
                  device_cpu__law_has device_cpu__dense_coupling_has device_cpu__image_coupling_has
 
+# Those that a GPU is asked to pass.
+GPU_TESTS ?= device_cuda profile golden flow__ embed__ image_flow transforms loss__ model__ old_models \
+             one_model__many_threads_get parity precision train_devices device_memory
+
 # Seconds of fuzzing for each reader.
 FUZZ_SECONDS ?= 60
 
@@ -20,7 +24,7 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: deb deb-packages docs docs-packages help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test \
+.PHONY: deb deb-packages docs docs-packages help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test emulated emulated-test \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
         develop-packages export-packages fuzz-packages browser-packages mpi-packages \
         measure-packages python-packages
@@ -48,8 +52,15 @@ python: build python-packages ## build, then install the Python package into a v
 	$(PYTHON) -m venv --system-site-packages $(VENV)
 	JOINTFLOW_LIBRARY=$(CURDIR)/build/libjointflow.so $(VENV)/bin/pip install --no-build-isolation --no-index .
 
-test: mpi-packages build browser-packages export-packages python-packages ## build, then run all tests
+test: mpi-packages build emulated browser-packages export-packages python-packages ## build, then run all tests
 	tests/run
+
+# The same tests with an emulated GPU. A build of its own, since nothing but tests needs it.
+emulated: build
+	cmake --build --preset release --target jointflow-tests-emulated
+
+emulated-test: emulated ## the same on an emulated one, where there is none (half an hour on two cores)
+	tests/run --emulated $(GPU_TESTS)
 
 debug-build: packages
 	cmake --preset debug -DJOINTFLOW_WERROR=$(WERROR)
@@ -63,8 +74,7 @@ debug-cli-test: debug-build ## run the tests of the command line under the same 
 	LSAN_OPTIONS=print_suppressions=0 SCRIPT_TIME_LIMIT=1200 BUILD=build-debug tests/run --cli
 
 gpu-test: build ## compare the cuda device with the reference, where there is a GPU
-	tests/run --unit device_cuda profile golden flow__ embed__ image_flow transforms loss__ model__ old_models one_model__many_threads_get \
-		parity precision train_devices device_memory
+	tests/run --unit $(GPU_TESTS)
 
 thread-build: packages
 	cmake --preset thread -DJOINTFLOW_WERROR=$(WERROR)

@@ -345,10 +345,12 @@ void check_dense_coupling(const bench *b) {
     check_room_grows(b->tested);
     for (int i = 0; i < BATCHES; i++) {
         int n = batches[i], small = n <= 49;
+        if (EMULATED && !small) continue;
         for (int t = 0; t < (small ? 6 : 3); t++) {
             int j = (5 * i + 2 * t) % WIDTHS, width = widths[(j + 3 * i + 4) % WIDTHS];
             int depth = small ? 1 + (4 * i + 3 * t) % 13 : 1 + t, shear = t % 2;
             int m = shear ? 1 + (i + t) % 5 : widths[(3 * j + i) % WIDTHS];
+            if (EMULATED && b->tolerance == 0 && t > 1) continue;
             compare_coupling(
                 b, coupling_new(shear ? law_shear : law_affine, n, widths[j], m, depth, depth, width));
         }
@@ -356,6 +358,7 @@ void check_dense_coupling(const bench *b) {
     compare_dense_coupling(b);
     compare_coupling(b, coupling_new(law_affine, 49, 6, 7, 2, 5, 17));   /* networks of different depth */
     compare_coupling(b, coupling_new(law_additive, 30, 3, 4, 2, 3, 17)); /* one network alone */
-    compare_coupling(b, coupling_new(law_affine, 4100, 1, 2, 1, 1, 3));  /* more rows than go together */
-    compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5));   /* as deep as a recipe allows */
+    if (!EMULATED)
+        compare_coupling(b, coupling_new(law_affine, 4100, 1, 2, 1, 1, 3)); /* more rows than go together */
+    compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5));      /* as deep as a recipe allows */
 }

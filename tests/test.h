@@ -19,6 +19,10 @@
 #endif
 #endif
 
+/* Whether the GPU is an emulated one (tests/emulated), which takes a thousand times as long as a real one. */
+extern const int gpu_is_emulated __attribute__((weak));
+#define EMULATED (&gpu_is_emulated != NULL)
+
 typedef void (*test_fn)(void);
 void test_register(const char *name, const char *file, test_fn fn);
 /* A test of a table: the same function for each of its rows, under a name of its own that outlives the call. */

@@ -19,6 +19,6 @@ static __global__ void batch_kernel(resident_view v, batch_request q, float *sta
 void cuda_data_batch(device *d, const device_data *data, const batch_request *q, real *state) {
     cuda_device *own = cuda_use(d);
     if (q->n < 1) return;
-    batch_kernel<<<(unsigned)q->n, 128, 0, own->stream>>>(data->view, *q, floats(state));
+    launch(own, batch_kernel, (unsigned)q->n, 128, data->view, *q, floats(state));
     launched(own, "batches of data");
 }

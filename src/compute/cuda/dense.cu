@@ -20,8 +20,8 @@ void cuda_dense_backward(device *d, real *dx, real *dw, real *db, real *dy, cons
     cuda_device *own = cuda_use(d);
     size_t rows = (size_t)n, from = (size_t)in, to = (size_t)out;
     if (rows * to == 0) return;
-    activation_kernel<<<blocks_for(rows * to, THREADS), THREADS, 0, own->stream>>>(floats(dy), floats(y),
-                                                                                   (float)slope, rows * to);
+    launch(own, activation_kernel, blocks_for(rows * to, THREADS), THREADS, floats(dy), floats(y),
+           (float)slope, rows * to);
     launched(own, "dense layers, activation back");
     if (dx) {
         product p = {rows, from, to, floats(dy), floats(w), NULL, to, 1, 1, to, floats(dx), from, 0, 1, 0, 1};

@@ -149,7 +149,7 @@ template <int UNITS> static void run_gradients(cuda_device *own, const dense_cal
     const int squares = UNITS / SQUARE;
     unsigned sources = at_most(64, blocks_for((size_t)c->n * (size_t)c->k, 32 * WARPS));
     dim3 grid(2 * (unsigned)c->layers + 1 + sources, c->grad ? squares * squares : 1);
-    gradients_kernel<UNITS><<<grid, 32 * WARPS, 0, own->stream>>>(*c);
+    launch(own, gradients_kernel<UNITS>, grid, 32 * WARPS, *c);
     launched_product(own, "networks, gradients of weights", c->grad ? flops_of(c) : 0);
 }
 

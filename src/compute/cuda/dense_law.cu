@@ -47,9 +47,9 @@ template <class LAW> static __global__ void couple_back_kernel(couple_call c) {
 template <class LAW> static void couple(cuda_device *own, const couple_call &c) {
     unsigned blocks = blocks_for((size_t)c.n, 64);
     if (c.dstate)
-        couple_back_kernel<LAW><<<blocks, 64, 0, own->stream>>>(c);
+        launch(own, couple_back_kernel<LAW>, blocks, 64, c);
     else
-        couple_kernel<LAW><<<blocks, 64, 0, own->stream>>>(c);
+        launch(own, couple_kernel<LAW>, blocks, 64, c);
     launched(own, "law of a coupling");
 }
 

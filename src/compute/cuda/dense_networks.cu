@@ -136,7 +136,7 @@ static __device__ void load_sources(float *tile, int row_size, const dense_call 
 template <int UNITS>
 static __global__ void __launch_bounds__(size_of<UNITS>::threads)
     forward_kernel(const __grid_constant__ dense_call c) {
-    extern __shared__ __align__(16) float memory[];
+    LAUNCH_FLOATS;
     const int across = size_of<UNITS>::forward_row, stages = size_of<UNITS>::stages;
     float *tiles = memory + stages * size_of<UNITS>::weights;
     int net = (int)blockIdx.y;
@@ -210,7 +210,7 @@ static __device__ void load_gradients(float *tile, const dense_call &c, const de
 template <int UNITS>
 static __global__ void __launch_bounds__(size_of<UNITS>::threads)
     backward_kernel(const __grid_constant__ dense_call c) {
-    extern __shared__ __align__(16) float memory[];
+    LAUNCH_FLOATS;
     const int across = size_of<UNITS>::backward_row, stages = size_of<UNITS>::stages;
     float *tiles = memory + stages * size_of<UNITS>::weights;
     int net = (int)blockIdx.y;
@@ -275,14 +275,14 @@ template <int UNITS> struct launches {
     }
     static void forward(cuda_device *own, const dense_call *c) {
         dim3 grid(blocks_for((size_t)c->n, ROWS), 2);
-        forward_kernel<UNITS><<<grid, size_of<UNITS>::threads,
-                                shared_bytes<UNITS>(size_of<UNITS>::forward_row), own->stream>>>(*c);
+        launch_in(own->stream, forward_kernel<UNITS>, grid, size_of<UNITS>::threads,
+                  shared_bytes<UNITS>(size_of<UNITS>::forward_row), *c);
         launched_product(own, "networks, forward", flops_of(c));
     }
     static void backward(cuda_device *own, const dense_call *c) {
         dim3 grid(blocks_for((size_t)c->n, ROWS), 2);
-        backward_kernel<UNITS><<<grid, size_of<UNITS>::threads,
-                                 shared_bytes<UNITS>(size_of<UNITS>::backward_row), own->stream>>>(*c);
+        launch_in(own->stream, backward_kernel<UNITS>, grid, size_of<UNITS>::threads,
+                  shared_bytes<UNITS>(size_of<UNITS>::backward_row), *c);
         launched_product(own, "networks, backward", flops_of(c));
     }
 };

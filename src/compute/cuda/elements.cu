@@ -11,7 +11,7 @@ static __global__ void fill_kernel(float *to, float value, size_t count) {
 void cuda_fill(device *d, real *to, double value, size_t count) {
     cuda_device *own = cuda_use(d);
     if (count == 0) return;
-    fill_kernel<<<blocks_for(count, THREADS), THREADS, 0, own->stream>>>(floats(to), (float)value, count);
+    launch(own, fill_kernel, blocks_for(count, THREADS), THREADS, floats(to), (float)value, count);
     launched(own, "fill");
 }
 
@@ -21,7 +21,7 @@ static __global__ void add_kernel(float *to, const float *from, size_t count) {
 void cuda_add(device *d, real *to, const real *from, size_t count) {
     cuda_device *own = cuda_use(d);
     if (count == 0) return;
-    add_kernel<<<blocks_for(count, THREADS), THREADS, 0, own->stream>>>(floats(to), floats(from), count);
+    launch(own, add_kernel, blocks_for(count, THREADS), THREADS, floats(to), floats(from), count);
     launched(own, "add");
 }
 
@@ -35,7 +35,7 @@ static __global__ void sum_kernel(double *to, const float *values, size_t count,
 }
 void cuda_sum_into(device *d, scalar *to, const real *values, size_t count, double weight) {
     cuda_device *own = cuda_use(d);
-    sum_kernel<<<1, 1024, 0, own->stream>>>((double *)to, floats(values), count, weight);
+    launch(own, sum_kernel, 1, 1024, (double *)to, floats(values), count, weight);
     launched(own, "sums into scalars");
 }
 
@@ -52,8 +52,7 @@ void cuda_largest_difference_into(device *d, scalar *to, const real *a, const re
     cuda_note(own, cudaMemsetAsync(to, 0, sizeof(double), own->stream), "clearing");
     if (count == 0) return;
     unsigned blocks = at_most(1024, blocks_for(count, THREADS));
-    largest_kernel<<<blocks, THREADS, 0, own->stream>>>((unsigned long long *)to, floats(a), floats(b),
-                                                        count);
+    launch(own, largest_kernel, blocks, THREADS, (unsigned long long *)to, floats(a), floats(b), count);
     launched(own, "largest differences");
 }
 
@@ -75,8 +74,7 @@ void cuda_normal(device *d, real *to, int n, int dim, rng_key key, uint64_t firs
     cuda_device *own = cuda_use(d);
     if (n < 1 || dim < 1) return;
     size_t count = (size_t)n * (size_t)((dim + 1) / 2);
-    normal_kernel<<<blocks_for(count, THREADS), THREADS, 0, own->stream>>>(floats(to), (size_t)n, dim, key,
-                                                                           first);
+    launch(own, normal_kernel, blocks_for(count, THREADS), THREADS, floats(to), (size_t)n, dim, key, first);
     launched(own, "normal numbers");
 }
 
@@ -98,9 +96,8 @@ void cuda_dropout(device *d, real *x, size_t count, const dropout_mask *mask) {
     cuda_device *own = cuda_use(d);
     if (count == 0) return;
     size_t blocks = (size_t)((mask->first + count - 1) / DROPOUT_BLOCK - mask->first / DROPOUT_BLOCK) + 1;
-    dropout_kernel<<<blocks_for(blocks, THREADS), THREADS, 0, own->stream>>>(
-        floats(x), count, mask->source.seed, (const double *)mask->source.step, mask->place, mask->rate,
-        mask->first, blocks);
+    launch(own, dropout_kernel, blocks_for(blocks, THREADS), THREADS, floats(x), count, mask->source.seed,
+           (const double *)mask->source.step, mask->place, mask->rate, mask->first, blocks);
     launched(own, "dropout");
 }
 
@@ -128,8 +125,8 @@ static void map_run(device *d, const real *part, const real *whole, const int32_
     cuda_device *own = cuda_use(d);
     size_t all = (size_t)n * (size_t)count;
     if (all == 0) return;
-    map_kernel<USE><<<blocks_for(all, THREADS), THREADS, 0, own->stream>>>((float *)part, (float *)whole, map,
-                                                                           (size_t)n, count, dim);
+    launch(own, map_kernel<USE>, blocks_for(all, THREADS), THREADS, (float *)part, (float *)whole, map,
+           (size_t)n, count, dim);
     launched(own, "index maps");
 }
 void cuda_gather(device *d, real *part, const real *whole, const int32_t *map, int n, int count, int dim) {

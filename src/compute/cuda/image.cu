@@ -60,8 +60,8 @@ void cuda_conv_forward(device *d, const conv_shape *c, int n, real *y, const rea
         product_run(own, p, "1x1 products, forward");
         return;
     }
-    conv_kernel<<<blocks_for(pixels * out, THREADS), THREADS, 0, own->stream>>>(
-        *c, pixels * out, floats(y), floats(x), floats(w), floats(b));
+    launch(own, conv_kernel, blocks_for(pixels * out, THREADS), THREADS, *c, pixels * out, floats(y),
+           floats(x), floats(w), floats(b));
     launched_product(own, "3x3 convolutions, forward", conv_flops(c, pixels));
 }
 
@@ -123,10 +123,10 @@ static void conv_dw(cuda_device *own, const conv_shape *c, size_t pixels, float 
         product_of_columns(own, p, "1x1 products, dw");
         return;
     }
-    conv_dw_kernel<<<dim3((unsigned)rows, (unsigned)pieces), 64, 0, own->stream>>>(*c, pixels, pieces,
-                                                                                   own->partial, dy, x);
-    add_pieces<<<blocks_for(weights, THREADS), THREADS, 0, own->stream>>>(dw, own->partial, weights, pieces,
-                                                                          weights);
+    launch(own, conv_dw_kernel, dim3((unsigned)rows, (unsigned)pieces), 64, *c, pixels, pieces, own->partial,
+           dy, x);
+    launch(own, add_pieces, blocks_for(weights, THREADS), THREADS, dw, own->partial, weights, pieces,
+           weights);
     launched_product(own, "3x3 convolutions, dw", conv_flops(c, pixels));
 }
 
@@ -154,8 +154,8 @@ void cuda_conv_backward(device *d, const conv_shape *c, int n, real *dx, real *d
                      1};
         product_run(own, p, "1x1 products, dx");
     } else {
-        conv_dx_kernel<<<blocks_for(pixels * in, THREADS), THREADS, 0, own->stream>>>(
-            *c, pixels * in, floats(dx), floats(dy), floats(w));
+        launch(own, conv_dx_kernel, blocks_for(pixels * in, THREADS), THREADS, *c, pixels * in, floats(dx),
+               floats(dy), floats(w));
         launched_product(own, "3x3 convolutions, dx", conv_flops(c, pixels));
     }
     if (!dw) return;
@@ -202,7 +202,7 @@ void cuda_norm_forward(device *d, const norm_shape *s, int n, real *y, const rea
                        const real *b) {
     cuda_device *own = cuda_use(d);
     if (n < 1) return;
-    norm_kernel<<<(unsigned)n, THREADS, 0, own->stream>>>(*s, floats(y), floats(x), floats(g), floats(b));
+    launch(own, norm_kernel, (unsigned)n, THREADS, *s, floats(y), floats(x), floats(g), floats(b));
     launched(own, "layer norms, forward");
 }
 
@@ -259,13 +259,13 @@ static void norm_backward_part(cuda_device *own, const norm_shape *s, size_t n, 
     size_t rows = n * (s->per_element ? 1 : (size_t)s->pixels);
     float *moments = own->partial, *partial = own->partial + CUDA_PARTIAL / 2;
     int pieces = pieces_for(rows, 2 * width, s->per_element ? 8 : 64, CUDA_PARTIAL / 2);
-    norm_dx_kernel<<<(unsigned)n, THREADS, 0, own->stream>>>(*s, dx, moments, dy, x, g);
+    launch(own, norm_dx_kernel, (unsigned)n, THREADS, *s, dx, moments, dy, x, g);
     launched(own, "layer norms, dx");
     if (!dg) return;
     dim3 grid(blocks_for(width, 64), (unsigned)pieces);
-    norm_dg_kernel<<<grid, 64, 0, own->stream>>>(*s, rows, pieces, partial, moments, dy, x);
-    add_pieces<<<blocks_for(width, 64), 64, 0, own->stream>>>(dg, partial, 2 * width, pieces, width);
-    add_pieces<<<blocks_for(width, 64), 64, 0, own->stream>>>(db, partial + width, 2 * width, pieces, width);
+    launch(own, norm_dg_kernel, grid, 64, *s, rows, pieces, partial, moments, dy, x);
+    launch(own, add_pieces, blocks_for(width, 64), 64, dg, partial, 2 * width, pieces, width);
+    launch(own, add_pieces, blocks_for(width, 64), 64, db, partial + width, 2 * width, pieces, width);
     launched(own, "layer norms, dg and db");
 }
 

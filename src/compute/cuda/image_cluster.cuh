@@ -5,43 +5,6 @@
 
 #include "compute/cuda/image_product.cuh"
 
-static __device__ inline unsigned in_block(unsigned address, int rank) {
-    unsigned there;
-    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-    return there;
-}
-static __device__ inline void send_8(unsigned to, float a, float b, unsigned barrier) {
-    asm volatile(
-        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
-        "f"(a), "f"(b), "r"(barrier)
-        : "memory");
-}
-static __device__ inline void send_16(unsigned to, uint4 v, unsigned barrier) {
-    asm volatile(
-        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
-            to),
-        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(barrier)
-        : "memory");
-}
-static __device__ inline void barrier_open(unsigned barrier) {
-    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier) : "memory");
-}
-static __device__ inline void barrier_expect(unsigned barrier, int bytes) {
-    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
-}
-static __device__ inline void barrier_wait(unsigned barrier, int parity) {
-    asm volatile("{ .reg .pred done;\n"
-                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
-                 "@!done bra again; }" ::"r"(barrier),
-                 "r"(parity)
-                 : "memory");
-}
-static __device__ inline void meet_cluster() {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-}
-
 /* What a thread knows of the others of its cluster. Exchanges are numbered; two barriers take turns, since no block can be
  * further ahead than the exchange that it waits for. */
 struct cluster_view {

@@ -164,9 +164,9 @@ template <class LAW> static __global__ void couple_back_kernel(const __grid_cons
 template <class LAW> static void couple(cuda_device *own, const couple_call &c, int rows) {
     if constexpr (LAW::each) { /* image networks serve no other laws */
         if (c.dstate)
-            couple_back_kernel<LAW><<<(unsigned)rows, THREADS, 0, own->stream>>>(c);
+            launch(own, couple_back_kernel<LAW>, (unsigned)rows, THREADS, c);
         else
-            couple_kernel<LAW><<<(unsigned)rows, THREADS, 0, own->stream>>>(c);
+            launch(own, couple_kernel<LAW>, (unsigned)rows, THREADS, c);
         launched(own, "image: law");
     }
 }
@@ -219,16 +219,16 @@ static __global__ void norm_sums_kernel(const __grid_constant__ image_batch b, i
 }
 
 static void add_gradients(cuda_device *own, const image_plan *p, const image_batch *b, float *grad) {
-    weight_sums_kernel<<<dim3(blocks_for((size_t)b->gradient_tiles * OP_TILE_WEIGHTS, THREADS),
-                              (unsigned)p->net_count),
-                         THREADS, 0, own->stream>>>(*b, p->first_net, p->gradients[0], p->gradients[1],
-                                                    p->gradient_map[0], p->gradient_map[1], grad);
+    launch(own, weight_sums_kernel,
+           dim3(blocks_for((size_t)b->gradient_tiles * OP_TILE_WEIGHTS, THREADS), (unsigned)p->net_count),
+           THREADS, *b, p->first_net, p->gradients[0], p->gradients[1], p->gradient_map[0],
+           p->gradient_map[1], grad);
     launched(own, "image: sums of weights");
-    norm_sums_kernel<<<dim3(at_most(64, blocks_for(pixels_of(p) * (size_t)p->concat / 2, THREADS)),
-                            (unsigned)p->norms, (unsigned)p->net_count),
-                       THREADS, 0, own->stream>>>(*b, p->first_net, p->norms, p->norm_gradients,
-                                                  (int)blocks_for((size_t)b->rows, b->norm_samples),
-                                                  p->norm_table, grad);
+    launch(own, norm_sums_kernel,
+           dim3(at_most(64, blocks_for(pixels_of(p) * (size_t)p->concat / 2, THREADS)), (unsigned)p->norms,
+                (unsigned)p->net_count),
+           THREADS, *b, p->first_net, p->norms, p->norm_gradients,
+           (int)blocks_for((size_t)b->rows, b->norm_samples), p->norm_table, grad);
     launched(own, "image: sums of norms");
 }
 
@@ -285,12 +285,12 @@ static void run_wave(cuda_device *own, const image_plan *p, const layer_call *ca
     m->pack(own, p, &b, floats(call->params), BACKWARD);
     m->backward(own, p, &b);
     if (grad) add_gradients(own, p, &b, grad);
-    source_kernel<<<blocks_for((size_t)b.rows * (size_t)p->layer.k, THREADS), THREADS, 0, own->stream>>>(
-        b, p->first_net, p->net_count, p->layer.k, p->layer.dim, p->source,
-        floats(call->dstate) + (size_t)first * (size_t)p->layer.dim);
+    launch(own, source_kernel, blocks_for((size_t)b.rows * (size_t)p->layer.k, THREADS), THREADS, b,
+           p->first_net, p->net_count, p->layer.k, p->layer.dim, p->source,
+           floats(call->dstate) + (size_t)first * (size_t)p->layer.dim);
     launched(own, "image: gradient of the source");
     if (!grad || !law_shape_of(p->layer.law.id)->has_scale) return;
-    add_sum_kernel<<<1, 1024, 0, own->stream>>>(grad + p->layer.s, ds, (size_t)b.rows);
+    launch(own, add_sum_kernel, 1, 1024, grad + p->layer.s, ds, (size_t)b.rows);
     launched(own, "image: gradient of the scale");
 }
 

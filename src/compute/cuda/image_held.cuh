@@ -417,8 +417,8 @@ template <int PAIRS, bool KEEPS>
 static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __grid_constant__ held_call c) {
 #if __CUDA_ARCH__ >= 900
     LAUNCH_MEMORY;
-    __shared__ float2 slots[2][MAX_RANKS][HELD_WARPS];
-    __shared__ __align__(8) unsigned long long barriers[2];
+    CLUSTER_MEMORY(float2, slots, [2][MAX_RANKS][HELD_WARPS]);
+    CLUSTER_MEMORY(unsigned long long, barriers, [2]);
     const int net = c.first_net + (int)blockIdx.y, rank = (int)blockIdx.x % c.shape.ranks,
               threads = (int)blockDim.x;
     held_thread<PAIRS, KEEPS> h = {c,

@@ -12,7 +12,6 @@
 #ifndef JF_COMPUTE_CUDA_IMAGE_MATH_CUH
 #define JF_COMPUTE_CUDA_IMAGE_MATH_CUH
 
-#include "compute/cuda/instructions.cuh"
 #include "compute/cuda/kernels.cuh"
 #include <cuda_bf16.h>
 

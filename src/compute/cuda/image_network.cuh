@@ -90,7 +90,7 @@ template <class M> struct network_pass : network_view<M> {
         unsigned blocks = blocks_for((size_t)tiles, EACH * (int)GRADIENT_WARPS),
                  for_biases = blocks_for((size_t)outputs / SLOT, BIASES * (int)GRADIENT_WARPS);
         dim3 grid((unsigned)b->pieces, (unsigned)nets(), blocks > for_biases ? blocks : for_biases);
-        kernel<<<grid, GRADIENT_WARPS * 32, bytes, beside>>>(c, x, y);
+        launch_in(beside, kernel, grid, GRADIENT_WARPS * 32, bytes, c, x, y);
         launched(own, name);
         cuda_side_end(own, part % 3);
     }
@@ -232,7 +232,7 @@ template <class M> struct network_pass : network_view<M> {
                 allow(kernel, bytes);
                 dim3 grid(blocks_for((size_t)(b->pieces / s.strips), s.teams), (unsigned)nets());
                 cudaStream_t beside = cuda_side_begin(own);
-                kernel<<<grid, s.teams * s.sets * s.strips * 32, bytes, beside>>>(c);
+                launch_in(beside, kernel, grid, s.teams * s.sets * s.strips * 32, bytes, c);
                 launched(own, name);
                 cuda_side_end(own, part % 3);
                 return;

@@ -1,9 +1,19 @@
-/* Instructions of the GPU that C++ has no words for, and shared memory of the size that a launch asks for. A test has all of these for
- * threads of its own, on machines without a GPU (tests/emulated.h). */
+/* Instructions of the GPU that C++ has no words for, and shared memory of the size that a launch asks for. Tests have all of these
+ * for threads of their own, on machines without a GPU (tests/emulated/instructions.h). */
 #ifndef JF_COMPUTE_CUDA_INSTRUCTIONS_CUH
 #define JF_COMPUTE_CUDA_INSTRUCTIONS_CUH
 
 #define LAUNCH_MEMORY extern __shared__ __align__(16) char memory[]
+#define LAUNCH_FLOATS extern __shared__ __align__(16) float memory[]
+/* Shared memory of a fixed size, in kernels whose blocks form clusters. */
+#define CLUSTER_MEMORY(type, name, extent) __shared__ __align__(8) type name extent
+
+/* What the kernels launched before have written is there: of a kernel that begins early. */
+static __device__ inline void after_the_last() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
 
 static __device__ inline unsigned shared_address(const void *p) {
     return (unsigned)__cvta_generic_to_shared(p);
@@ -91,6 +101,14 @@ static __device__ inline void multiply_tf32(float c[4], const unsigned a[4], con
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
+/* The same, which may be moved, and factors one by one. */
+static __device__ __forceinline__ void tensor_product(float (&sum)[4], uint32_t a0, uint32_t a1, uint32_t a2,
+                                                      uint32_t a3, uint32_t b0, uint32_t b1) {
+    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
 /* x g + b of two numbers of bf16 at once, each rounded once. */
 static __device__ inline unsigned scaled_pair(unsigned x, unsigned g, unsigned b) {
     unsigned r;
@@ -101,6 +119,45 @@ static __device__ inline float nearest_tf32(float v) {
     unsigned r;
     asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(r) : "f"(v));
     return __uint_as_float(r);
+}
+
+/* ---- clusters of thread blocks, on GPUs from 9.0 on ---- */
+
+static __device__ inline unsigned in_block(unsigned address, int rank) {
+    unsigned there;
+    asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
+    return there;
+}
+static __device__ inline void send_8(unsigned to, float a, float b, unsigned barrier) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.f32 [%0], {%1, %2}, [%3];" ::"r"(to),
+        "f"(a), "f"(b), "r"(barrier)
+        : "memory");
+}
+static __device__ inline void send_16(unsigned to, uint4 v, unsigned barrier) {
+    asm volatile(
+        "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
+            to),
+        "r"(v.x), "r"(v.y), "r"(v.z), "r"(v.w), "r"(barrier)
+        : "memory");
+}
+static __device__ inline void barrier_open(unsigned barrier) {
+    asm volatile("mbarrier.init.shared.b64 [%0], 1;" ::"r"(barrier) : "memory");
+}
+static __device__ inline void barrier_expect(unsigned barrier, int bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+static __device__ inline void barrier_wait(unsigned barrier, int parity) {
+    asm volatile("{ .reg .pred done;\n"
+                 "again: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+                 "@!done bra again; }" ::"r"(barrier),
+                 "r"(parity)
+                 : "memory");
+}
+static __device__ inline void meet_cluster() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
 #endif

@@ -14,6 +14,7 @@ extern "C" {
 #include "compute/cuda/cuda.h"
 #include "compute/cuda/profile.h"
 }
+#include "compute/cuda/instructions.cuh"
 
 #define THREADS 256 /* of a block, unless said otherwise */
 
@@ -33,6 +34,24 @@ static inline void launched_product(cuda_device *own, const char *kernel, double
 }
 static inline void launched(cuda_device *own, const char *kernel) {
     launched_product(own, kernel, 0);
+}
+
+/* A kernel in a stream; launched() tells of failures. */
+template <class... PARAMETERS, class... ARGUMENTS>
+static void launch_in(cudaStream_t stream, void (*kernel)(PARAMETERS...), dim3 grid, int threads,
+                      size_t shared, const ARGUMENTS &...arguments) {
+    cudaLaunchConfig_t c = {};
+    c.gridDim = grid;
+    c.blockDim = dim3((unsigned)threads);
+    c.dynamicSmemBytes = shared;
+    c.stream = stream;
+    (void)cudaLaunchKernelEx(&c, kernel, arguments...);
+}
+/* The same without shared memory of the launch's own, in the stream of the device. */
+template <class... PARAMETERS, class... ARGUMENTS>
+static void launch(const cuda_device *own, void (*kernel)(PARAMETERS...), dim3 grid, int threads,
+                   const ARGUMENTS &...arguments) {
+    launch_in(own->stream, kernel, grid, threads, 0, arguments...);
 }
 
 static inline cudaLaunchAttribute clusters_of(int ranks) {
@@ -84,12 +103,6 @@ static int clusters_at_once(const cuda_device *own, void (*kernel)(PARAMETERS...
     c.numAttrs = 1;
     return cudaOccupancyMaxActiveClusters(&count, kernel, &c) == cudaSuccess ? count : 0;
 }
-static __device__ inline void after_the_last() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 /* for each index below count; blocks may be fewer than it takes */
 #define FOR_EACH_INDEX(i, count)                                                                             \
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < (count);                              \
@@ -147,10 +160,10 @@ template <class F>
 static void sum_of_samples(cuda_device *own, F f, int samples, int units, const char *name) {
     if (samples < 1) return;
     if (units >= MANY_UNITS)
-        sum_by_block<<<(unsigned)samples, THREADS, 0, own->stream>>>(f, units);
+        launch(own, sum_by_block<F>, (unsigned)samples, THREADS, f, units);
     else
-        sum_by_thread<<<blocks_for((size_t)samples, THREADS), THREADS, 0, own->stream>>>(f, (size_t)samples,
-                                                                                         units);
+        launch(own, sum_by_thread<F>, blocks_for((size_t)samples, THREADS), THREADS, f, (size_t)samples,
+               units);
     launched(own, name);
 }
 

@@ -92,16 +92,16 @@ template <class LAW> static void run_shared(cuda_device *own, law_call c) {
     c.stride = outputs + shifts;
     c.pieces = pieces_for(rows, c.stride, LAW::each ? 16 : 1, CUDA_PARTIAL);
     unsigned blocks = LAW::each ? (unsigned)c.pieces : blocks_for((size_t)c.pieces, 32);
-    shared_kernel<LAW><<<blocks, LAW::each ? 64 : 32, 0, own->stream>>>(c);
+    launch(own, shared_kernel<LAW>, blocks, LAW::each ? 64 : 32, c);
     launched(own, "law of all samples, backward");
     if (c.dA) {
-        add_pieces<<<blocks_for(outputs, THREADS), THREADS, 0, own->stream>>>(c.dA, c.partial, c.stride,
-                                                                              c.pieces, outputs);
+        launch(own, add_pieces, blocks_for(outputs, THREADS), THREADS, c.dA, c.partial, c.stride, c.pieces,
+               outputs);
         launched(own, "law of all samples, sums");
     }
     if (c.db && shifts) {
-        add_pieces<<<blocks_for(shifts, THREADS), THREADS, 0, own->stream>>>(c.db, c.partial + outputs,
-                                                                             c.stride, c.pieces, shifts);
+        launch(own, add_pieces, blocks_for(shifts, THREADS), THREADS, c.db, c.partial + outputs, c.stride,
+               c.pieces, shifts);
         launched(own, "law of all samples, sums");
     }
 }
@@ -122,7 +122,7 @@ template <class LAW> static void run_backward(cuda_device *own, law_call c) {
         if (c.db) part.db += first * elements;
         sum_of_samples(own, backward_sum<LAW>{part}, part.n, units, "law, backward");
         if (!c.ds) continue;
-        add_sum_kernel<<<1, 1024, 0, own->stream>>>(c.ds, c.partial, (size_t)part.n);
+        launch(own, add_sum_kernel, 1, 1024, c.ds, c.partial, (size_t)part.n);
         launched(own, "law, sum of ds");
     }
 }

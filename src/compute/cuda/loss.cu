@@ -63,7 +63,7 @@ void cuda_rule_term(device *d, real *term, real *dstate, const real *state, int 
                     double weight) {
     cuda_device *own = cuda_use(d);
     if (n < 1) return;
-    rule_kernel<<<blocks_for((size_t)n, 64), 64, 0, own->stream>>>(floats(term), floats(dstate),
-                                                                   floats(state), (size_t)n, *e, weight);
+    launch(own, rule_kernel, blocks_for((size_t)n, 64), 64, floats(term), floats(dstate), floats(state),
+           (size_t)n, *e, weight);
     launched(own, "terms of the loss");
 }

@@ -67,7 +67,7 @@ static void product_run(cuda_device *own, product p, const char *name) {
         part.a += at * p.a_row;
         part.c += at * p.c_row;
         dim3 grid(blocks_for(p.n, TILE), blocks_for(part.m, TILE), (unsigned)p.pieces);
-        product_kernel<<<grid, THREADS, 0, own->stream>>>(part);
+        launch(own, product_kernel, grid, THREADS, part);
         launched_product(own, name, 2.0 * (double)part.m * (double)p.n * (double)p.k);
     }
 }
@@ -86,8 +86,7 @@ static void product_of_columns(cuda_device *own, product p, const char *name) {
     p.c = own->partial;
     p.c_piece = count;
     product_run(own, p, name);
-    add_pieces<<<blocks_for(count, THREADS), THREADS, 0, own->stream>>>(to, own->partial, count, p.pieces,
-                                                                        count);
+    launch(own, add_pieces, blocks_for(count, THREADS), THREADS, to, own->partial, count, p.pieces, count);
     launched(own, name);
 }
 
@@ -107,8 +106,8 @@ static void add_column_sums(cuda_device *own, float *to, const float *from, size
                             size_t row) {
     int pieces = pieces_for(rows, columns, 32, CUDA_PARTIAL);
     dim3 grid(blocks_for(columns, 64), (unsigned)pieces);
-    column_sums_kernel<<<grid, 64, 0, own->stream>>>(own->partial, from, rows, columns, row, pieces);
-    add_pieces<<<blocks_for(columns, 64), 64, 0, own->stream>>>(to, own->partial, columns, pieces, columns);
+    launch(own, column_sums_kernel, grid, 64, own->partial, from, rows, columns, row, pieces);
+    launch(own, add_pieces, blocks_for(columns, 64), 64, to, own->partial, columns, pieces, columns);
     launched(own, "sums of columns");
 }
 

@@ -63,11 +63,10 @@ void cuda_adam(device *d, const adam_step *a) {
     step_numbers *s = (step_numbers *)own->numbers;
     unsigned blocks = at_most(4096, blocks_for(a->count, THREADS));
     pthread_mutex_lock(&own->lock);
-    squares_kernel<<<SUMS, THREADS, 0, own->stream>>>(s, floats(a->grad), a->count);
-    begin_kernel<<<1, SUMS, 0, own->stream>>>(s, *a);
-    adam_kernel<<<blocks, THREADS, 0, own->stream>>>(s, floats(a->params), floats(a->grad), floats(a->first),
-                                                     floats(a->second), floats(a->decays), floats(a->average),
-                                                     a->count);
+    launch(own, squares_kernel, SUMS, THREADS, s, floats(a->grad), a->count);
+    launch(own, begin_kernel, 1, SUMS, s, *a);
+    launch(own, adam_kernel, blocks, THREADS, s, floats(a->params), floats(a->grad), floats(a->first),
+           floats(a->second), floats(a->decays), floats(a->average), a->count);
     launched(own, "optimiser");
     pthread_mutex_unlock(&own->lock);
 }
@@ -83,7 +82,7 @@ static __global__ void clamp_kernel(float *p, const int32_t *map, const float *l
 void cuda_clamp(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count) {
     cuda_device *own = cuda_use(d);
     if (count == 0) return;
-    clamp_kernel<<<blocks_for(count, THREADS), THREADS, 0, own->stream>>>(floats(p), map, floats(lo),
-                                                                          floats(hi), count);
+    launch(own, clamp_kernel, blocks_for(count, THREADS), THREADS, floats(p), map, floats(lo), floats(hi),
+           count);
     launched(own, "clamp");
 }

@@ -4,6 +4,7 @@
 #ifndef JF_COMPUTE_CUDA_TENSOR_CUH
 #define JF_COMPUTE_CUDA_TENSOR_CUH
 
+#include "compute/cuda/instructions.cuh"
 #include <stdint.h>
 
 typedef struct halves {
@@ -13,17 +14,9 @@ typedef struct halves {
 /* Of the low half the bits that are too many are not read. */
 static __device__ __forceinline__ halves halves_of(float x) {
     halves h;
-    asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(h.high) : "f"(x));
+    h.high = __float_as_uint(nearest_tf32(x));
     h.low = __float_as_uint(x - __uint_as_float(h.high));
     return h;
-}
-
-static __device__ __forceinline__ void tensor_product(float (&sum)[4], uint32_t a0, uint32_t a1, uint32_t a2,
-                                                      uint32_t a3, uint32_t b0, uint32_t b1) {
-    asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
-        "{%0, %1, %2, %3};"
-        : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
-        : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
 
 /* sum (16, 8) += a (16, 8) b (8, 8), of a whole warp. With g = lane / 4 and q = lane % 4 a lane has

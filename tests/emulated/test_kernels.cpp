@@ -1,11 +1,15 @@
-/* Kernels of image networks in bf16 on the host (emulated.h), against the same sums in double: the way back through branches in streams
- * of rows, and through 1x1 convolutions in fragments, with several samples for each block.
- *
- *     emulated_kernels branches|products      # prints what is off by how much; fails if that is too much */
-#include "emulated.h"
-
+/* Kernels of image networks in bf16, one by one, against the same sums in double: the way back through branches in streams of rows, and
+ * through 1x1 convolutions in fragments, with several samples for each block. Whole layers are tested as on a GPU, but within what bf16
+ * loses on its way through a network. */
 #include "compute/cuda/image_back_bf16.cuh"
 #include "compute/cuda/image_stream.cuh"
+#include <algorithm>
+#include <random>
+#include <vector>
+#define _Noreturn [[noreturn]]
+extern "C" {
+#include "test.h"
+}
 
 typedef __nv_bfloat16 number;
 typedef std::vector<number> numbers;
@@ -13,7 +17,6 @@ typedef std::vector<number> numbers;
 /* Rounding to bf16; sums of numbers of either sign, of which little may be left; sums in fp32. */
 static const double ROUNDED = 5e-3, SIGNED = 0.05, SUMMED = 1e-5;
 static std::mt19937 randomness(3);
-static int failures = 0;
 
 static numbers draw(size_t count, float deviation = 1, float mean = 0) {
     std::normal_distribution<float> normal(mean, deviation);
@@ -36,8 +39,8 @@ static void check(const char *what, const std::vector<double> &found, const std:
     for (size_t i = 0; i < found.size(); i++)
         off += (found[i] - expected[i]) * (found[i] - expected[i]), all += expected[i] * expected[i];
     const double error = sqrt(off / all);
-    printf("    %-24s off by %.2g\n", what, error);
-    if (!(error <= bound)) failures++, printf("    that is more than %g\n", bound);
+    fprintf(stderr, "    %-24s off by %.2g\n", what, error);
+    if (!(error <= bound)) test_fail(__FILE__, __LINE__, "%s: off by %.3g, allowed %.3g", what, error, bound);
 }
 
 /* A norm whose moments differ from sample to sample. */
@@ -164,7 +167,7 @@ template <int CONVS> struct test_branches {
                 }
     }
 
-    void back(int blocks, int per_element, bool late, emulated::order order) {
+    void back(int blocks, int per_element, emulated::manner how) {
         const test_norm norm(n, h * w, K, per_element);
         test_back result(n, 1, norm, x);
         std::vector<unsigned> packed((size_t)(sets * CONVS * 9 + 1) / 2 * 64);
@@ -177,8 +180,8 @@ template <int CONVS> struct test_branches {
         c.v = view, c.store = result.store;
         c.dy[0] = dy.data(), c.weights[0] = packed.data();
         c.moments_bytes = (n / (blocks * view.plan.teams) + 2) / 2 * 16;
-        emulated::launch(dim3((unsigned)blocks), threads(), late, order,
-                         [&] { stream_back_kernel<CONVS>(c); });
+        emulated::run(dim3((unsigned)blocks), threads(), 1, emulated::LAUNCH_BYTES, how,
+                      [&] { stream_back_kernel<CONVS>(c); });
         std::vector<double> expected(x.size());
         for (int i = 0; i < sets * CONVS * 9; i++) {
             const int set = i / 9 / CONVS, k = i / 9 % CONVS, tap = i % 9;
@@ -192,7 +195,7 @@ template <int CONVS> struct test_branches {
         result.check_against(expected, norm, x);
     }
 
-    void gradients(int pieces, bool late, emulated::order order) {
+    void gradients(int pieces, emulated::manner how) {
         const int tiles = (sets * CONVS * 9 + 1) / 2, all = tiles + wide / 8;
         std::vector<float> partial((size_t)(pieces * all * OP_TILE_WEIGHTS), NAN);
         stream_weights_call c = {};
@@ -200,8 +203,8 @@ template <int CONVS> struct test_branches {
         c.dy[0] = dy.data(), c.x[0] = x.data(), c.partial[0] = partial.data();
         c.stride = (size_t)(all * OP_TILE_WEIGHTS), c.pieces = pieces, c.tiles = tiles;
         const int teams = view.plan.teams, blocks = (pieces / view.plan.strips + teams - 1) / teams;
-        emulated::launch(dim3((unsigned)blocks), threads(), late, order,
-                         [&] { stream_weights_kernel<CONVS>(c); });
+        emulated::run(dim3((unsigned)blocks), threads(), 1, emulated::LAUNCH_BYTES, how,
+                      [&] { stream_weights_kernel<CONVS>(c); });
         auto sum_of_pieces = [&](size_t at) {
             double sum = 0;
             for (int i = 0; i < pieces; i++) sum += partial[(size_t)i * c.stride + at];
@@ -227,20 +230,19 @@ template <int CONVS> struct test_branches {
 };
 
 template <int CONVS>
-static void try_branches(int h, int w, int K, int n, int per_element, bool late, emulated::order order) {
+static void try_branches(int h, int w, int K, int n, int per_element, emulated::manner how) {
     test_branches<CONVS> t(h, w, K, n);
     const int teams = t.view.plan.teams;
-    printf("%d branches, %d x %d x %d, %d samples for %d teams, norms per %s, copies %s\n", CONVS, h, w, K, n,
-           teams, per_element ? "element" : "channel", late ? "late" : "at once");
-    t.back(1, per_element, late, order);
-    t.gradients(teams * t.view.plan.strips, late, order);
+    fprintf(stderr, "%d branches, %d x %d x %d, %d samples for %d teams, norms per %s, copies %s\n", CONVS, h,
+            w, K, n, teams, per_element ? "element" : "channel", how.late ? "late" : "at once");
+    t.back(1, per_element, how);
+    t.gradients(teams * t.view.plan.strips, how);
 }
 
 /* ---- 1x1 convolutions ---- */
 
 template <int STEPS>
-static void try_product(int pixels, int in, int n, int rounds, int per_element, bool late,
-                        emulated::order order) {
+static void try_product(int pixels, int in, int n, int rounds, int per_element, emulated::manner how) {
     const int out = 16 * STEPS, all = (pixels + 15) / 16,
               bands = (all + fragment_tiles(STEPS) - 1) / fragment_tiles(STEPS);
     auto odd_sixteens = [](int bytes) { return ((bytes + 15) / 16 | 1) * 16; };
@@ -255,9 +257,11 @@ static void try_product(int pixels, int in, int n, int rounds, int per_element, 
     t.by_y_slots = divider_of(out / 8), t.by_x_slots = divider_of(in / 8);
     c.n = n, c.pixels = pixels, c.in = in, c.blocks = t.bands * rounds, c.pieces = c.blocks + 3;
     c.together[0] = tiles_together(out), c.together[1] = tiles_together(in);
-    printf(
+    fprintf(
+        stderr,
         "1x1, %d pixels, %d to %d channels, %d samples in %d bands and %d rounds, norms per %s, copies %s\n",
-        pixels, in, out, n, t.bands, rounds, per_element ? "element" : "channel", late ? "late" : "at once");
+        pixels, in, out, n, t.bands, rounds, per_element ? "element" : "channel",
+        how.late ? "late" : "at once");
 
     const numbers weights = draw((size_t)(out * in), 0.2f), dy = draw((size_t)(n * pixels * out)),
                   x = draw((size_t)(n * pixels * in));
@@ -276,8 +280,8 @@ static void try_product(int pixels, int in, int n, int rounds, int per_element, 
     std::vector<float> partial(c.stride * (size_t)c.pieces, NAN);
     c.weights[0] = packed.data(), c.dy[0] = dy.data(), c.x[0] = x.data(), c.store = result.store,
     c.partial[0] = partial.data();
-    emulated::launch(dim3((unsigned)c.blocks), FRAGMENT_WARPS * 32, late, order,
-                     [&] { back_fragments_kernel<STEPS>(c); });
+    emulated::run(dim3((unsigned)c.blocks), FRAGMENT_WARPS * 32, 1, emulated::LAUNCH_BYTES, how,
+                  [&] { back_fragments_kernel<STEPS>(c); });
 
     std::vector<double> expected(x.size()), of_weights((size_t)(in * out)), found, of_biases((size_t)out),
         found_biases;
@@ -310,24 +314,26 @@ static void try_product(int pixels, int in, int n, int rounds, int per_element, 
     check("gradient of biases", found_biases, of_biases, SUMMED);
 }
 
-int main(int argc, char **argv) {
-    const bool branches = argc == 2 && strcmp(argv[1], "branches") == 0,
-               products = argc == 2 && strcmp(argv[1], "products") == 0;
-    if (!branches && !products) return fprintf(stderr, "expected branches or products\n"), 2;
-    for (int i = 0; i < 6; i++) {
-        const bool late = i % 2;
-        const emulated::order order = (emulated::order)(i / 2);
-        if (branches) {
-            try_branches<1>(9, 12, 16, 11, 1, late, order);
-            try_branches<2>(14, 14, 32, 9, i != 3, late, order);
-            try_branches<3>(12, 20, 32, 5, 1, late, order);
-        } else {
-            try_product<1>(49, 16, 4, 1, 0, late, order);
-            try_product<2>(196, 48, 5, 2, 1, late, order);
-            try_product<3>(150, 48, 4, 1, 1, late, order);
-        }
-    }
-    if (branches) try_branches<3>(28, 28, 64, 2, 1, true, emulated::DESCENDING); /* the paper's */
-    if (products) try_product<4>(196, 112, 5, 2, 0, true, emulated::DESCENDING);
-    return failures > 0;
+/* ---- in all manners ---- */
+
+static void in_every_manner(void (*f)(int, emulated::manner)) {
+    for (int i = 0; i < 6; i++) f(i, {(emulated::order)(i / 2), i % 2 == 1});
+}
+
+TEST(kernels__of_branches_go_back_as_they_should_whatever_the_order_of_threads) {
+    in_every_manner([](int i, emulated::manner how) {
+        try_branches<1>(9, 12, 16, 11, 1, how);
+        try_branches<2>(14, 14, 32, 9, i != 3, how);
+        try_branches<3>(12, 20, 32, 5, 1, how);
+    });
+    try_branches<3>(28, 28, 64, 2, 1, {emulated::DESCENDING, true}); /* the paper's */
+}
+
+TEST(kernels__of_1x1_convolutions_go_back_as_they_should_whatever_the_order_of_threads) {
+    in_every_manner([](int, emulated::manner how) {
+        try_product<1>(49, 16, 4, 1, 0, how);
+        try_product<2>(196, 48, 5, 2, 1, how);
+        try_product<3>(150, 48, 4, 1, 1, how);
+    });
+    try_product<4>(196, 112, 5, 2, 0, {emulated::DESCENDING, true});
 }
