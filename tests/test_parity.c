@@ -174,10 +174,10 @@ static const struct model_case repeated[] = {
      2},
 };
 enum { REPEATED = sizeof repeated / sizeof *repeated };
-/* Of loss and gradient. How a sample is cut may follow from the size of the batch, and with it the last bits of sums, which bf16 makes
- * more of. */
+/* Of loss and gradient. How a sample is cut may follow from the size of the batch, and with it the last bits of sums: a few numbers are
+ * then rounded the other way, and after some layers nearly all are, so that results differ by about what their rounding costs. */
 static const double repeated_bound[PRECISION_COUNT] = {
-    [PRECISION_FP32] = 1e-3, [PRECISION_TF32] = 5e-3, [PRECISION_BF16] = 2e-2};
+    [PRECISION_FP32] = 1e-3, [PRECISION_TF32] = 3e-2, [PRECISION_BF16] = 2e-2};
 
 static void check_repeated(const void *row) {
     const struct model_case *c = row;
