@@ -358,6 +358,7 @@ void check_dense_coupling(const bench *b) {
     compare_dense_coupling(b);
     compare_coupling(b, coupling_new(law_affine, 49, 6, 7, 2, 5, 17));   /* networks of different depth */
     compare_coupling(b, coupling_new(law_additive, 30, 3, 4, 2, 3, 17)); /* one network alone */
+    compare_coupling(b, coupling_new(law_spline, 33, 4, 5, 2, 2, 24));   /* many outputs for each element */
     if (!EMULATED)
         compare_coupling(b, coupling_new(law_affine, 4100, 1, 2, 1, 1, 3)); /* more rows than go together */
     compare_coupling(b, coupling_new(law_shear, 49, 2, 4, 64, 64, 5));      /* as deep as a recipe allows */

@@ -1,56 +1,73 @@
-/* The law of a coupling on elements of the state, for whole layers of dense networks: a thread per sample. */
+/* The law of a coupling on elements of the state, for whole layers of dense networks. */
 #include "compute/cuda/law.cuh"
 extern "C" {
 #include "compute/cuda/dense_kernels.h"
 }
 
-template <class LAW> static __global__ void couple_kernel(couple_call c) {
-    FOR_EACH_INDEX (sample, (size_t)c.n) {
-        float *state = c.state + sample * (size_t)c.dim, s = c.s ? *c.s : 0, sum = 0,
-              u[LAW::each ? 1 : DENSE_MAX_TOGETHER];
-        const float *A = c.A + sample * (size_t)c.units, *b = c.b ? c.b + sample * (size_t)c.units : NULL;
-        int units = LAW::each ? c.m : 1, size = LAW::each ? 1 : c.m, outputs = LAW::outputs(&c.law, c.m);
-        for (int unit = 0; unit < units; unit++) {
-            const float *own_A = A + unit * outputs, *own_b = b ? b + unit : NULL;
-            for (int i = 0; i < size; i++) u[i] = state[c.target[unit + i]];
-            sum += c.inverse ? LAW::inverse(&c.law, c.m, own_A, own_b, s, u)
-                             : LAW::forward(&c.law, c.m, own_A, own_b, s, u);
-            for (int i = 0; i < size; i++) state[c.target[unit + i]] = u[i];
-        }
-        c.logdet[sample] += sum;
+/* Where unit `unit` of a sample has what. */
+template <class LAW> struct couple_unit {
+    enum { MOST = LAW::each ? 1 : DENSE_MAX_TOGETHER };
+    size_t own_A, own_b; /* among the outputs of the networks */
+    int size;
+    const int32_t *target;
+    __device__ couple_unit(const couple_call &c, size_t sample, int unit) {
+        const size_t row = sample * (size_t)c.units;
+        own_A = row + (size_t)(unit * LAW::outputs(&c.law, c.m)), own_b = row + (size_t)unit;
+        size = LAW::each ? 1 : c.m;
+        target = c.target + unit;
     }
-}
+    __device__ const float *b(const couple_call &c) const { return c.b ? c.b + own_b : NULL; }
+    __device__ void read(float u[MOST], const float *state) const {
+        for (int i = 0; i < size; i++) u[i] = state[target[i]];
+    }
+    __device__ void write(float *state, const float u[MOST]) const {
+        for (int i = 0; i < size; i++) state[target[i]] = u[i];
+    }
+};
 
-template <class LAW> static __global__ void couple_back_kernel(couple_call c) {
-    FOR_EACH_INDEX (sample, (size_t)c.n) {
-        float u[LAW::each ? 1 : DENSE_MAX_TOGETHER], du[LAW::each ? 1 : DENSE_MAX_TOGETHER];
-        float *state = c.state + sample * (size_t)c.dim, *dstate = c.dstate + sample * (size_t)c.dim;
-        float s = c.s ? *c.s : 0, ds = 0, dl = c.dlogdet[sample];
-        size_t at = sample * (size_t)c.units;
-        int units = LAW::each ? c.m : 1, size = LAW::each ? 1 : c.m, outputs = LAW::outputs(&c.law, c.m);
-        for (int unit = 0; unit < units; unit++) {
-            const float *A = c.A + at + unit * outputs, *b = c.b ? c.b + at + unit : NULL;
-            float *dA = c.dA + at + unit * outputs, *db = c.db + at + unit;
-            for (int i = 0; i < size; i++)
-                u[i] = state[c.target[unit + i]], du[i] = dstate[c.target[unit + i]];
-            if (c.inverse)
-                LAW::inverse_backward(&c.law, c.m, A, b, s, u, du, dl, dA, db, &ds);
-            else
-                LAW::backward(&c.law, c.m, A, b, s, u, du, dl, dA, db, &ds);
-            for (int i = 0; i < size; i++)
-                state[c.target[unit + i]] = u[i], dstate[c.target[unit + i]] = du[i];
-        }
-        c.ds[sample] = ds;
+template <class LAW> struct couple_sum {
+    couple_call c;
+    __device__ float nothing() const { return 0; }
+    __device__ float term(size_t sample, int unit) const {
+        const couple_unit<LAW> p(c, sample, unit);
+        float *state = c.state + sample * (size_t)c.dim, s = c.s ? *c.s : 0, u[p.MOST];
+        p.read(u, state);
+        const float logdet = c.inverse ? LAW::inverse(&c.law, c.m, c.A + p.own_A, p.b(c), s, u)
+                                       : LAW::forward(&c.law, c.m, c.A + p.own_A, p.b(c), s, u);
+        p.write(state, u);
+        return logdet;
     }
-}
+    __device__ void take(size_t sample, float sum) const { c.logdet[sample] += sum; }
+};
+
+/* The term is ds. */
+template <class LAW> struct couple_back_sum {
+    couple_call c;
+    __device__ float nothing() const { return 0; }
+    __device__ float term(size_t sample, int unit) const {
+        const couple_unit<LAW> p(c, sample, unit);
+        const size_t at = sample * (size_t)c.dim;
+        float s = c.s ? *c.s : 0, ds = 0, dl = c.dlogdet[sample], u[p.MOST], du[p.MOST];
+        p.read(u, c.state + at), p.read(du, c.dstate + at);
+        if (c.inverse)
+            LAW::inverse_backward(&c.law, c.m, c.A + p.own_A, p.b(c), s, u, du, dl, c.dA + p.own_A,
+                                  c.db + p.own_b, &ds);
+        else
+            LAW::backward(&c.law, c.m, c.A + p.own_A, p.b(c), s, u, du, dl, c.dA + p.own_A, c.db + p.own_b,
+                          &ds);
+        p.write(c.state + at, u), p.write(c.dstate + at, du);
+        return ds;
+    }
+    __device__ void take(size_t sample, float sum) const { c.ds[sample] = sum; }
+};
 
 template <class LAW> static void couple(cuda_device *own, const couple_call &c) {
-    unsigned blocks = blocks_for((size_t)c.n, 64);
+    const char *name = "law of a coupling";
+    const int units = LAW::each ? c.m : 1;
     if (c.dstate)
-        launch(own, couple_back_kernel<LAW>, blocks, 64, c);
+        sum_of_samples(own, couple_back_sum<LAW>{c}, c.n, units, name);
     else
-        launch(own, couple_kernel<LAW>, blocks, 64, c);
-    launched(own, "law of a coupling");
+        sum_of_samples(own, couple_sum<LAW>{c}, c.n, units, name);
 }
 
 void dense_couple(cuda_device *own, const couple_call *c) {

@@ -139,8 +139,8 @@ template <class T> static __device__ T block_sum_for_all(T value) {
     return sum;
 }
 
-/* Of each sample the sum of `units` terms: f.term(sample, unit), then f.take(sample, sum). Samples of many units have a
- * block each, those of few a thread each. */
+/* Of each sample the sum of `units` terms: f.term(sample, unit), then f.take(sample, sum). Samples of many units have a block each,
+ * those of fewer as many lanes of a warp as they have units, a power of two. */
 template <class F> static __global__ void sum_by_block(F f, int units) {
     auto sum = f.nothing();
     size_t sample = blockIdx.x;
@@ -148,22 +148,27 @@ template <class F> static __global__ void sum_by_block(F f, int units) {
     sum = block_sum(sum);
     if (threadIdx.x == 0) f.take(sample, sum);
 }
-template <class F> static __global__ void sum_by_thread(F f, size_t samples, int units) {
-    FOR_EACH_INDEX (sample, samples) {
-        auto sum = f.nothing();
-        for (int unit = 0; unit < units; unit++) sum += f.term(sample, unit);
-        f.take(sample, sum);
-    }
+template <class F> static __global__ void sum_by_lanes(F f, size_t samples, int units, int lanes) {
+    const int lane = (int)threadIdx.x % lanes;
+    const size_t sample = ((size_t)blockIdx.x * blockDim.x + threadIdx.x) / (size_t)lanes;
+    auto sum = f.nothing();
+    if (sample < samples)
+        for (int unit = lane; unit < units; unit += lanes) sum += f.term(sample, unit);
+    for (int step = lanes / 2; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffff, sum, step);
+    if (sample < samples && lane == 0) f.take(sample, sum);
 }
-#define MANY_UNITS 48
+#define MANY_UNITS   48
+#define FEW_UNITS_BY 64 /* threads of a block */
 template <class F>
 static void sum_of_samples(cuda_device *own, F f, int samples, int units, const char *name) {
     if (samples < 1) return;
+    int lanes = 1;
+    while (lanes < units && lanes < 32) lanes *= 2;
     if (units >= MANY_UNITS)
         launch(own, sum_by_block<F>, (unsigned)samples, THREADS, f, units);
     else
-        launch(own, sum_by_thread<F>, blocks_for((size_t)samples, THREADS), THREADS, f, (size_t)samples,
-               units);
+        launch(own, sum_by_lanes<F>, blocks_for((size_t)samples * (size_t)lanes, FEW_UNITS_BY), FEW_UNITS_BY,
+               f, (size_t)samples, units, lanes);
     launched(own, name);
 }
 
