@@ -10,7 +10,7 @@ template <class M> struct network_pass : network_view<M> {
     typedef typename M::number number;
     typedef network_view<M> seen;
     using seen::choose, seen::choose_back, seen::back_bytes, seen::in_one, seen::warps_of,
-        seen::cut_fragments, seen::most_blocks;
+        seen::cut_fragments, seen::blocks_at_once, seen::most_blocks;
     using seen::own, seen::p, seen::b, seen::nets, seen::pixels, seen::acts, seen::sums, seen::held,
         seen::norm, seen::weights, seen::view;
     using seen::streams, seen::stream_of, seen::normalised, seen::source, seen::plain, seen::gradients_of,
@@ -197,7 +197,7 @@ template <class M> struct network_pass : network_view<M> {
                               : c.v.plan.convs == 2 ? stream_back_kernel<2>
                                                     : stream_back_kernel<1>;
                 const stream_plan &s = p->stream;
-                dim3 grid(at_most((unsigned)(own->processors / nets()), blocks_for((size_t)b->rows, s.teams)),
+                dim3 grid(at_most((unsigned)blocks_at_once(), blocks_for((size_t)b->rows, s.teams)),
                           (unsigned)nets());
                 c.moments_bytes = (int)(blocks_for((size_t)b->rows, (int)grid.x * s.teams) + 1) / 2 * 16;
                 const size_t bytes = (size_t)(s.teams * (s.back_bytes + c.moments_bytes));

@@ -175,8 +175,13 @@ template <class M> struct network_view {
             t.bands = (all + t.tiles - 1) / t.tiles;
         return t;
     }
+    /* Blocks of a network that run at once, one on each multiprocessor. */
+    int blocks_at_once() const {
+        const int blocks = own->processors / nets();
+        return blocks > 0 ? blocks : 1;
+    }
     int most_blocks() const {
-        const int most = own->processors / nets();
+        const int most = blocks_at_once();
         return most < b->pieces ? most : b->pieces;
     }
     bool streams() const { return M::bytes == 2 && p->stream.convs > 0; }
