@@ -55,13 +55,6 @@ python: build python-packages ## build, then install the Python package into a v
 test: mpi-packages build emulated browser-packages export-packages python-packages ## build, then run all tests
 	tests/run
 
-# The same tests with an emulated GPU. A build of its own, since nothing but tests needs it.
-emulated: build
-	cmake --build --preset release --target jointflow-tests-emulated
-
-emulated-test: emulated ## the same on an emulated one, where there is none (half an hour on two cores)
-	tests/run --emulated $(GPU_TESTS)
-
 debug-build: packages
 	cmake --preset debug -DJOINTFLOW_WERROR=$(WERROR)
 	cmake --build --preset debug
@@ -75,6 +68,13 @@ debug-cli-test: debug-build ## run the tests of the command line under the same 
 
 gpu-test: build ## compare the cuda device with the reference, where there is a GPU
 	tests/run --unit $(GPU_TESTS)
+
+# The same tests with an emulated GPU. A build of its own, since nothing but tests needs it.
+emulated: build
+	cmake --build --preset release --target jointflow-tests-emulated
+
+emulated-test: emulated ## the same on an emulated one, where there is none: all sizes, which takes hours
+	EMULATED_ALL=1 EMULATED_TIME_LIMIT=7200 tests/run --emulated emulated__ kernels__ $(GPU_TESTS)
 
 thread-build: packages
 	cmake --preset thread -DJOINTFLOW_WERROR=$(WERROR)

@@ -19,9 +19,10 @@
 #endif
 #endif
 
-/* Whether the GPU is an emulated one (tests/emulated), which takes a thousand times as long as a real one. */
+/* Whether the GPU is an emulated one (tests/emulated), which takes thousands of times as long as a real one: tests of many
+ * sizes then take fewer, unless all are asked for. */
 extern const int gpu_is_emulated __attribute__((weak));
-#define EMULATED (&gpu_is_emulated != NULL)
+#define EMULATED (&gpu_is_emulated != NULL && !getenv("EMULATED_ALL"))
 
 typedef void (*test_fn)(void);
 void test_register(const char *name, const char *file, test_fn fn);

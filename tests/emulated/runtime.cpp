@@ -98,7 +98,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t &config, const void *functi
 extern "C" {
 
 extern const int gpu_is_emulated;
-const int gpu_is_emulated = 1; /* for tests, which take fewer sizes then */
+const int gpu_is_emulated = 1; /* for tests (test.h) */
 
 /* ---- the device ---- */
 
@@ -141,7 +141,7 @@ cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {
 cudaError_t cudaMalloc(void **out, size_t bytes) {
     std::lock_guard<std::mutex> lock(one_at_a_time);
     void *p = NULL;
-    if (bytes > ALL_MEMORY - allocated || posix_memalign(&p, 256, bytes + 256) != 0)
+    if (bytes > ALL_MEMORY - allocated || posix_memalign(&p, 256, bytes) != 0)
         return tell(cudaErrorMemoryAllocation);
     memset(p, 0xff, bytes); /* no numbers */
     allocations[p] = bytes, allocated += bytes;
