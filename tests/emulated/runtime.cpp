@@ -1,27 +1,36 @@
-/* CUDA's runtime for an emulated GPU: whatever is asked for is done at once, or recorded where its stream records. Both streams of a
- * device take part in a recording, whose order is that in which it was asked for.
+/* CUDA's runtime for an emulated GPU. What is asked for is done at once, or recorded. A stream of the lowest priority is late: what is
+ * asked of it is done when another stream waits for it, so that memory which is given away too early shows; or at once, by turns.
  *
  *     EMULATED_PROCESSORS    multiprocessors, 8 by default: few, so that blocks have several samples
  *     EMULATED_MAJOR         compute capability, 9 by default; 8: without clusters of blocks */
 #include "machine.h"
 
 #include <chrono>
+#include <deque>
 #include <map>
 #include <mutex>
+#include <set>
 #include <stdio.h>
 #include <stdlib.h>
 #include <vector>
 
-typedef std::vector<std::function<void()>> works;
-struct CUstream_st {};
+typedef std::function<void()> work;
+struct CUstream_st {
+    bool late;
+    std::deque<work> left;
+    size_t done; /* works */
+};
 struct CUevent_st {
     std::chrono::steady_clock::time_point at;
+    cudaStream_t stream; /* that it was recorded in, NULL: none, */
+    size_t behind;       /* and behind how many of its works */
 };
+typedef std::vector<work> recorded;
 struct CUgraph_st {
-    works all;
+    recorded all;
 };
 struct CUgraphExec_st {
-    works all;
+    recorded all;
 };
 
 static const size_t ALL_MEMORY = (size_t)8 << 30, USUAL_SHARED = 48 << 10;
@@ -32,7 +41,10 @@ static std::map<void *, size_t> allocations;
 static size_t allocated;
 static unsigned long launches;
 
-static thread_local works *recording; /* NULL: nothing is recorded */
+static std::recursive_mutex streams; /* what is left to do */
+static std::set<cudaStream_t> all_streams;
+
+static thread_local recorded *recording; /* NULL: nothing is recorded */
 static thread_local cudaError_t last_error = cudaSuccess;
 
 static int setting(const char *name, int usual) {
@@ -47,12 +59,36 @@ static cudaError_t tell(cudaError_t error) {
     if (error != cudaSuccess) last_error = error;
     return error;
 }
+
+/* ---- streams ---- */
+
+static void catch_up(cudaStream_t stream, size_t done) {
+    std::lock_guard<std::recursive_mutex> lock(streams);
+    while (stream->done < done && !stream->left.empty()) {
+        const work next = std::move(stream->left.front());
+        stream->left.pop_front();
+        stream->done++;
+        next();
+    }
+}
+static void catch_up(cudaStream_t stream) {
+    catch_up(stream, (size_t)-1);
+}
 /* Now, or when the recording is replayed. */
-static void ask(std::function<void()> work) {
+static void ask(work w) {
     if (recording)
-        recording->push_back(std::move(work));
+        recording->push_back(std::move(w));
     else
-        work();
+        w();
+}
+/* Work of a stream: its turn comes now or later. */
+static void ask_in(cudaStream_t stream, work w) {
+    ask([=] {
+        std::lock_guard<std::recursive_mutex> lock(streams);
+        static unsigned long asked;
+        stream->left.push_back(w);
+        if (!stream->late || ++asked % 4 == 0) catch_up(stream);
+    });
 }
 
 /* ---- launches ---- */
@@ -85,7 +121,7 @@ cudaError_t emulated_launch(const cudaLaunchConfig_t &config, const void *functi
         threads > emulated::MOST_THREADS || shared > emulated_allowed(function) || ranks < 1 ||
         ranks > emulated::MOST_RANKS || grid.x % (unsigned)ranks != 0)
         return tell(cudaErrorInvalidValue);
-    ask([=] {
+    ask_in(config.stream, [=] {
         std::lock_guard<std::mutex> lock(one_at_a_time);
         /* another manner from launch to launch */
         const emulated::manner in = {(emulated::order)(launches % 3), launches % 2 == 1};
@@ -148,9 +184,12 @@ cudaError_t cudaMalloc(void **out, size_t bytes) {
     *out = p;
     return cudaSuccess;
 }
+/* It waits for all that is left to do, as the real one does. */
 cudaError_t cudaFree(void *p) {
-    std::lock_guard<std::mutex> lock(one_at_a_time);
     if (!p) return cudaSuccess;
+    std::lock_guard<std::recursive_mutex> waits(streams);
+    for (cudaStream_t stream : all_streams) catch_up(stream);
+    std::lock_guard<std::mutex> lock(one_at_a_time);
     const auto found = allocations.find(p);
     if (found == allocations.end()) return tell(cudaErrorInvalidValue);
     allocated -= found->second;
@@ -171,36 +210,45 @@ cudaError_t cudaMemGetInfo(size_t *left, size_t *all) {
     *left = ALL_MEMORY - allocated, *all = ALL_MEMORY;
     return cudaSuccess;
 }
-cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t) {
-    ask([=] { memmove(to, from, bytes); });
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+    ask_in(stream, [=] { memmove(to, from, bytes); });
     return cudaSuccess;
 }
-cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t) {
-    ask([=] { memset(to, value, bytes); });
+cudaError_t cudaMemsetAsync(void *to, int value, size_t bytes, cudaStream_t stream) {
+    ask_in(stream, [=] { memset(to, value, bytes); });
     return cudaSuccess;
 }
 
 /* ---- streams and events ---- */
 
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned, int) {
-    *out = new CUstream_st;
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t *out, unsigned, int priority) {
+    std::lock_guard<std::recursive_mutex> lock(streams);
+    *out = new CUstream_st{priority == 0, {}, 0};
+    all_streams.insert(*out);
     return cudaSuccess;
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+    std::lock_guard<std::recursive_mutex> lock(streams);
+    catch_up(stream);
+    all_streams.erase(stream);
     delete stream;
     return cudaSuccess;
 }
-cudaError_t cudaStreamSynchronize(cudaStream_t) {
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    catch_up(stream);
     return cudaSuccess;
 }
-cudaError_t cudaStreamQuery(cudaStream_t) {
-    return cudaSuccess;
+cudaError_t cudaStreamQuery(cudaStream_t stream) {
+    return cudaStreamSynchronize(stream);
 }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) {
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+    ask([=] {
+        if (event->stream && event->stream != stream) catch_up(event->stream, event->behind);
+    });
     return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned) {
-    *out = new CUevent_st;
+    *out = new CUevent_st();
     return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t *out) {
@@ -210,11 +258,16 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
     delete event;
     return cudaSuccess;
 }
-cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t) {
-    event->at = std::chrono::steady_clock::now();
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+    ask([=] {
+        std::lock_guard<std::recursive_mutex> lock(streams);
+        event->at = std::chrono::steady_clock::now();
+        event->stream = stream, event->behind = stream->done + stream->left.size();
+    });
     return cudaSuccess;
 }
-cudaError_t cudaEventSynchronize(cudaEvent_t) {
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+    if (event->stream) catch_up(event->stream, event->behind);
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
@@ -225,7 +278,7 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to) {
 /* ---- recordings ---- */
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t, cudaStreamCaptureMode) {
-    recording = new works;
+    recording = new recorded;
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t, cudaGraph_t *out) {
@@ -239,7 +292,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *out, cudaGraph_t graph, unsign
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
-    for (const auto &work : graph->all) work();
+    for (const work &w : graph->all) w();
     return cudaSuccess;
 }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
