@@ -24,7 +24,7 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: deb deb-packages docs docs-packages help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test emulated emulated-test \
+.PHONY: deb deb-packages docs docs-packages help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test emulated emulated-test emulated-debug \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
         develop-packages export-packages fuzz-packages browser-packages mpi-packages \
         measure-packages python-packages
@@ -75,6 +75,11 @@ emulated: build
 
 emulated-test: emulated ## the same on an emulated one, where there is none: all sizes, which takes hours
 	EMULATED_ALL=1 EMULATED_TIME_LIMIT=7200 tests/run --emulated emulated__ kernels__ $(GPU_TESTS)
+
+# Leaks are looked for elsewhere: of what only fibers know nothing is found.
+emulated-debug: debug-build ## some of these under the address and undefined-behaviour sanitizers (a quarter of an hour)
+	cmake --build --preset debug --target jointflow-tests-emulated
+	ASAN_OPTIONS=detect_leaks=0 BUILD=build-debug EMULATED_TIME_LIMIT=3600 tests/run --emulated
 
 thread-build: packages
 	cmake --preset thread -DJOINTFLOW_WERROR=$(WERROR)

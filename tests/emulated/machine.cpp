@@ -59,9 +59,8 @@ static void begin_at(context &c, char *stack, size_t bytes, void (*f)()) {
 
 struct pending_copy {
     char *to;
-    unsigned char bytes[16];
-    size_t count;
     const void *from; /* NULL: zeros */
+    size_t count;
 };
 /* Bytes on their way to another block. */
 struct sent {
@@ -189,7 +188,7 @@ static fiber *new_fiber() {
     fiber *f = here.fibers.back().get();
     void *stack = mmap(nullptr, STACK_BYTES, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (stack == MAP_FAILED) abort();
+    if (stack == MAP_FAILED || mprotect(stack, 4096, PROT_NONE) != 0) abort(); /* it ends there */
     f->stack = stack;
     /* the same places of all stacks would share a few lines of the cache */
     const size_t less = here.fibers.size() % 64 * 1088;
@@ -213,7 +212,11 @@ static void wait_until_changed(const unsigned *count, unsigned seen) {
 }
 
 static void arrive(std::vector<pending_copy> &copies) {
-    for (const pending_copy &c : copies) memcpy(c.to, c.from ? c.from : c.bytes, c.count);
+    for (const pending_copy &c : copies)
+        if (c.from)
+            memcpy(c.to, c.from, c.count);
+        else
+            memset(c.to, 0, c.count);
     copies.clear();
 }
 static void deliver(const sent &s);
@@ -335,8 +338,7 @@ void copy(void *to, const void *from, size_t bytes) {
     fiber *f = here.current;
     (void)at(address_of(to), bytes, bytes);
     if ((uintptr_t)from % bytes != 0) fail("found a copy from where it is not aligned");
-    pending_copy c = {(char *)to, {0}, bytes, from};
-    f->open.push_back(c);
+    f->open.push_back({(char *)to, from, bytes});
     if (!here.in.late) arrive(f->open);
 }
 void commit_copies() {
