@@ -77,7 +77,7 @@ emulated-test: emulated ## the same on an emulated one, where there is none: all
 	EMULATED_ALL=1 EMULATED_TIME_LIMIT=7200 tests/run --emulated emulated__ kernels__ $(GPU_TESTS)
 
 # Leaks are looked for elsewhere: of what only fibers know nothing is found.
-emulated-debug: debug-build ## some of these under the address and undefined-behaviour sanitizers (a quarter of an hour)
+emulated-debug: debug-build ## some of these under the address and undefined-behaviour sanitizers (half an hour)
 	cmake --build --preset debug --target jointflow-tests-emulated
 	ASAN_OPTIONS=detect_leaks=0 BUILD=build-debug EMULATED_TIME_LIMIT=3600 tests/run --emulated
 
