@@ -254,6 +254,7 @@ void check_image_coupling(const bench *b) {
         layer_case one = cases[i];
         const layer_case *z = &one;
         char what[112];
+        /* of large cases one sample, and no second run for its bits */
         if (EMULATED && z->source.h * z->source.w * z->kernels > 7000) {
             if (b->tolerance == 0) continue;
             one.n = 1;

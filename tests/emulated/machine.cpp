@@ -3,6 +3,7 @@
 #include "machine.h"
 
 #include <algorithm>
+#include <deque>
 #include <memory>
 #include <random>
 #include <stdio.h>
@@ -108,7 +109,7 @@ struct machine {
     std::unique_ptr<block[]> blocks{new block[MOST_RANKS]};
     char *memory; /* of MOST_RANKS blocks */
     meeting cluster;
-    std::vector<sent> on_their_way;
+    std::deque<sent> on_their_way;
     std::mt19937 random{7};
     const std::function<void()> *kernel;
     fiber *current;
@@ -175,8 +176,7 @@ static void run_fiber() {
             begin_thread(f);
             take_place(f);
             (*here.kernel)();
-            if (!f->open.empty()) commit_copies();
-            wait_for_copies(0); /* they are not lost with the thread */
+            wait_for_all_copies(); /* they are not lost with the thread */
             here.gone_on = true;
         }
         here.idle.push_back(f);
@@ -220,6 +220,10 @@ static void arrive(std::vector<pending_copy> &copies) {
     copies.clear();
 }
 static void deliver(const sent &s);
+static void deliver_next() {
+    deliver(here.on_their_way.front());
+    here.on_their_way.pop_front();
+}
 
 static void run_cluster() {
     here.cluster = meeting();
@@ -251,13 +255,9 @@ static void run_cluster() {
         here.turns.clear();
         if (here.gone_on) continue;
         if (here.on_their_way.empty()) fail("threads wait for one another for ever");
-        deliver(here.on_their_way.front()); /* as late as it may be */
-        here.on_their_way.erase(here.on_their_way.begin());
+        deliver_next(); /* as late as it may be */
     }
-    while (!here.on_their_way.empty()) {
-        deliver(here.on_their_way.front());
-        here.on_their_way.erase(here.on_their_way.begin());
-    }
+    while (!here.on_their_way.empty()) deliver_next();
 }
 
 void run(dim3 grid, int threads, int ranks, size_t shared, manner in, const std::function<void()> &kernel) {

@@ -34,9 +34,9 @@ void run(dim3 grid, int threads, int ranks, size_t shared, manner in, const std:
 
 /* ---- for threads that run ---- */
 
-char *block_memory(); /* of this block */
-void *fixed_memory(
-    size_t size); /* the next piece of it behind that of the launch; all threads ask in the same order */
+/* Shared memory of this block; and of what lies behind that of the launch the next piece, which all threads ask for in the same order. */
+char *block_memory();
+void *fixed_memory(size_t size);
 
 /* So many threads of the block meet at one of its barriers; all of the cluster. */
 void meet(int barrier, int threads);

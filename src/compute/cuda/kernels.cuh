@@ -36,15 +36,20 @@ static inline void launched(cuda_device *own, const char *kernel) {
     launched_product(own, kernel, 0);
 }
 
-/* A kernel in a stream; launched() tells of failures. */
-template <class... PARAMETERS, class... ARGUMENTS>
-static void launch_in(cudaStream_t stream, void (*kernel)(PARAMETERS...), dim3 grid, int threads,
-                      size_t shared, const ARGUMENTS &...arguments) {
+static inline cudaLaunchConfig_t config_of(dim3 grid, int threads, size_t shared, cudaStream_t stream) {
     cudaLaunchConfig_t c = {};
     c.gridDim = grid;
     c.blockDim = dim3((unsigned)threads);
     c.dynamicSmemBytes = shared;
     c.stream = stream;
+    return c;
+}
+
+/* A kernel in a stream; launched() tells of failures. */
+template <class... PARAMETERS, class... ARGUMENTS>
+static void launch_in(cudaStream_t stream, void (*kernel)(PARAMETERS...), dim3 grid, int threads,
+                      size_t shared, const ARGUMENTS &...arguments) {
+    const cudaLaunchConfig_t c = config_of(grid, threads, shared, stream);
     (void)cudaLaunchKernelEx(&c, kernel, arguments...);
 }
 /* The same without shared memory of the launch's own, in the stream of the device. */
@@ -71,14 +76,10 @@ static void launch_clusters(const cuda_device *own, void (*kernel)(PARAMETERS...
     attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
     attributes[0].val.programmaticStreamSerializationAllowed = 1;
     attributes[1] = clusters_of(ranks);
-    cudaLaunchConfig_t c = {};
-    c.gridDim = grid;
-    c.blockDim = dim3((unsigned)threads);
-    c.dynamicSmemBytes = shared;
-    c.stream = own->stream;
+    cudaLaunchConfig_t c = config_of(grid, threads, shared, own->stream);
     c.attrs = attributes;
     c.numAttrs = own->major < 9 ? 0 : ranks > 1 ? 2 : 1;
-    (void)cudaLaunchKernelEx(&c, kernel, arguments...); /* launched() tells of failures */
+    (void)cudaLaunchKernelEx(&c, kernel, arguments...);
 }
 template <class... PARAMETERS, class... ARGUMENTS>
 static void launch_early(const cuda_device *own, void (*kernel)(PARAMETERS...), dim3 grid, int threads,
@@ -95,10 +96,7 @@ static int clusters_at_once(const cuda_device *own, void (*kernel)(PARAMETERS...
         return e == cudaSuccess ? count * own->processors : 0;
     }
     cudaLaunchAttribute attribute = clusters_of(ranks);
-    cudaLaunchConfig_t c = {};
-    c.gridDim = dim3((unsigned)ranks);
-    c.blockDim = dim3((unsigned)threads);
-    c.dynamicSmemBytes = shared;
+    cudaLaunchConfig_t c = config_of(dim3((unsigned)ranks), threads, shared, NULL);
     c.attrs = &attribute;
     c.numAttrs = 1;
     return cudaOccupancyMaxActiveClusters(&count, kernel, &c) == cudaSuccess ? count : 0;
