@@ -90,8 +90,16 @@ static inline uint2 load_words(unsigned address) {
     memcpy(&v, emulated::at(address, 8, 8), sizeof v);
     return v;
 }
+static inline uint4 load_vector(unsigned address) {
+    uint4 v;
+    memcpy(&v, emulated::at(address, 16, 16), sizeof v);
+    return v;
+}
 static inline void store_word(unsigned address, unsigned v) {
     memcpy(emulated::at(address, 4, 4), &v, sizeof v);
+}
+static inline void store_vector(unsigned address, uint4 v) {
+    memcpy(emulated::at(address, 16, 16), &v, sizeof v);
 }
 static inline void copy_16(unsigned to, const void *from, int present) {
     emulated::copy(emulated::at(to, 16, 16), present ? from : NULL, 16);

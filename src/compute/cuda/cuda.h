@@ -46,6 +46,7 @@ typedef struct cuda_device {
     const char *failed_in;
     cuda_profile *profile; /* NULL: none is wanted */
     int capturing;         /* what is asked for is recorded, not run */
+    int by_parts;          /* image networks that are trained go forward part by part (image_parts.cuh) */
 } cuda_device;
 
 #define CUDA_NUMBERS 512

@@ -303,6 +303,7 @@ static void image_run(device *d, const layer_plan *plan, const layer_call *call)
     cuda_room scratch = {(char *)call->scratch, 0}, kept = {(char *)call->kept, 0};
     float *ds = lay_out(p, &b, &scratch, call->n, use);
     if (use.kept) lay_out_kept(p, call->precision, &b, &kept, call->n, 1);
+    b.parts = use.kept && own->by_parts && passes[call->precision]->has_parts(own, p);
     for (int first = 0; first < call->n; first += wave) {
         b.rows = call->n - first < wave ? call->n - first : wave;
         run_wave(own, p, call, b, first, ds);

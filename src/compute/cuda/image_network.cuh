@@ -4,12 +4,13 @@
 #define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 
 #include "compute/cuda/image_held.cuh"
+#include "compute/cuda/image_parts.cuh"
 #include "compute/cuda/image_view.cuh"
 
-template <class M> struct network_pass : network_view<M> {
+template <class M> struct network_pass : network_parts<M> {
     typedef typename M::number number;
     typedef network_view<M> seen;
-    using seen::choose, seen::choose_back, seen::back_bytes, seen::in_one, seen::warps_of,
+    using seen::allow, seen::choose, seen::choose_back, seen::back_bytes, seen::in_one, seen::warps_of,
         seen::cut_fragments, seen::blocks_at_once, seen::most_blocks;
     using seen::own, seen::p, seen::b, seen::nets, seen::pixels, seen::acts, seen::sums, seen::held,
         seen::norm, seen::weights, seen::view;
@@ -17,17 +18,6 @@ template <class M> struct network_pass : network_view<M> {
         seen::back_sums;
 
     /* ---- launches ---- */
-
-    /* A limit is never lowered: launches that were recorded still ask for it. */
-    template <class K> void allow(K kernel, size_t bytes) const {
-        cudaFuncAttributes has = {};
-        cuda_note(own, cudaFuncGetAttributes(&has, kernel),
-                  "asking for the shared memory of an image network");
-        if ((size_t)has.maxDynamicSharedSizeBytes < bytes)
-            cuda_note(own,
-                      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
-                      "shared memory of an image network");
-    }
 
     template <class LOAD, class STORE>
     void product(int part, int direction, LOAD load, STORE store, const char *name) const {
@@ -310,8 +300,15 @@ template <class M> struct network_pass : network_view<M> {
 
     void forward() const {
         if (held()) return forward_held();
+        const parts_kernels *const parts = b->parts ? parts_for(own, p) : NULL;
         product(0, FORWARD, source(), this->template activations<false>(0), "image: convolution in");
         for (int q = 1; q < p->parts - 1; q += 3) {
+            if (parts) {
+                this->pointwise(parts, q);
+                this->branches(parts, q + 1);
+                this->pointwise(parts, q + 2);
+                continue;
+            }
             product(q, FORWARD, normalised(q - 1), this->template activations<false>(q), "image: 1x1");
             product(q + 1, FORWARD, normalised(q), this->template activations<false>(q + 1),
                     "image: branches");
@@ -475,9 +472,12 @@ static void pass_pack(cuda_device *own, const image_plan *p, const image_batch *
                       int direction) {
     network_pass<M>{{own, p, b}}.pack(params, direction);
 }
+template <class M> static int pass_has_parts(const cuda_device *own, const image_plan *p) {
+    return M::bytes == 2 && parts_for(own, p) != NULL;
+}
 #define IMAGE_PASSES(name, M)                                                                                \
     extern "C" const image_passes name;                                                                      \
-    const image_passes name = {M::bytes,     (int)sizeof(M::weights), M::bytes == 2,                         \
+    const image_passes name = {M::bytes,     (int)sizeof(M::weights), M::bytes == 2,   pass_has_parts<M>,    \
                                pass_pack<M>, pass_forward<M>,         pass_backward<M>}
 
 #endif

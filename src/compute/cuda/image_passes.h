@@ -8,6 +8,7 @@
 typedef struct image_batch {
     int rows;            /* samples of this part */
     int first, capacity; /* its first one, and how many there are, in acts and sums */
+    int parts;           /* forward part by part, where that can be chosen (image_parts.cuh) */
     int all; /* acts of all residual blocks are there; otherwise a block takes the place of the one before */
     void *acts[2];  /* numbers: activations, as the plan numbers them, each (capacity, pixels, channels) */
     float *sums[2]; /* (norms, capacity, MAX_BANDS, 2): for the moments of norms */
@@ -38,6 +39,8 @@ typedef struct image_batch {
 typedef struct image_passes {
     int number_bytes, lane_bytes; /* of a number; of a tile of weights, for each lane */
     int holds;                    /* whether it can hold samples on the chip */
+    int (*has_parts)(const cuda_device *own,
+                     const image_plan *p); /* whether it can go forward part by part instead */
     void (*pack)(cuda_device *own, const image_plan *p, const image_batch *b, const float *params,
                  int direction);
     void (*forward)(cuda_device *own, const image_plan *p, const image_batch *b);

@@ -222,6 +222,25 @@ static int fill_stream(const image_plan *p, int32_t *table) {
     return 1;
 }
 
+/* The table of the way forward; 0: that is not possible. */
+static int fill_stream_forward(const image_plan *p, int32_t *table) {
+    const image_net *net = &p->nets[p->first_net];
+    const int convs = net->branches, sets = p->K / 8;
+    for (int k = 0, offset = 0; k < convs; offset += p->K >> k, k++) {
+        const conv_shape *s = &net->blocks[0].branch[k].shape;
+        if (s->out != p->K >> k || s->out != 8 * s->groups || s->in != (8 << k) * s->groups ||
+            s->y_offset != offset)
+            return 0;
+        for (int i = 0; i < sets * 9 << k; i++) {
+            int set = i / (9 << k), tap = i % (9 << k) >> k, eight = i % (1 << k);
+            table[set * STREAM_FORWARD(convs) + 9 * ((1 << k) - 1) + (tap << k) + eight] =
+                tile_of(&p->ops[p->first_net][OP_BRANCHES][FORWARD], k, tap, ((set >> k << k) + eight) * 8,
+                        offset + (set >> k) * 8);
+        }
+    }
+    return 1;
+}
+
 static jf_status plan_stream(device *d, image_plan *p) {
     const image_net *net = &p->nets[p->first_net];
     const int convs = net->branches, reach = 1 << (convs - 1), rows = STREAM_STAGES * STREAM_ROWS;
@@ -245,12 +264,15 @@ static jf_status plan_stream(device *d, image_plan *p) {
     if ((size_t)r.teams > room / (size_t)most) r.teams = (int)(room / (size_t)most);
     if (r.teams < 1) return JF_OK;
     int32_t *table;
-    size_t count = (size_t)(r.sets * STREAM_NUMBERS(convs));
+    size_t count = (size_t)(r.sets * STREAM_NUMBERS(convs)),
+           forward = (size_t)(r.sets * STREAM_FORWARD(convs));
     jf_status status = JF_OK;
-    JF_TRY(MEM_NEW(d->ctx, &table, count));
+    JF_TRY(MEM_NEW(d->ctx, &table, count > forward ? count : forward));
     if (fill_stream(p, table)) {
         status = d->kind->alloc_map(d, &r.table, table, count);
         if (status == JF_OK) p->stream = r;
+        if (status == JF_OK && fill_stream_forward(p, table))
+            status = d->kind->alloc_map(d, &p->stream.forward, table, forward);
     }
     free(table);
     return status;
@@ -414,7 +436,8 @@ void image_plan_free(device *d, image_plan *p) {
             if (maps[i]) d->kind->release_map(d, maps[i]);
         free(p->place[net]);
     }
-    int32_t *maps[] = {p->norm_table, p->second_table, p->stream.table, p->source, p->target};
+    int32_t *maps[] = {p->norm_table,     p->second_table, p->stream.table,
+                       p->stream.forward, p->source,       p->target};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         if (maps[i]) d->kind->release_map(d, maps[i]);
     free(p->norm_at);

@@ -42,7 +42,10 @@ typedef struct held_plan {
 /* How teams of warps go back through the branches in a stream of rows (image_stream.cuh). Of each set of eight channels that branches
  * read, the table says: which convolution's biases it has beside those of the first (0: none); of each convolution the first of the
  * eight channels that it gives them; of each convolution and tap where the weights lie among the packed ones (twice the tile, and
- * which half), and where their gradient lies among those of the part (in numbers). */
+ * which half), and where their gradient lies among those of the part (in numbers).
+ *
+ * Forward (image_stream_forward.cuh) a set has eight channels that each branch gives: of each branch, tap, and eight of the channels that its
+ * group reads, the table says where the weights lie among the packed ones. */
 #define STREAM_WARPS            16 /* of a block, at most: room for 128 registers a thread */
 #define STREAM_ROWS             3  /* of a step */
 #define STREAM_STAGES           3
@@ -53,12 +56,14 @@ typedef struct held_plan {
 #define STREAM_WEIGHTS(convs)   (1 + (convs))
 #define STREAM_GRADIENTS(convs) (1 + 10 * (convs))
 #define STREAM_NUMBERS(convs)   (1 + 19 * (convs))
+#define STREAM_FORWARD(convs)   (9 * ((1 << (convs)) - 1))
 typedef struct stream_plan {
     int convs;                     /* 0: not for such branches */
     int sets, strips, teams;       /* of a team: sets of channels, strips of 16 columns; of a block: teams */
     int wide_bytes, thin_bytes;    /* of a pixel in shared memory: of what branches gave, and read */
     int back_bytes, weights_bytes; /* of a team, in either kernel */
     int32_t *table;                /* on the device */
+    int32_t *forward;              /* likewise, (sets, STREAM_FORWARD); NULL: not for such branches */
 } stream_plan;
 
 typedef struct image_plan {

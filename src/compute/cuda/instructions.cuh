@@ -28,8 +28,20 @@ static __device__ inline uint2 load_words(unsigned address) {
     asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address));
     return v;
 }
+static __device__ inline uint4 load_vector(unsigned address) {
+    uint4 v;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
+                 : "r"(address));
+    return v;
+}
 static __device__ inline void store_word(unsigned address, unsigned v) {
     asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
+}
+static __device__ inline void store_vector(unsigned address, uint4 v) {
+    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z),
+                 "r"(v.w)
+                 : "memory");
 }
 /* 16 bytes of global memory on their way to shared memory; zeros where `present` is 0. */
 static __device__ inline void copy_16(unsigned to, const void *from, int present) {
