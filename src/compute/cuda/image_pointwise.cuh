@@ -125,12 +125,11 @@ static __global__ void __launch_bounds__(pointwise_warps(INPUTS) * 32, 1)
     auto parameter = [&](int tile, int chunk, int half, int which) {
         return (((tile * CHUNKS + chunk) * 2 + half) * 2 + which) * 32;
     };
-    auto each_chunk = [&](auto f) { /* f(chunk, its first channel of this lane, whether it is half a one) */
+    /* f(chunk, its first channel of this lane, whether it is half a one) */
+    auto each_chunk = [&](auto f) {
 #pragma unroll
-                                    for (int chunk = 0; chunk < LAST; chunk++)
-                                        f(chunk, 32 * chunk + 8 * t, known<false>());
-                                    if constexpr ((int)LAST < (int)CHUNKS)
-                                        f((int)LAST, 32 * LAST + 4 * t, known<true>());
+        for (int chunk = 0; chunk < LAST; chunk++) f(chunk, 32 * chunk + 8 * t, known<false>());
+        if constexpr ((int)LAST < (int)CHUNKS) f((int)LAST, 32 * LAST + 4 * t, known<true>());
     };
 #pragma unroll 1
     for (int i = 0; i < 2 * tiles; i++)
@@ -141,17 +140,17 @@ static __global__ void __launch_bounds__(pointwise_warps(INPUTS) * 32, 1)
             parameters[parameter(i / 2, chunk, i % 2, 1)] =
                 load_chunk<decltype(is_half)::value>(c.norm.b[net] + at);
         });
+    __syncwarp(); /* a lane reads what it has written itself, by other instructions */
 
-    /* What is read of a tile, chunk by chunk: as soon as a chunk has become an operand, that of the next tile is asked for. */
+    /* What is read of a tile, chunk by chunk. As soon as a chunk has become an operand, that of the next tile is asked for. */
     uint4 x[CHUNKS][2];
     const __nv_bfloat16 *from[2];
-    auto point_to = [&](int sample,
-                        int tile) { /* behind the last sample: to that one again, in vain */
-                                    const size_t start =
-                                        (size_t)(sample < c.n ? sample : sample - c.lanes) * (size_t)c.pixels;
+    /* Behind the last sample: to that one again, in vain. */
+    auto point_to = [&](int sample, int tile) {
+        const size_t start = (size_t)(sample < c.n ? sample : sample - c.lanes) * (size_t)c.pixels;
 #pragma unroll
-                                    for (int half = 0; half < 2; half++)
-                                        from[half] = c.x[net] + (start + (size_t)pixel_of(tile, half)) * IN;
+        for (int half = 0; half < 2; half++)
+            from[half] = c.x[net] + (start + (size_t)pixel_of(tile, half)) * IN;
     };
     auto ask = [&](int chunk, int channel, auto is_half) {
 #pragma unroll
