@@ -300,7 +300,7 @@ template <class M> struct network_pass : network_parts<M> {
 
     void forward() const {
         if (held()) return forward_held();
-        const parts_kernels *const parts = b->parts ? parts_for(own, p) : NULL;
+        const parts_kernels *const parts = b->parts ? parts_for<M>(own, p) : NULL;
         product(0, FORWARD, source(), this->template activations<false>(0), "image: convolution in");
         for (int q = 1; q < p->parts - 1; q += 3) {
             if (parts) {
@@ -473,7 +473,7 @@ static void pass_pack(cuda_device *own, const image_plan *p, const image_batch *
     network_pass<M>{{own, p, b}}.pack(params, direction);
 }
 template <class M> static int pass_has_parts(const cuda_device *own, const image_plan *p) {
-    return M::bytes == 2 && parts_for(own, p) != NULL;
+    return parts_for<M>(own, p) != NULL;
 }
 #define IMAGE_PASSES(name, M)                                                                                \
     extern "C" const image_passes name;                                                                      \

@@ -35,20 +35,22 @@ template <int CONVS, int SETS, int STRIPS> static constexpr parts_kernels parts_
                          S::TEAM_BYTES};
 }
 
-/* Those for such a network on such a GPU; NULL: there are none. */
-static inline const parts_kernels *parts_for(const cuda_device *own, const image_plan *p) {
-    static const parts_kernels shapes[] = {
-        parts_kernels_of<3, 8, 2>(), /* 64 channels of 28x28 */
-        parts_kernels_of<2, 8, 1>(), /* of 14x14 */
-        parts_kernels_of<2, 4, 1>()  /* 32 channels of 14x14 */
-    };
-    const stream_plan &s = p->stream;
-    if (!s.forward || pointwise_bands(p->h * p->w) > MAX_BANDS) return NULL;
-    for (const parts_kernels &k : shapes)
-        if (k.convs == s.convs && k.sets == s.sets && k.strips == s.strips &&
-            k.first_bytes <= own->shared_block && k.second_bytes <= own->shared_block &&
-            (size_t)(k.teams * k.team_bytes) + 8192 <= own->shared_block) /* beside: moments of samples */
-            return &k;
+/* Those for such a network on such a GPU; NULL: there are none. They are compiled where a precision has them. */
+template <class M> static const parts_kernels *parts_for(const cuda_device *own, const image_plan *p) {
+    if constexpr (M::bytes == 2) {
+        static const parts_kernels shapes[] = {
+            parts_kernels_of<3, 8, 2>(), /* 64 channels of 28x28 */
+            parts_kernels_of<2, 8, 1>(), /* of 14x14 */
+            parts_kernels_of<2, 4, 1>()  /* 32 channels of 14x14 */
+        };
+        const stream_plan &s = p->stream;
+        if (!s.forward || pointwise_bands(p->h * p->w) > MAX_BANDS) return NULL;
+        for (const parts_kernels &k : shapes)
+            if (k.convs == s.convs && k.sets == s.sets && k.strips == s.strips &&
+                k.first_bytes <= own->shared_block && k.second_bytes <= own->shared_block &&
+                (size_t)(k.teams * k.team_bytes) + 8192 <= own->shared_block) /* beside: moments of samples */
+                return &k;
+    }
     return NULL;
 }
 
