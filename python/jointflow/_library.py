@@ -3,12 +3,14 @@ import ctypes
 import logging
 import os
 import pathlib
+import signal
 import threading
 import warnings
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List, Optional
 
 from . import _bindings as c
+from ._watch import Interrupts
 from .errors import BY_STATUS, Error, Warning
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -68,6 +70,7 @@ class _Log(threading.local):
         self.warnings: List[str] = []
         self.watch: Optional[Callable[[Any], Any]] = None
         self.error: Optional[BaseException] = None
+        self.interrupts: Optional[Interrupts] = None
 
 
 _log = _Log()
@@ -84,8 +87,10 @@ def _on_log(_user: Any, line: bytes) -> None:
 
 @c.jf_progress_fn
 def _on_progress(_user: Any, p: Any) -> int:
-    """Asked by the library a few times a second in every long call; Ctrl-C arrives here, and stops it."""
+    """Asked by the library a few times a second in every long call; Ctrl-C is noticed here, and stops it."""
     try:
+        if _log.interrupts is not None and _log.interrupts.wanted:
+            return 1
         return int(bool(_log.watch is not None and _log.watch(p[0])))
     except BaseException as error:
         _log.error = error
@@ -116,6 +121,31 @@ context = _create_context()
 
 
 # ---- calls ----
+
+# Those that may take long and are called as they are; training watches by itself.
+LONG_CALLS = ("jf_sample", "jf_encode", "jf_decode", "jf_denoise", "jf_density", "jf_summarise", "jf_image_conditions_create",
+              "jf_image_answers", "jf_restore", "jf_then_enlarge", "jf_superres_chain", "jf_judge", "jf_report", "jf_bench")
+
+
+def _interruptible(function: Any) -> Callable[..., int]:
+    """The function, stopped by Ctrl-C. Python's own handler would raise at the first instruction of the callback, before
+    anything can catch it there: ctypes prints such an exception and goes on."""
+    def call(*arguments: Any) -> int:
+        before = _log.interrupts
+        with Interrupts() as _log.interrupts:
+            try:
+                status: int = function(*arguments)
+            finally:
+                wanted, _log.interrupts = _log.interrupts.wanted, before
+        if wanted and status != c.JF_STOPPED:  # it came too late to stop anything
+            signal.raise_signal(signal.SIGINT)
+        return status
+    return call
+
+
+for _name in LONG_CALLS:
+    setattr(lib, _name, _interruptible(getattr(lib, _name)))
+
 
 def _raise_warnings() -> None:
     told, _log.warnings = _log.warnings, []

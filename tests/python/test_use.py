@@ -169,7 +169,24 @@ def test_interrupt__ends_a_long_call_soon_and_is_raised():
     """)
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=300,
                           preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
-    assert done.stdout == "raised True (2,)\n", done.stdout + done.stderr
+    assert (done.stdout, done.stderr) == ("raised True (2,)\n", "")
+
+
+def test_interrupt__that_comes_too_late_to_stop_a_call_is_raised_when_it_has_returned():
+    import signal
+    from jointflow import _library
+
+    def call():
+        signal.raise_signal(signal.SIGINT)
+        return 0
+    usual = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            _library._interruptible(call)()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+        assert _library._log.interrupts is None
+    finally:
+        signal.signal(signal.SIGINT, usual)
 
 
 FAILURES = [
