@@ -157,6 +157,23 @@ static inline void load_two_transposed_if(int wanted, unsigned r[2], unsigned ad
     if (wanted) load_two_transposed(r, address);
 }
 
+struct one_matrix {
+    unsigned given, got;
+};
+static inline unsigned transposed(unsigned v) {
+    one_matrix mine = {v, 0};
+    emulated::together<one_matrix>(mine, [](one_matrix **of) {
+        auto number = [&](int row, int column) {
+            return of[row * 4 + column / 2]->given >> column % 2 * 16 & 0xffffu;
+        };
+        for (int lane = 0; lane < emulated::WARP; lane++) {
+            const int g = lane / 4, t = lane % 4 * 2;
+            of[lane]->got = number(t, g) | number(t + 1, g) << 16;
+        }
+    });
+    return mine.got;
+}
+
 /* C (16, 8) += A (16, DEPTH) B (DEPTH, 8). A lane has of A and B so many numbers of a register: two of bf16, one of tf32. */
 static inline float of_register(unsigned v, int i, int each) {
     return each == 1 ? __uint_as_float(v & 0xffffe000u) : __uint_as_float(i ? v & 0xffff0000u : v << 16);

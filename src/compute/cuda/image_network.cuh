@@ -3,11 +3,11 @@
 #ifndef JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 #define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 
+#include "compute/cuda/image_ends.cuh"
 #include "compute/cuda/image_held.cuh"
-#include "compute/cuda/image_parts.cuh"
 #include "compute/cuda/image_view.cuh"
 
-template <class M> struct network_pass : network_parts<M> {
+template <class M> struct network_pass : network_ends<M> {
     typedef typename M::number number;
     typedef network_view<M> seen;
     using seen::allow, seen::choose, seen::choose_back, seen::back_bytes, seen::in_one, seen::warps_of,
@@ -301,7 +301,11 @@ template <class M> struct network_pass : network_parts<M> {
     void forward() const {
         if (held()) return forward_held();
         const parts_kernels *const parts = b->parts ? parts_for<M>(own, p) : NULL;
-        product(0, FORWARD, source(), this->template activations<false>(0), "image: convolution in");
+        const bool by_taps = parts && p->ends.columns > 0;
+        if (by_taps)
+            this->in_forward();
+        else
+            product(0, FORWARD, source(), this->template activations<false>(0), "image: convolution in");
         for (int q = 1; q < p->parts - 1; q += 3) {
             if (parts) {
                 this->pointwise(parts, q);
@@ -314,6 +318,7 @@ template <class M> struct network_pass : network_parts<M> {
                     "image: branches");
             product(q + 2, FORWARD, normalised(q + 1), this->template activations<true>(q + 2), "image: 1x1");
         }
+        if (by_taps) return this->out_forward();
         float_store out = {};
         for (int net = 0; net < 2; net++) {
             out.y[net] = b->out[net];
@@ -355,10 +360,16 @@ template <class M> struct network_pass : network_parts<M> {
         for (int net = 0; net < 2; net++)
             dout.x[net] = b->dout[net], dout.stride[net] = pixels() * (size_t)p->outs[net],
             dout.channels[net] = p->outs[net];
-        product(p->parts - 1, BACKWARD, dout, gradients_of(last, wide), "image: convolution out, backward");
-        norm_back(last, wide, dh, 0);
-        gradient(p->parts - 1, plain(made(last), p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
-                 "image: convolution out, weights");
+        const bool by_taps = this->has_ends();
+        if (by_taps) {
+            this->out_back(dh);
+        } else {
+            product(p->parts - 1, BACKWARD, dout, gradients_of(last, wide),
+                    "image: convolution out, backward");
+            norm_back(last, wide, dh, 0);
+            gradient(p->parts - 1, plain(made(last), p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
+                     "image: convolution out, weights");
+        }
         for (int q = p->parts - 2; q >= 1; q -= 3) {
             wait_for(q - 1);
             back(q, dh, wide);
@@ -370,16 +381,21 @@ template <class M> struct network_pass : network_parts<M> {
             norm_back(q - 2, thin, thin, 0);
             branches_weights(q - 1, made(q - 2), wide);
             back(q - 2, thin, last_thin);
+            if (by_taps && q == 3) break;
             wait_for(q);
             norm_back(q - 3, last_thin, dh, 1);
             if (!in_one(q - 2))
                 gradient(q - 2, plain(made(q - 3), p->K), plain(thin, p->K), p->K, "image: 1x1, weights");
         }
-        gradient(0, source(), plain(dh, p->K), p->K, "image: convolution in, weights");
-        float_store du = {};
-        for (int net = 0; net < 2; net++)
-            du.y[net] = b->du1[net], du.stride[net] = (size_t)p->layer.k, du.channels[net] = p->in;
-        product(0, BACKWARD, plain(dh, p->K), du, "image: convolution in, backward");
+        if (by_taps) {
+            this->in_back(last_thin, dh);
+        } else {
+            gradient(0, source(), plain(dh, p->K), p->K, "image: convolution in, weights");
+            float_store du = {};
+            for (int net = 0; net < 2; net++)
+                du.y[net] = b->du1[net], du.stride[net] = (size_t)p->layer.k, du.channels[net] = p->in;
+            product(0, BACKWARD, plain(dh, p->K), du, "image: convolution in, backward");
+        }
         for (int q = 0; q < 3; q++) wait_for(q);
     }
     /* The gradient of the last part of this kind (parts of a residual block repeat every three) is there. */

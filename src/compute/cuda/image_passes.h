@@ -25,6 +25,7 @@ typedef struct image_batch {
     void *normalised
         [3][2]; /* numbers: what norms 0, 3, .. and 1, 4, .. and 2, 5, .. made (back_in_one: [1] alone) */
     float *back_sums[2];                 /* (rows, MAX_BANDS, 2) */
+    float *columns[2];                   /* (rows, pixels, columns of the plan's ends) */
     float *partial[2], *norm_partial[2]; /* NULL: gradients are not wanted */
     int pieces, gradient_tiles;          /* of partial: [piece][tile] */
     int norm_samples;                    /* of a piece of norm_partial */

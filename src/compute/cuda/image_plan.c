@@ -278,6 +278,25 @@ static jf_status plan_stream(device *d, image_plan *p) {
     return status;
 }
 
+/* Steps of sixteen terms of a 3x3 convolution's narrow side, of which one more term is for biases; 0: it is not for taps. */
+static int end_steps(const image_conv *conv, int narrow, int K) {
+    const conv_shape *s = &conv->shape;
+    const int steps = 9 * narrow / 16 + 1, most = K == 64 ? 1 : K == 32 ? 3 : 0;
+    return s->kernel == 3 && s->dilation == 1 && s->groups == 1 && narrow < 8 && steps <= most ? steps : 0;
+}
+
+/* The networks have the same shapes, but the number of their outputs may differ. */
+static end_plan plan_ends(const cuda_device *own, const image_plan *p) {
+    const end_plan none = {0};
+    const image_net *net = &p->nets[p->first_net];
+    if (!own->by_taps || !p->back_in_one || p->depth < 1 || p->h * p->w > 32 * IMAGE_MAX_BANDS ||
+        (p->net_count == 2 && p->outs[0] != p->outs[1]))
+        return none;
+    end_plan r = {end_steps(&net->in, p->in, p->K), end_steps(&net->out, p->outs[p->first_net], p->K),
+                  (9 * (p->in > p->outs[p->first_net] ? p->in : p->outs[p->first_net]) + 1) / 2 * 2};
+    return r.in_steps > 0 && r.out_steps > 0 ? r : none;
+}
+
 static jf_status create_ops(device *d, image_plan *p, int net) {
     for (int kind = 0; kind < OP_KINDS; kind++)
         for (int direction = 0; direction < 2; direction++) {
@@ -419,6 +438,7 @@ jf_status image_plan_create(device *d, image_plan **out, const coupling_layer *l
     p->back_in_one = status == JF_OK && back_in_one(d->own, p);
     if (status == JF_OK) p->held = plan_held(d->own, p);
     if (status == JF_OK) status = plan_stream(d, p);
+    if (status == JF_OK) p->ends = plan_ends(d->own, p);
     if (status == JF_OK && all_have_room(d->own, p))
         *out = p;
     else

@@ -66,6 +66,13 @@ typedef struct stream_plan {
     int32_t *forward;              /* likewise, (sets, STREAM_FORWARD); NULL: not for such branches */
 } stream_plan;
 
+/* The ends of networks on the way back, as products of taps (image_ends.cuh): steps of sixteen terms, and numbers of a pixel that a
+ * convolution leaves for the sum over its taps. */
+typedef struct end_plan {
+    int in_steps, out_steps;
+    int columns; /* 0: ends are those of the general operators */
+} end_plan;
+
 typedef struct image_plan {
     layer_plan plan;
     coupling_layer layer;
@@ -78,6 +85,7 @@ typedef struct image_plan {
     int back_in_one;  /* the way back through 1x1 convolutions is one kernel each (image_back.cuh) */
     held_plan held;
     stream_plan stream;
+    end_plan ends;
     image_op ops[2][OP_KINDS][2];  /* [network][kind][direction] */
     part_place *place[2];          /* (parts) */
     size_t *norm_at;               /* (norms): where its packed scale begins; its bias lies behind it */

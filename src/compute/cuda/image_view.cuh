@@ -33,10 +33,10 @@ template <class M> struct network_view {
             s.at[net] = (float2 *)b->sums[net] + (size_t)q * (size_t)b->capacity * MAX_BANDS +
                         (size_t)b->first * MAX_BANDS;
         const int kind = part_kind(p, q); /* the part that sums them */
-        s.bands = held()                                                ? p->held.ranks
-                  : b->parts && kind == OP_BRANCHES                     ? 1
-                  : b->parts && (kind == OP_FIRST || kind == OP_SECOND) ? pointwise_bands((int)pixels())
-                                                                        : choose(kind, FORWARD).bands;
+        s.bands = held()                                               ? p->held.ranks
+                  : b->parts && kind == OP_BRANCHES                    ? 1
+                  : b->parts && (kind != OP_IN || p->ends.columns > 0) ? pointwise_bands((int)pixels())
+                                                                       : choose(kind, FORWARD).bands;
         return s;
     }
     /* Whether samples stay on the chip through the whole network. */

@@ -92,6 +92,12 @@ static __device__ inline void load_two_transposed_if(int wanted, unsigned r[2], 
                  : "+r"(r[0]), "+r"(r[1])
                  : "r"(address), "r"(wanted));
 }
+/* An 8x8 matrix of 16 bits that a warp has in registers, as ldmatrix leaves it, transposed. */
+static __device__ inline unsigned transposed(unsigned v) {
+    unsigned r;
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r) : "r"(v));
+    return r;
+}
 /* C (16, 8) += A (16, 16) B (16, 8) */
 static __device__ inline void multiply_bf16(float c[4], const unsigned a[4], const unsigned b[2]) {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
