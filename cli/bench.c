@@ -1,5 +1,7 @@
 /* jointflow bench: how fast a recipe trains and samples here. */
 #include "cli.h"
+#include "progress.h"
+#include "stop.h"
 #include <math.h>
 #include <stdio.h>
 
@@ -83,6 +85,21 @@ static void print_table(const jf_bench_result *r) {
     print_profile("a sampling step", &r->sample_profile);
 }
 
+/* Shows nothing meanwhile: what is printed are the numbers, or the one sentence of a stop. */
+static int measure(const call *c, jf_bench_result *result, const jf_recipe *r, const jf_bench_options *o) {
+    progress line;
+    progress_begin(&line, 1, 0, stop_on_signals());
+    jf_context_set_progress(c->ctx, progress_show, &line);
+    jf_status status = jf_bench(result, c->ctx, r, o);
+    jf_context_set_progress(c->ctx, NULL, NULL);
+    stop_end();
+    if (status == JF_STOPPED) {
+        cli_fail("stopped before both measurements had ended");
+        return CLI_STOPPED;
+    }
+    return status == JF_OK ? CLI_OK : cli_fail_library(c);
+}
+
 static int bench(const call *c) {
     const arguments *a = c->arguments;
     jf_bench_options o = {.size = sizeof(jf_bench_options),
@@ -95,7 +112,7 @@ static int bench(const call *c) {
     jf_recipe *r = NULL;
     jf_bench_result result = {.size = sizeof(jf_bench_result)};
     int code = cli_load_recipe(c, &r, option_text(a, "recipe"));
-    if (code == CLI_OK && jf_bench(&result, c->ctx, r, &o) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK) code = measure(c, &result, r, &o);
     if (code == CLI_OK) (option_given(a, "json") ? print_json : print_table)(&result);
     jf_bench_result_free(&result);
     jf_recipe_free(r);

@@ -1,5 +1,6 @@
 /* A device whose memory ends: whatever it has none for, a run ends with one sentence, gives back what it took, and what was
  * saved before can be resumed. */
+#include "train/bench.h"
 #include "train_fixture.h"
 
 extern const device_kind device_cpu;
@@ -138,6 +139,56 @@ TEST(device_memory__too_large_a_batch_ends_the_run_before_its_first_step) {
     CHECK(strstr(jf_context_error(r->ctx), "holds the run") == NULL); /* nothing was saved */
     CHECK(r->reports == 0);
     run_close(r);
+    CHECK(own.held == 0);
+}
+
+/* ---- a measurement that is stopped ---- */
+
+typedef struct noted_work {
+    void (*work)(void *arg);
+    void *arg;
+} noted_work;
+
+static jf_status small_record(device *d, device_recording **out, void (*work)(void *arg), void *arg) {
+    noted_work *noted;
+    JF_TRY(MEM_NEW(d->ctx, &noted, 1));
+    *noted = (noted_work){work, arg};
+    *out = (device_recording *)noted;
+    own.held++;
+    return JF_OK;
+}
+static void small_replay(device *d, const device_recording *r) {
+    const noted_work *noted = (const noted_work *)r;
+    (void)d;
+    noted->work(noted->arg);
+}
+static void small_recording_free(device *d, device_recording *r) {
+    (void)d;
+    own.held--;
+    free(r);
+}
+
+static int stop_in(void *user, const jf_progress *p) {
+    return strcmp(p->phase, user) == 0;
+}
+
+TEST(device_memory__of_a_measurement_that_is_stopped_is_given_back) {
+    static char *const parts[] = {"speed of training", "speed of sampling"};
+    device_kind kind = small_device();
+    kind.record = small_record;
+    kind.replay = small_replay;
+    kind.recording_free = small_recording_free;
+    for (int i = 0; i < 2; i++) {
+        run *r = run_open_on(tiny, &kind, 1);
+        long held = own.held;
+        bench_options options = {.batch = 20, .seconds = i == 0 ? 5 : 0.5};
+        bench_result result;
+        jf_context_set_progress(r->ctx, stop_in, parts[i]);
+        CHECK_STATUS(bench_run(r->m, &options, &result), JF_STOPPED);
+        CHECK_HAS(jf_context_error(r->ctx), parts[i]);
+        CHECK(own.held == held && held > 0); /* recordings, too */
+        run_close(r);
+    }
     CHECK(own.held == 0);
 }
 

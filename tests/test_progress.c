@@ -181,6 +181,32 @@ TEST(progress__every_long_call_asks_and_stops) {
     jf_context_free(d.ctx);
 }
 
+/* Opening the data asks, too, so that each measurement is stopped by its name. */
+TEST(progress__measuring_speed_is_stopped_in_training_and_in_sampling) {
+    static const char *const parts[] = {"speed of training", "speed of sampling"};
+    for (int i = 0; i < 4; i++) {
+        watcher w = {.stop_in = parts[i % 2]};
+        jf_context *ctx = new_context(&w);
+        jf_recipe *r = NULL;
+        jf_bench_result result = {.size = sizeof result};
+        /* sampling comes after training has had its time */
+        jf_bench_options o = {.size = sizeof o, .threads = 1, .seconds = i % 2 ? 0.5 : 5, .profile = i / 2};
+        CHECK_STATUS(jf_recipe_parse(&r, ctx, small, "small"), JF_OK);
+        CHECK_STATUS(jf_bench(&result, ctx, r, &o), JF_STOPPED);
+        CHECK_TEXT(w.last, parts[i % 2]);
+        CHECK_HAS(jf_context_error(ctx), parts[i % 2]);
+        CHECK_HAS(jf_context_error(ctx), ": stopped on request");
+        CHECK(result.steps == 0 && result.train_samples_per_s == 0 && !result.train_profile.parts);
+        w.stop_in = NULL;
+        o.seconds = 0.01;
+        CHECK_STATUS(jf_bench(&result, ctx, r, &o), JF_OK); /* nothing of it is in the way of the next */
+        CHECK(result.steps > 0 && result.sample_samples_per_s > 0);
+        jf_bench_result_free(&result);
+        jf_recipe_free(r);
+        jf_context_free(ctx);
+    }
+}
+
 /* ---- calls that the callback makes ---- */
 
 static int sample_inside(void *user, const jf_progress *p) {

@@ -23,12 +23,12 @@ typedef void (*jf_log_fn)(void *user, const char *line);
 jf_status jf_context_create(jf_context **out);
 void jf_context_free(jf_context *ctx);
 void jf_context_set_log(jf_context *ctx, jf_log_fn log, void *user); /* lines for people; none by default */
-/* How far a long call is: training, opening data, judging, sampling, densities, super-resolution, figures, fetching. Made by
- * the library, which may add to its end. */
+/* How far a long call is: training, opening data, judging, sampling, densities, super-resolution, figures, fetching, measuring
+ * speed. Made by the library, which may add to its end. */
 struct jf_training;
 typedef struct jf_progress {
     const char *phase;    /* "train", "validation", "reading rows", ...; of fetching the name of the file */
-    uint64_t done, total; /* of the phase: batches, rows, bytes; total 0: not known */
+    uint64_t done, total; /* of the phase: batches, rows, bytes, steps; total 0: not known */
     const struct jf_training *training; /* how a training stands; NULL where nothing is trained */
 } jf_progress;
 /* Called by the thread that made the call, a few times a second while it lasts. Non-zero stops it: the call then returns

@@ -659,7 +659,8 @@ typedef struct jf_bench_result {
     const char *train_precision, *sample_precision; /* of the products: "fp32", "tf32", "bf16" */
     jf_profile train_profile, sample_profile;
 } jf_bench_result;
-/* options may be NULL. JF_ERROR_DEVICE where a profile was asked for of a device that has none. */
+/* options may be NULL. JF_ERROR_DEVICE where a profile was asked for of a device that has none. The progress callback is told
+ * the steps so far of each measurement; its own time is not measured. After JF_STOPPED *out holds no measurement. */
 jf_status jf_bench(jf_bench_result *out, jf_context *ctx, const jf_recipe *r,
                    const jf_bench_options *options);
 void jf_bench_result_free(jf_bench_result *r);

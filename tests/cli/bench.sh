@@ -73,3 +73,32 @@ run jointflow bench --recipe "$TINY" --seconds 0.05 --device ref --profile
 expect_status 1
 expect_line_count 0
 expect_error_line 'jointflow: device ref: has no profile'
+
+# Whether a process has a handler for SIGTERM.
+is_watching() { ((0x$(sed -n 's/^SigCgt:[[:space:]]*//p' "/proc/$1/status") >> 14 & 1)); }
+
+# stop_bench SIGNAL OPTION...: sends the signal to a measurement that would take minutes.
+stop_bench() {
+    local signal=$1 pid
+    shift
+    env --default-signal="$signal" jointflow bench --recipe "$TINY" --seconds 60 --threads 1 "$@" \
+        > "$work/stdout" 2> "$work/stderr" < /dev/null &
+    pid=$!
+    for ((i = 0; i < 1000; i++)); do
+        ! is_watching $pid || break
+        sleep 0.01
+    done
+    sleep 0.3
+    kill -s "$signal" $pid
+    wait $pid
+    status=$?
+}
+
+case_begin bench__a_signal_stops_it_soon_with_one_sentence
+for words in "INT" "TERM --json" "INT --profile"; do
+    stop_bench $words
+    expect_status 130
+    expect_line_count 0
+    expect_error_line_count 1
+    expect_error_line 'jointflow: stopped before both measurements had ended'
+done
