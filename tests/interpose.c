@@ -24,6 +24,7 @@ int mkdir(const char *path, mode_t mode) {
 }
 int rename(const char *from, const char *to) {
     count_change();
+    if (trouble_wanted.renaming) trouble_wanted.renaming(from, to);
     return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 int unlink(const char *path) {
@@ -41,6 +42,11 @@ int link(const char *from, const char *to) {
         return -1;
     }
     return (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+int fsync(int fd) {
+    int result = (int)syscall(SYS_fsync, fd);
+    if (trouble_wanted.synced) trouble_wanted.synced(fd);
+    return result;
 }
 int flock(int fd, int operation) {
     if (trouble_wanted.no_locks) {

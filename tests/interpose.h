@@ -12,6 +12,8 @@ typedef struct trouble {
     long killed_at;        /* the process is killed in place of this one of them; 0: never */
     atomic_long allocated; /* calls so far of malloc, calloc, realloc and aligned_alloc */
     long no_memory_at;     /* this one of them fails; 0: none */
+    void (*renaming)(const char *from, const char *to); /* is called before each rename(); NULL: nothing is */
+    void (*synced)(int fd);                             /* after each fsync(), likewise */
 } trouble;
 extern trouble trouble_wanted;
 

@@ -4,6 +4,7 @@
 
 #include "train/folder.h"
 
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -309,5 +310,38 @@ TEST(history__begun_again_is_cut_back_by_a_later_fallback) {
     remove(test_path("run/" RUN_MODEL));
     check_resumes_without(&s, 2, "; going on from the one before it, ");
     run_close(r);
+    stopped_free(&s);
+}
+
+/* Of a file that is appended to, a power cut leaves what was flushed. */
+static struct {
+    off_t flushed; /* bytes of the history */
+    int checkpoints;
+} disk;
+
+static void note_flushed(int fd) {
+    struct stat file, history;
+    if (fstat(fd, &file) != 0 || stat(test_path("run/history.csv"), &history) != 0) return;
+    if (file.st_dev == history.st_dev && file.st_ino == history.st_ino) disk.flushed = file.st_size;
+}
+
+static void check_flushed(const char *from, const char *to) {
+    struct stat history;
+    (void)from;
+    if (strcmp(to, test_path(NEWEST)) != 0) return;
+    CHECK(stat(test_path("run/history.csv"), &history) == 0);
+    CHECK(disk.flushed == history.st_size);
+    disk.checkpoints++;
+}
+
+TEST(history__is_on_the_disk_before_the_checkpoint_that_counts_its_lines) {
+    trouble_wanted.synced = note_flushed;
+    trouble_wanted.renaming = check_flushed;
+    stopped s = stop_midway();
+    CHECK(disk.checkpoints == 3); /* of two epochs and of the stop */
+    char *log = check_resumes(&s);
+    CHECK_TEXT(log, "");
+    CHECK(disk.checkpoints == 6); /* of two more and of the end */
+    free(log);
     stopped_free(&s);
 }

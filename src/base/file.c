@@ -156,6 +156,13 @@ void file_sync_folder(const char *folder) {
     close(fd);
 }
 
+void file_sync(const char *path) {
+    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe that nobody reads is not waited for */
+    if (fd < 0) return;
+    (void)fsync(fd);
+    close(fd);
+}
+
 /* A rename is safe from a power cut once the folder is on the disk. */
 static void sync_folder_of(const char *path) {
     const char *slash = strrchr(path, '/');

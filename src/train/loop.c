@@ -8,6 +8,7 @@
  * Between two readings (read_device) nothing of a batch returns to the host: the device sums the loss, takes the steps,
  * and takes none any more once there was a fault. So a fault that is noticed late leads to the same end as one that is
  * noticed at once. */
+#include "base/file.h"
 #include "base/number.h"
 #include "data/gaussian.h"
 #include "train/fault.h"
@@ -212,6 +213,7 @@ static jf_status save_checkpoint(trainer *t) {
     t->s.seconds = elapsed(t);
     t->last_checkpoint = trainer_clock();
     ranks_be_quiet(t->shared.r, saving_seconds(t));
+    file_sync(t->history); /* a checkpoint that outlives a power cut counts lines that do, too */
     JF_TRY(generations_save(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
     ranks_be_quiet(t->shared.r, 0);
     t->saved_epochs = t->s.total_epoch;
