@@ -21,6 +21,8 @@ enum {
     MAX_PIECES = 128    /* of the samples of a wave, for partial gradients of weights */
 };
 
+static_assert(WAVE <= END_SAMPLES, "kernels of ends have room for the samples of a wave");
+
 /* ---- how a call is laid out ---- */
 
 static int is_held(const image_plan *p, precision in) {

@@ -197,6 +197,19 @@ static __device__ inline void take_channels(const end_call &c, int net, const fl
     }
 }
 
+/* By all warps of a block, which no longer need its memory. */
+template <int CHUNKS>
+static __device__ inline void leave_norm(const end_call &c, const end_place &at,
+                                         const end_norm_sums<CHUNKS> &sums, const int pixel[2],
+                                         const bool present[2], float *memory) {
+    if (!c.to.norm[at.net]) return;
+    if (c.norm.per_element) return sums.leave_elements(c, at, pixel, present);
+    __syncthreads();
+    sums.leave_channels(memory + at.warp * 2 * c.norm.channels, present, at.lane);
+    __syncthreads();
+    take_channels(c, at.net, memory);
+}
+
 /* A number of the gradient of weights: the piece of this block, and those that no block has. */
 static __device__ inline void take_weight(const end_gradients &to, int net, int place, float sum) {
     float *const at = to.weights[net] + place;
@@ -230,10 +243,10 @@ template <int PAIRS, int STEPS, int TILES, int PARAMETERS, bool NARROWS> struct 
         TERMS = (int)STEP_DEPTH * STEPS,
         SUMS = TERMS * (16 * PAIRS + 1)
     };
-    static __host__ __device__ int warp_bytes(int samples, int of_sample) {
+    static __host__ __device__ constexpr int warp_bytes(int samples, int of_sample) {
         return SAMPLES + (samples * of_sample + 15) / 16 * 16;
     }
-    static size_t bytes(int warps, int samples, int of_sample) {
+    static constexpr size_t bytes(int warps, int samples, int of_sample) {
         const size_t working = (size_t)WEIGHT_BYTES + (size_t)(warps * warp_bytes(samples, of_sample)),
                      leaving = (size_t)(warps * SUMS) * sizeof(float);
         return working > leaving ? working : leaving;

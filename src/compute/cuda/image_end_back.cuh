@@ -170,13 +170,7 @@ static __global__ void __launch_bounds__(END_WARPS * 32, 1)
         for (int step = 0; step < STEPS; step++)
             multiply_bf16(of_bias[step], turned[step], make_uint2(0x3f803f80u, 0x3f803f80u));
     }
-    if (c.to.norm[at.net] && c.norm.per_element) of_norm.leave_elements(c, at, pixel, present);
-    if (c.to.norm[at.net] && !c.norm.per_element) {
-        __syncthreads();
-        of_norm.leave_channels((float *)memory + at.warp * 2 * K, present, at.lane);
-        __syncthreads();
-        take_channels(c, at.net, (const float *)memory);
-    }
+    leave_norm(c, at, of_norm, pixel, present, (float *)memory);
     if (!c.to.weights[at.net]) return;
     __syncthreads();
     float *const all = (float *)memory, *const mine = all + at.warp * room::SUMS;
@@ -278,13 +272,7 @@ static __global__ void __launch_bounds__(END_WARPS * 32, 1)
         }
         leave_columns<COLUMNS>(c, at, sample, of_taps, pixel, present);
     }
-    if (c.to.norm[at.net] && c.norm.per_element) of_norm.leave_elements(c, at, pixel, present);
-    if (c.to.norm[at.net] && !c.norm.per_element) {
-        __syncthreads();
-        of_norm.leave_channels((float *)memory + at.warp * 2 * K, present, at.lane);
-        __syncthreads();
-        take_channels(c, at.net, (const float *)memory);
-    }
+    leave_norm(c, at, of_norm, pixel, present, (float *)memory);
     if (!c.to.weights[at.net]) return;
     __syncthreads();
     float *const all = (float *)memory;

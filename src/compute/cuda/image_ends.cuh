@@ -19,6 +19,9 @@ typedef struct end_kernels {
     int pairs, steps;
     end_kernel in_forward, out_forward, out_sums, out, in;
 } end_kernels;
+static constexpr bool has_room(const end_kernel &k) {
+    return k.bytes(k.warps, END_SAMPLES, k.of_sample) <= END_ROOM;
+}
 template <int PAIRS, int STEPS> static constexpr end_kernels end_kernels_of() {
     return end_kernels{
         PAIRS,
@@ -31,11 +34,19 @@ template <int PAIRS, int STEPS> static constexpr end_kernels end_kernels_of() {
         {end_out_kernel<PAIRS, STEPS>, END_WARPS, sizeof(float4), end_out_memory<PAIRS, STEPS>::bytes},
         {end_in_kernel<PAIRS, STEPS>, END_WARPS, sizeof(float4), end_in_memory<PAIRS, STEPS>::bytes}};
 }
+template <size_t COUNT> static constexpr bool all_have_room(const end_kernels (&shapes)[COUNT]) {
+    for (const end_kernels &k : shapes)
+        if (!has_room(k.in_forward) || !has_room(k.out_forward) || !has_room(k.out_sums) ||
+            !has_room(k.out) || !has_room(k.in))
+            return false;
+    return true;
+}
 /* They are compiled where a precision has them. */
 template <class M> static const end_kernels *end_kernels_for(const image_plan *p, int steps) {
     if constexpr (M::bytes == 2) {
-        static const end_kernels shapes[] = {end_kernels_of<4, 1>(), end_kernels_of<2, 1>(),
-                                             end_kernels_of<2, 2>(), end_kernels_of<2, 3>()};
+        static constexpr end_kernels shapes[] = {end_kernels_of<4, 1>(), end_kernels_of<2, 1>(),
+                                                 end_kernels_of<2, 2>(), end_kernels_of<2, 3>()};
+        static_assert(all_have_room(shapes));
         for (const end_kernels &k : shapes)
             if (k.pairs * 16 == p->K && k.steps == steps) return &k;
     }
