@@ -9,8 +9,9 @@
 template <int PAIRS, int STEPS> struct test_end {
     enum { K = 16 * PAIRS, TOGETHER = 4 };
     const int h, w, channels, n, pixels = h * w, terms = TAPS * channels;
-    const int per_element, lanes, warps = (pixels + 15) / 16 * lanes,
-                                  blocks = (warps + END_WARPS - 1) / END_WARPS;
+    const int net = n % 2; /* the only one of the layer */
+    const int per_element, tracks, warps = (pixels + 15) / 16 * tracks;
+    const int of_block = per_element ? END_WARPS : 3, blocks = (warps + of_block - 1) / of_block; /* warps */
     int dim = pixels * channels; /* numbers of the narrow side in a sample */
     std::vector<int32_t> map;    /* empty: they lie in their order */
     std::vector<float> narrow;   /* numbers of bf16 */
@@ -21,12 +22,12 @@ template <int PAIRS, int STEPS> struct test_end {
     std::vector<float> of_weights, of_norm;
     end_call c = {};
 
-    test_end(int of_h, int of_w, int of_channels, int of_n, int of_lanes, int of_elements, bool mapped)
-        : h(of_h), w(of_w), channels(of_channels), n(of_n), per_element(of_elements), lanes(of_lanes),
+    test_end(int of_h, int of_w, int of_channels, int of_n, int of_tracks, int of_elements, bool mapped)
+        : h(of_h), w(of_w), channels(of_channels), n(of_n), per_element(of_elements), tracks(of_tracks),
           x(draw((size_t)(n * h * w * K))), weights(draw((size_t)(9 * channels * K), 0.2f)),
           norm(n, h * w, K, of_elements), sums((size_t)n * MAX_BANDS, make_float2(NAN, NAN)) {
         fprintf(stderr, "%d x %d, %d and %d channels, %d samples, %d at once, norms per %s\n", h, w, channels,
-                (int)K, n, lanes, per_element ? "element" : "channel");
+                (int)K, n, tracks, per_element ? "element" : "channel");
         if (mapped) {
             dim = 2 * pixels * channels + 3;
             map.resize((size_t)dim);
@@ -35,21 +36,33 @@ template <int PAIRS, int STEPS> struct test_end {
             map.resize((size_t)(pixels * channels));
         }
         for (number v : draw((size_t)(n * dim))) narrow.push_back((float)value(v));
-        c.cut.units = (pixels + 15) / 16, c.cut.lanes = lanes, c.cut.samples = (n + lanes - 1) / lanes;
+        c.cut.units = (pixels + 15) / 16, c.cut.tracks = tracks, c.cut.samples = (n + tracks - 1) / tracks;
         c.view = narrow_of(h, w, channels);
-        c.n = n;
-        c.narrow[0] = narrow.data(), c.map = mapped ? map.data() : NULL, c.narrow_stride = (size_t)dim;
-        c.together = TOGETHER, c.x[0] = x.data(), c.norm = norm.view;
-        c.sums.at[0] = sums.data();
+        c.n = n, c.first_net = net;
+        c.narrow[net] = narrow.data(), c.map = mapped ? map.data() : NULL, c.narrow_stride = (size_t)dim;
+        c.together = TOGETHER, c.x[net] = x.data(), c.norm = norm.view;
+        c.norm.g[net] = norm.view.g[0], c.norm.b[net] = norm.view.b[0];
+        c.norm.sums.at[net] = norm.view.sums.at[0];
+        c.sums.at[net] = sums.data();
         /* what no block has is to be zero */
         c.to.weight_tiles = 2 * PAIRS * TAP_STEPS, c.to.weight_pieces = blocks + 2, c.to.together = TOGETHER;
         c.to.weight_stride = (size_t)(c.to.weight_tiles + 2 * PAIRS) * OP_TILE_WEIGHTS;
         of_weights.assign(c.to.weight_stride * (size_t)c.to.weight_pieces, NAN);
-        c.to.weights[0] = of_weights.data();
-        c.to.norm_pieces = lanes + 1, c.to.norm_blocks = per_element ? 1 : blocks + 1;
+        c.to.weights[net] = of_weights.data();
+        const int spare = n % 2; /* places beyond those that are filled */
+        c.to.norm_pieces = (per_element ? tracks : 1) + spare;
+        c.to.norm_blocks = per_element ? 1 : blocks;
         c.to.norm_stride = 2 * (size_t)K * (size_t)(per_element ? pixels : c.to.norm_blocks);
         of_norm.assign(c.to.norm_stride * (size_t)c.to.norm_pieces, NAN);
-        c.to.norm[0] = of_norm.data();
+        c.to.norm[net] = of_norm.data();
+    }
+    /* Without gradients of parameters. */
+    test_end &&alone() && {
+        c.to.weights[net] = c.to.norm[net] = NULL;
+        return std::move(*this);
+    }
+    static bool untouched(const std::vector<float> &v) {
+        return std::all_of(v.begin(), v.end(), [](float x) { return std::isnan(x); });
     }
     double at(int sample, int pixel, int channel) const {
         const int place = pixel * channels + channel;
@@ -110,7 +123,7 @@ template <int PAIRS, int STEPS> struct test_end {
         return sum;
     }
     void run(void (*kernel)(end_call), size_t bytes, emulated::manner how) {
-        emulated::run(dim3((unsigned)blocks), END_WARPS * 32, 1, bytes, how, [&] { kernel(c); });
+        emulated::run(dim3((unsigned)blocks), of_block * 32, 1, bytes, how, [&] { kernel(c); });
     }
 
     void out(emulated::manner how) {
@@ -131,11 +144,11 @@ template <int PAIRS, int STEPS> struct test_end {
             });
         for (int i = 0; i < n * pixels * channels; i++)
             db[(size_t)(i % channels)] += at(i / channels / pixels, i / channels % pixels, i % channels);
-        c.weights[0] = packed.data(), c.y[0] = dx.data();
+        c.weights[net] = packed.data(), c.y[net] = dx.data();
         c.sums.bands = pointwise_bands(pixels);
 
         end_call of_sums = c;
-        of_sums.cut.units = c.sums.bands, of_sums.cut.lanes = 2, of_sums.cut.samples = (n + 1) / 2;
+        of_sums.cut.units = c.sums.bands, of_sums.cut.tracks = 2, of_sums.cut.samples = (n + 1) / 2;
         emulated::run(
             dim3((unsigned)(2 * c.sums.bands + END_SUMS_WARPS - 1) / END_SUMS_WARPS), END_SUMS_WARPS * 32, 1,
             end_sums_memory<PAIRS, STEPS>::bytes(END_SUMS_WARPS, of_sums.cut.samples, sizeof(float2)), how,
@@ -148,7 +161,7 @@ template <int PAIRS, int STEPS> struct test_end {
         check("sums of q", found_sums, sums_of(q), ROUNDED);
 
         run(end_out_kernel<PAIRS, STEPS>,
-            end_out_memory<PAIRS, STEPS>::bytes(END_WARPS, c.cut.samples, sizeof(float4)), how);
+            end_out_memory<PAIRS, STEPS>::bytes(of_block, c.cut.samples, sizeof(float4)), how);
         for (number v : dx) found.push_back(value(v));
         for (int i = 0; i < terms * K; i++)
             found_dw.push_back(
@@ -156,6 +169,10 @@ template <int PAIRS, int STEPS> struct test_end {
         for (int i = 0; i < channels; i++)
             found_db.push_back(sum_of_pieces(c.to.weight_tiles * OP_TILE_WEIGHTS + i));
         check("gradient of activations", found, through_norm(q), ROUNDED);
+        if (!c.to.norm[net]) {
+            CHECK(untouched(of_weights) && untouched(of_norm));
+            return;
+        }
         check_norm(q);
         check("gradient of weights", found_dw, dw, ROUNDED);
         check("gradient of biases", found_db, db, SUMMED);
@@ -184,9 +201,9 @@ template <int PAIRS, int STEPS> struct test_end {
             double *const of = &sums_of_y[2 * (i / (size_t)(pixels * K))];
             of[0] += t, of[1] += t * t;
         }
-        c.weights[0] = packed.data(), c.y[0] = y.data(), c.bias[0] = of_biases.data();
+        c.weights[net] = packed.data(), c.y[net] = y.data(), c.bias[net] = of_biases.data();
         c.sums.bands = c.cut.units = pointwise_bands(pixels);
-        const int warps_of = c.cut.units * lanes;
+        const int warps_of = c.cut.units * tracks;
         emulated::run(dim3((unsigned)(warps_of + END_SUMS_WARPS - 1) / END_SUMS_WARPS), END_SUMS_WARPS * 32,
                       1, end_in_forward_memory<PAIRS, STEPS>::bytes(END_SUMS_WARPS, c.cut.samples, 0), how,
                       [&] { end_in_forward_kernel<PAIRS, STEPS>(c); });
@@ -215,7 +232,7 @@ template <int PAIRS, int STEPS> struct test_end {
                     expected[(size_t)((sample * pixels + reader) * channels + i / K)] +=
                         made(wide(sample, read, i % K)) * weight(tap, i / K, i % K);
             });
-        c.weights[0] = packed.data(), c.columns[0] = columns.data();
+        c.weights[net] = packed.data(), c.columns[net] = columns.data();
         emulated::run(
             dim3((unsigned)(warps + END_SUMS_WARPS - 1) / END_SUMS_WARPS), END_SUMS_WARPS * 32, 1,
             end_out_forward_memory<PAIRS, STEPS>::bytes(END_SUMS_WARPS, c.cut.samples, sizeof(float2)), how,
@@ -226,8 +243,8 @@ template <int PAIRS, int STEPS> struct test_end {
     void sum_taps(const std::vector<float> &columns, std::vector<float> &y, int towards, const float *bias,
                   emulated::manner how) const {
         taps_call taps = {};
-        taps.view = c.view, taps.n = n, taps.towards = towards, taps.bias[0] = bias;
-        taps.columns[0] = columns.data(), taps.y[0] = y.data();
+        taps.view = c.view, taps.n = n, taps.first_net = net, taps.towards = towards, taps.bias[net] = bias;
+        taps.columns[net] = columns.data(), taps.y[net] = y.data();
         emulated::run(dim3(3), THREADS, 1, 0, how, [&] { taps_kernel(taps); });
     }
 
@@ -259,9 +276,10 @@ template <int PAIRS, int STEPS> struct test_end {
             sums[i * MAX_BANDS + 1] = make_float2((float)s[2 * i] * 3 / 4, (float)s[2 * i + 1] / 2);
         }
         c.sums.bands = 2;
-        c.weights[0] = packed.data(), c.q[0] = q.data(), c.add[0] = add.data(), c.columns[0] = columns.data();
+        c.weights[net] = packed.data(), c.q[net] = q.data(), c.add[net] = add.data(),
+        c.columns[net] = columns.data();
         run(end_in_kernel<PAIRS, STEPS>,
-            end_in_memory<PAIRS, STEPS>::bytes(END_WARPS, c.cut.samples, sizeof(float4)), how);
+            end_in_memory<PAIRS, STEPS>::bytes(of_block, c.cut.samples, sizeof(float4)), how);
         sum_taps(columns, y, -1, NULL, how);
         for (int i = 0; i < terms * K; i++)
             found_dw.push_back(
@@ -269,6 +287,10 @@ template <int PAIRS, int STEPS> struct test_end {
         for (int i = 0; i < K; i++)
             found_db.push_back(sum_of_pieces((c.to.weight_tiles + i / 8) * OP_TILE_WEIGHTS + i % 8));
         check("gradient of what was read", {y.begin(), y.end()}, du, ROUNDED);
+        if (!c.to.norm[net]) {
+            CHECK(untouched(of_weights) && untouched(of_norm));
+            return;
+        }
         check_norm(of_q);
         check("gradient of weights", found_dw, dw, ROUNDED);
         check("gradient of biases", found_db, db, ROUNDED);
@@ -276,15 +298,21 @@ template <int PAIRS, int STEPS> struct test_end {
 };
 
 template <int PAIRS, int STEPS>
-static void try_ends(int h, int w, int channels, int n, int lanes, int per_element, emulated::manner how) {
-    test_end<PAIRS, STEPS>(h, w, channels, n, lanes, per_element, false).out(how);
-    test_end<PAIRS, STEPS>(h, w, channels, n, lanes, per_element, true).in(how);
+static void try_ends(int h, int w, int channels, int n, int tracks, int per_element, emulated::manner how) {
+    test_end<PAIRS, STEPS>(h, w, channels, n, tracks, per_element, false).out(how);
+    test_end<PAIRS, STEPS>(h, w, channels, n, tracks, per_element, true).in(how);
 }
 template <int PAIRS, int STEPS>
-static void try_ends_forward(int h, int w, int channels, int n, int lanes, int per_element,
+static void try_ends_alone(int h, int w, int channels, int n, int tracks, int per_element,
+                           emulated::manner how) {
+    test_end<PAIRS, STEPS>(h, w, channels, n, tracks, per_element, false).alone().out(how);
+    test_end<PAIRS, STEPS>(h, w, channels, n, tracks, per_element, true).alone().in(how);
+}
+template <int PAIRS, int STEPS>
+static void try_ends_forward(int h, int w, int channels, int n, int tracks, int per_element,
                              emulated::manner how) {
-    test_end<PAIRS, STEPS>(h, w, channels, n, lanes, per_element, true).in_forward(how);
-    test_end<PAIRS, STEPS>(h, w, channels, n, lanes, per_element, false).out_forward(how);
+    test_end<PAIRS, STEPS>(h, w, channels, n, tracks, per_element, true).in_forward(how);
+    test_end<PAIRS, STEPS>(h, w, channels, n, tracks, per_element, false).out_forward(how);
 }
 
 TEST(kernels__of_ends_go_back_as_they_should_whatever_the_order_of_threads) {
@@ -296,6 +324,8 @@ TEST(kernels__of_ends_go_back_as_they_should_whatever_the_order_of_threads) {
     try_ends<2, 2>(8, 8, 3, 3, 1, 1, {emulated::DESCENDING, false});
     try_ends<4, 1>(28, 28, 1, 3, 2, 1, {emulated::DESCENDING, false}); /* the paper's */
     try_ends<4, 1>(14, 14, 1, 3, 2, 0, {emulated::SHUFFLED, false});
+    for (int per_element = 0; per_element < 2; per_element++)
+        try_ends_alone<2, 2>(7, 9, 2, 4, 2, per_element, {emulated::SHUFFLED, false});
 }
 
 TEST(kernels__of_ends_go_forward_as_they_should_whatever_the_order_of_threads) {

@@ -65,15 +65,15 @@ static std::vector<float> draw_biases(int count) {
 /* ---- 1x1 convolutions ---- */
 
 template <int INPUTS, int OUTPUTS, bool ADDS>
-static void try_pointwise(int pixels, int n, int lanes, int per_element, emulated::manner how) {
+static void try_pointwise(int pixels, int n, int tracks, int per_element, emulated::manner how) {
     const int in = 16 * INPUTS, out = 16 * OUTPUTS, warps = pointwise_warps(INPUTS);
     fprintf(stderr, "1x1, %d pixels, %d to %d channels, %d samples, %d at once, norms per %s\n", pixels, in,
-            out, n, lanes, per_element ? "element" : "channel");
+            out, n, tracks, per_element ? "element" : "channel");
     const numbers weights = draw((size_t)(in * out), 0.2f), shortcut = draw((size_t)(n * pixels * out));
     const std::vector<float> biases = draw_biases(out);
     const test_input input(n, pixels, in, per_element);
     pointwise_call c = {};
-    c.n = n, c.pixels = pixels, c.bands = pointwise_bands(pixels), c.lanes = lanes, c.together = 4;
+    c.n = n, c.pixels = pixels, c.bands = pointwise_bands(pixels), c.tracks = tracks, c.together = 4;
     test_output result(n, pixels, out, c.bands);
     std::vector<unsigned> packed((size_t)(in * out / 2));
     for (int tile = 0; tile < out / 8; tile++)
@@ -86,7 +86,7 @@ static void try_pointwise(int pixels, int n, int lanes, int per_element, emulate
     c.weights[0] = packed.data(), c.bias[0] = biases.data();
     c.x[0] = input.x.data(), c.y[0] = result.y.data(), c.shortcut[0] = ADDS ? shortcut.data() : NULL;
     c.norm = input.norm.view, c.sums.at[0] = result.sums.data(), c.sums.bands = c.bands;
-    emulated::run(dim3((unsigned)((c.bands * lanes + warps - 1) / warps)), warps * 32, 1,
+    emulated::run(dim3((unsigned)((c.bands * tracks + warps - 1) / warps)), warps * 32, 1,
                   pointwise_bytes(INPUTS, OUTPUTS), how, [&] { pointwise_kernel<INPUTS, OUTPUTS, ADDS>(c); });
     std::vector<double> expected(result.y.size());
     for (size_t i = 0; i < expected.size(); i++) {

@@ -6,14 +6,15 @@
 #include "compute/cuda/image_taps.cuh"
 
 enum {
-    END_WARPS = 8,      /* of a block: room for 255 registers a thread */
+    END_WARPS = 8,      /* of a block, at most: room for 255 registers a thread */
     END_SUMS_WARPS = 12 /* of one that leaves no gradients of parameters */
 };
 
-/* How samples are shared out: a warp has one of the units of a sample, tiles or bands of pixels, of every so manieth sample. */
+/* How samples are shared out: a warp has one of the units of a sample, tiles of pixels or bands of several tiles, of every so manieth
+ * sample. */
 typedef struct end_cut {
-    int units, lanes; /* lanes: samples that are worked on at once */
-    int samples;      /* of a warp, at most */
+    int units, tracks; /* tracks: samples that are worked on at once */
+    int samples;       /* of a warp, at most */
 } end_cut;
 
 /* Where partial gradients go. */
@@ -56,7 +57,7 @@ struct end_place {
         : net(c.first_net + (int)blockIdx.y), warp((int)threadIdx.x / 32), lane((int)threadIdx.x % 32) {
         const int number = (int)blockIdx.x * ((int)blockDim.x / 32) + warp;
         first = number / c.cut.units, unit = number - first * c.cut.units;
-        if (first >= c.cut.lanes) first = c.n; /* nothing is left for it */
+        if (first >= c.cut.tracks) first = c.n; /* nothing is left for it */
         start = first < c.n ? first : c.n - 1;
     }
 };
@@ -116,14 +117,14 @@ struct end_norm {
 };
 /* Mean and r of the samples of a warp, which its lanes find. */
 static __device__ inline void find_moments(float2 *to, const end_call &c, const end_place &at) {
-    for (int i = at.lane; at.first + i * c.cut.lanes < c.n; i += 32)
-        to[i] = c.norm.moments(at.net, at.first + i * c.cut.lanes);
+    for (int i = at.lane; at.first + i * c.cut.tracks < c.n; i += 32)
+        to[i] = c.norm.moments(at.net, at.first + i * c.cut.tracks);
     __syncwarp();
 }
 /* The same with mean(p) and mean(p e). */
 static __device__ inline void find_norms(float4 *to, const end_call &c, const end_place &at) {
-    for (int i = at.lane; at.first + i * c.cut.lanes < c.n; i += 32) {
-        const int sample = at.first + i * c.cut.lanes;
+    for (int i = at.lane; at.first + i * c.cut.tracks < c.n; i += 32) {
+        const int sample = at.first + i * c.cut.tracks;
         const float2 m = c.norm.moments(at.net, sample);
         const double2 s = sum_of_bands(c.sums, at.net, sample);
         to[i] = make_float4(m.x, m.y, (float)(s.x * c.norm.share), (float)(s.y * c.norm.share));
@@ -144,11 +145,11 @@ template <int CHUNKS> struct end_norm_sums {
         g[chunk][half][i] = fmaf(q, e, g[chunk][half][i]);
         b[chunk][half][i] += q;
     }
-    /* Of elements: those of a lane of samples are a piece. */
+    /* Of elements: those of a track of samples are a piece. */
     __device__ void leave_elements(const end_call &c, const end_place &at, const int pixel[2],
                                    const bool present[2]) const {
         const int channels = c.norm.channels, elements = c.view.h * c.view.w * channels;
-        for (int piece = at.first; piece < c.to.norm_pieces; piece += c.cut.lanes) {
+        for (int piece = at.first; piece < c.to.norm_pieces; piece += c.cut.tracks) {
             const float share = piece == at.first ? 1 : 0;
             float *const to = c.to.norm[at.net] + (size_t)piece * c.to.norm_stride;
 #pragma unroll
@@ -179,15 +180,15 @@ template <int CHUNKS> struct end_norm_sums {
 /* The sum of what warps have left, `apart` numbers from each other. */
 static __device__ inline float sum_of_warps(const float *from, int apart) {
     float sum = 0;
-    for (int i = 0; i < END_WARPS; i++) sum += from[i * apart];
+    for (int i = 0; i < (int)blockDim.x / 32; i++) sum += from[i * apart];
     return sum;
 }
 
 /* Parameters of a norm per channel: a block of threads has one of the places that there are for partial gradients, and those without one
- * are zero. memory: of all warps, (END_WARPS, 2 channels). */
+ * are zero. memory: of all warps, (warps, 2 channels). */
 static __device__ inline void take_channels(const end_call &c, int net, const float *memory) {
     const int numbers = 2 * c.norm.channels, all = c.to.norm_pieces * c.to.norm_blocks;
-    for (int i = (int)threadIdx.x; i < numbers; i += END_WARPS * 32) {
+    for (int i = (int)threadIdx.x; i < numbers; i += (int)blockDim.x) {
         const float sum = sum_of_warps(memory + i, numbers);
         for (int place = (int)blockIdx.x; place < all; place += (int)gridDim.x) {
             const int piece = place / c.to.norm_blocks, block = place - piece * c.to.norm_blocks;
@@ -231,15 +232,15 @@ static __device__ inline void leave_terms(float *to, const float sums[STEPS][TIL
 }
 
 /* Shared memory of a block while it works: weights from wide to narrow, if it NARROWS; then of each warp, for TILES tiles of pixels,
- * PARAMETERS parameters of the norm, and places of the narrow side; behind these, numbers of its samples. And what it leaves at the end. */
-template <int PAIRS, int STEPS, int TILES, int PARAMETERS, bool NARROWS> struct end_memory {
+ * PARAMETERS parameters of the norm, and places of the narrow side; behind these, numbers of its samples. And at the end what it LEAVES. */
+template <int PAIRS, int STEPS, int TILES, int PARAMETERS, bool NARROWS, bool LEAVES> struct end_memory {
     enum {
         WEIGHT_BYTES = NARROWS ? PAIRS * 2 * STEPS * 32 * 8 : 0,
         PARAMETER_BYTES = (int)end_parameters<PAIRS / 2>::VECTORS * 16,
         PLACE_BYTES = 8 * STEPS * 32 * 4,
         PLACES = TILES * PARAMETERS * PARAMETER_BYTES,
         SAMPLES = PLACES + TILES * PLACE_BYTES,
-        /* Of the gradient of weights; behind those of channels lie those of biases. */
+        /* Of the gradient of weights; behind those of channels lie those of biases, unless biases are a term. */
         TERMS = (int)STEP_DEPTH * STEPS,
         SUMS = TERMS * (16 * PAIRS + 1)
     };
@@ -248,7 +249,7 @@ template <int PAIRS, int STEPS, int TILES, int PARAMETERS, bool NARROWS> struct 
     }
     static constexpr size_t bytes(int warps, int samples, int of_sample) {
         const size_t working = (size_t)WEIGHT_BYTES + (size_t)(warps * warp_bytes(samples, of_sample)),
-                     leaving = (size_t)(warps * SUMS) * sizeof(float);
+                     leaving = LEAVES ? (size_t)(warps * SUMS) * sizeof(float) : 0;
         return working > leaving ? working : leaving;
     }
     /* Of this warp. */
@@ -260,12 +261,13 @@ template <int PAIRS, int STEPS, int TILES, int PARAMETERS, bool NARROWS> struct 
     }
     static __device__ int *places(char *own, int tile) { return (int *)(own + PLACES + tile * PLACE_BYTES); }
 };
-template <int PAIRS, int STEPS> using end_sums_memory = end_memory<PAIRS, STEPS, POINTWISE_TILES, 1, false>;
-template <int PAIRS, int STEPS> using end_out_memory = end_memory<PAIRS, STEPS, 1, 2, false>;
-template <int PAIRS, int STEPS> using end_in_memory = end_memory<PAIRS, STEPS, 1, 1, true>;
 template <int PAIRS, int STEPS>
-using end_in_forward_memory = end_memory<PAIRS, STEPS, POINTWISE_TILES, 0, false>;
-template <int PAIRS, int STEPS> using end_out_forward_memory = end_memory<PAIRS, STEPS, 1, 2, true>;
+using end_sums_memory = end_memory<PAIRS, STEPS, POINTWISE_TILES, 1, false, false>;
+template <int PAIRS, int STEPS> using end_out_memory = end_memory<PAIRS, STEPS, 1, 2, false, true>;
+template <int PAIRS, int STEPS> using end_in_memory = end_memory<PAIRS, STEPS, 1, 1, true, true>;
+template <int PAIRS, int STEPS>
+using end_in_forward_memory = end_memory<PAIRS, STEPS, POINTWISE_TILES, 0, false, false>;
+template <int PAIRS, int STEPS> using end_out_forward_memory = end_memory<PAIRS, STEPS, 1, 2, true, false>;
 
 /* ---- products ---- */
 

@@ -6,7 +6,7 @@
  * for that way and the gradients of all parameters (end_out_kernel). And the gradient of the first activations, of which nothing is wanted but what
  * the convolution in makes of it, is never stored (end_in_kernel).
  *
- * A warp has the same 16 pixels of many samples, so that gradients of the norm's parameters, and of the weights, are in registers until
+ * A warp has the same pixels of many samples, so that gradients of the norm's parameters, and of the weights, are in registers until
  * the end. Then warps of a block add up those of weights, in their order. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_END_BACK_CUH
 #define JF_COMPUTE_CUDA_IMAGE_END_BACK_CUH
@@ -34,7 +34,7 @@ static __global__ void __launch_bounds__(END_SUMS_WARPS * 32, 1)
     const int first_tile = at.unit * POINTWISE_TILES, next_tile = first_tile + 1;
     const bool two = next_tile * TILE_ROWS < pixels;
     int pixel[POINTWISE_TILES][2];
-    bool present[2]; /* of pixels that are not there q is 0 */
+    bool present[2]; /* not needed: of pixels that are not there q is 0 */
     pixels_of_lane(pixel[0], present, c.view, first_tile, at.lane);
     pixels_of_lane(pixel[1], present, c.view, next_tile, at.lane);
     end_parameters<CHUNKS> g[POINTWISE_TILES];
@@ -49,9 +49,9 @@ static __global__ void __launch_bounds__(END_SUMS_WARPS * 32, 1)
     }
     int ordinal = 0;
 #pragma unroll 1
-    for (int sample = at.first; sample < c.n; sample += c.cut.lanes) {
+    for (int sample = at.first; sample < c.n; sample += c.cut.tracks) {
         const float2 m = moments[ordinal++];
-        const size_t next = (size_t)(sample + c.cut.lanes < c.n ? sample + c.cut.lanes : sample);
+        const size_t next = (size_t)(sample + c.cut.tracks < c.n ? sample + c.cut.tracks : sample);
         const __nv_bfloat16 *const next_x = c.x[at.net] + next * (size_t)(pixels * K);
         const end_norm norm(make_float4(m.x, m.y, 0, 0), c.norm.slope);
         float sum = 0, product = 0;
@@ -119,9 +119,9 @@ static __global__ void __launch_bounds__(END_WARPS * 32, 1)
     for (int i = 0; i < STEPS * 4; i++) of_bias[i / 4][i % 4] = 0;
     int ordinal = 0;
 #pragma unroll 1
-    for (int sample = at.first; sample < c.n; sample += c.cut.lanes) {
+    for (int sample = at.first; sample < c.n; sample += c.cut.tracks) {
         const end_norm norm(norms[ordinal++], c.norm.slope);
-        const int next = sample + c.cut.lanes < c.n ? sample + c.cut.lanes : sample;
+        const int next = sample + c.cut.tracks < c.n ? sample + c.cut.tracks : sample;
         const __nv_bfloat16 *const next_x = c.x[at.net] + (size_t)next * (size_t)(pixels * K);
         __nv_bfloat16 *const dx = c.y[at.net] + (size_t)sample * (size_t)(pixels * K);
         unsigned a[STEPS][4], turned[STEPS][4];
@@ -180,13 +180,13 @@ static __global__ void __launch_bounds__(END_WARPS * 32, 1)
         if (t == 0) mine[room::TERMS * K + i * 8 + at.lane / 4] = of_bias[i / 2][i % 2 * 2];
     __syncthreads();
     const int channels = c.view.channels;
-    for (int i = (int)threadIdx.x; i < TAPS * channels * K; i += END_WARPS * 32) {
+    for (int i = (int)threadIdx.x; i < TAPS * channels * K; i += (int)blockDim.x) {
         const int term = i / K, tap = divided(term, c.view.by_channels);
         take_weight(c.to, at.net, narrowing_gradient(tap, i % K, term - tap * channels, K),
                     sum_of_warps(all + i, room::SUMS));
     }
     /* The tap in the middle has met every pixel once. */
-    for (int i = (int)threadIdx.x; i < channels; i += END_WARPS * 32)
+    for (int i = (int)threadIdx.x; i < channels; i += (int)blockDim.x)
         take_weight(c.to, at.net, c.to.weight_tiles * OP_TILE_WEIGHTS + i,
                     sum_of_warps(all + room::TERMS * K + TAPS / 2 * channels + i, room::SUMS));
 }
@@ -228,9 +228,9 @@ static __global__ void __launch_bounds__(END_WARPS * 32, 1)
     for (int i = 0; i < STEPS * TILES * 4; i++) of_weights[i / 4 / TILES][i / 4 % TILES][i % 4] = 0;
     int ordinal = 0;
 #pragma unroll 1
-    for (int sample = at.first; sample < c.n; sample += c.cut.lanes) {
+    for (int sample = at.first; sample < c.n; sample += c.cut.tracks) {
         const end_norm norm(norms[ordinal++], c.norm.slope);
-        const int next = sample + c.cut.lanes < c.n ? sample + c.cut.lanes : sample;
+        const int next = sample + c.cut.tracks < c.n ? sample + c.cut.tracks : sample;
         unsigned a[STEPS][4];
         taps.operands(a);
         taps.ask(c.narrow[at.net] + (size_t)next * c.narrow_stride);
@@ -278,11 +278,11 @@ static __global__ void __launch_bounds__(END_WARPS * 32, 1)
     float *const all = (float *)memory;
     leave_terms<STEPS, TILES>(all + at.warp * room::SUMS, of_weights, at.lane);
     __syncthreads();
-    for (int i = (int)threadIdx.x; i < (terms + 1) * K; i += END_WARPS * 32) {
-        const int term = i / K, wide = i % K, tap = divided(term, c.view.by_channels);
+    for (int i = (int)threadIdx.x; i < (terms + 1) * K; i += (int)blockDim.x) {
+        const int term = i / K, k = i % K, tap = divided(term, c.view.by_channels);
         take_weight(c.to, at.net,
-                    term < terms ? widening_gradient(tap, term - tap * c.view.channels, wide, c.to.together)
-                                 : (c.to.weight_tiles + wide / SLOT) * OP_TILE_WEIGHTS + wide % SLOT,
+                    term < terms ? widening_gradient(tap, term - tap * c.view.channels, k, c.to.together)
+                                 : (c.to.weight_tiles + k / SLOT) * OP_TILE_WEIGHTS + k % SLOT,
                     sum_of_warps(all + i, room::SUMS));
     }
 }

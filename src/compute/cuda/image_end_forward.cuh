@@ -28,9 +28,12 @@ static __global__ void __launch_bounds__(END_SUMS_WARPS * 32, 1)
         taps[i].find(room::places(own, i), c.view, (first_tile + i) * TILE_ROWS, at.lane, 1, c.map, false);
         taps[i].ask(c.narrow[at.net] + (size_t)at.first * c.narrow_stride);
     }
+    float bias[CHUNKS][8];
+#pragma unroll
+    for (int i = 0; i < 8 * CHUNKS; i++) bias[i / 8][i % 8] = c.bias[at.net][32 * (i / 8) + 8 * t + i % 8];
 #pragma unroll 1
-    for (int sample = at.first; sample < c.n; sample += c.cut.lanes) {
-        const size_t next = (size_t)(sample + c.cut.lanes < c.n ? sample + c.cut.lanes : sample);
+    for (int sample = at.first; sample < c.n; sample += c.cut.tracks) {
+        const size_t next = (size_t)(sample + c.cut.tracks < c.n ? sample + c.cut.tracks : sample);
         __nv_bfloat16 *const y = c.y[at.net] + (size_t)sample * (size_t)(pixels * K);
         float sum = 0, square = 0;
 #pragma unroll
@@ -42,20 +45,16 @@ static __global__ void __launch_bounds__(END_SUMS_WARPS * 32, 1)
             for (int chunk = 0; chunk < CHUNKS; chunk++) {
                 float q[4][4];
                 widen<STEPS>(q, a, weights + 4 * chunk);
-                const float4 *const bias = (const float4 *)(c.bias[at.net] + 32 * chunk + 8 * t);
-                const float4 low = bias[0], high = bias[1];
-                const float shift[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
 #pragma unroll
                 for (int half = 0; half < 2; half++) {
                     float v[8];
-                    if (!present[i][half]) continue;
 #pragma unroll
                     for (int k = 0; k < 8; k++) {
-                        v[k] = q[k / 2][2 * half + k % 2] + shift[k];
-                        const float e = leaky(v[k], c.norm.slope);
+                        v[k] = q[k / 2][2 * half + k % 2] + bias[chunk][k];
+                        const float e = present[i][half] ? leaky(v[k], c.norm.slope) : 0;
                         sum += e, square = fmaf(e, e, square);
                     }
-                    bf16_math::put8(y + pixel[i][half] * K + 32 * chunk + 8 * t, v);
+                    if (present[i][half]) bf16_math::put8(y + pixel[i][half] * K + 32 * chunk + 8 * t, v);
                 }
             }
         }
@@ -89,9 +88,9 @@ static __global__ void __launch_bounds__(END_SUMS_WARPS * 32, 1)
     b.find(room::parameters(own, 0, 1), c.norm, c.norm.b[at.net], pixel, at.lane);
     x.ask_all(c.x[at.net] + (size_t)at.first * (size_t)(pixels * K), pixel, K, t);
 #pragma unroll 1
-    for (int sample = at.first; sample < c.n; sample += c.cut.lanes) {
+    for (int sample = at.first; sample < c.n; sample += c.cut.tracks) {
         const float2 m = moments[ordinal++];
-        const int next = sample + c.cut.lanes < c.n ? sample + c.cut.lanes : sample;
+        const int next = sample + c.cut.tracks < c.n ? sample + c.cut.tracks : sample;
         const end_norm norm(make_float4(m.x, m.y, 0, 0), c.norm.slope);
         float of_taps[COLUMNS][4];
 #pragma unroll

@@ -9,7 +9,7 @@
 /* A kernel, and how much shared memory a block of so many warps needs, of which each has so many samples. */
 typedef struct end_kernel {
     void (*run)(end_call);
-    int warps;
+    int warps;     /* at most */
     int of_sample; /* bytes */
     size_t (*bytes)(int warps, int samples, int of_sample);
 } end_kernel;
@@ -96,7 +96,7 @@ template <class M> struct network_ends : network_parts<M> {
     void with_gradients(end_call &c, int part, int q) const {
         const image_op *forward = &p->ops[p->first_net][part_kind(p, part)][FORWARD];
         const int room = end_blocks() * END_WARPS / tiles(), most = p->per_element ? norm_pieces() : room;
-        c.cut.units = tiles(), c.cut.lanes = room < most ? room : most;
+        c.cut.units = tiles(), c.cut.tracks = room < most ? room : most;
         c.to.weight_stride = (size_t)b->gradient_tiles * OP_TILE_WEIGHTS;
         c.to.weight_pieces = b->pieces, c.to.weight_tiles = forward->tiles, c.to.together = forward->together;
         c.to.norm_stride = p->norm_gradients;
@@ -110,16 +110,19 @@ template <class M> struct network_ends : network_parts<M> {
     /* By as many warps as run at once. */
     void without_gradients(end_call &c, int units) const {
         const int room = blocks_at_once() * END_SUMS_WARPS / units;
-        c.cut.units = units, c.cut.lanes = room < 1 ? 1 : room;
+        c.cut.units = units, c.cut.tracks = room < 1 ? 1 : room;
     }
-    void launch_end(const end_kernel &kernel, end_call c, const char *name) const {
-        if (c.cut.lanes > c.n) c.cut.lanes = c.n;
-        c.cut.samples = (int)blocks_for((size_t)c.n, c.cut.lanes);
-        const size_t bytes = kernel.bytes(kernel.warps, c.cut.samples, kernel.of_sample);
+    /* most: blocks of a network. Where warps are too few for these, blocks have fewer. */
+    void launch_end(const end_kernel &kernel, end_call c, int most, const char *name) const {
+        if (c.cut.tracks > c.n) c.cut.tracks = c.n;
+        c.cut.samples = (int)blocks_for((size_t)c.n, c.cut.tracks);
+        const int units = c.cut.units * c.cut.tracks;
+        int warps = kernel.warps;
+        while (warps % 2 == 0 && (int)blocks_for((size_t)units, warps / 2) <= most) warps /= 2;
+        const size_t bytes = kernel.bytes(warps, c.cut.samples, kernel.of_sample);
         allow(kernel.run, bytes);
-        launch_early(own, kernel.run,
-                     dim3(blocks_for((size_t)(c.cut.units * c.cut.lanes), kernel.warps), (unsigned)nets()),
-                     kernel.warps * 32, bytes, c);
+        launch_early(own, kernel.run, dim3(blocks_for((size_t)units, warps), (unsigned)nets()), warps * 32,
+                     bytes, c);
         launched(own, name);
     }
     /* The narrow side from its columns. */
@@ -149,7 +152,7 @@ template <class M> struct network_ends : network_parts<M> {
         for (int net = 0; net < 2; net++)
             c.bias[net] = biases(net, 0), c.y[net] = (__nv_bfloat16 *)acts(net, 0);
         without_gradients(c, c.sums.bands);
-        launch_end(k->in_forward, c, "image: convolution in");
+        launch_end(k->in_forward, c, blocks_at_once(), "image: convolution in");
     }
     void out_forward() const {
         const int part = p->parts - 1;
@@ -157,7 +160,7 @@ template <class M> struct network_ends : network_parts<M> {
         const float *const bias[2] = {biases(0, part), biases(1, part)};
         end_call c = end_of(part, p->norms - 1, p->outs[p->first_net], FORWARD);
         without_gradients(c, tiles());
-        launch_end(k->out_forward, c, "image: convolution out");
+        launch_end(k->out_forward, c, blocks_at_once(), "image: convolution out");
         launch_taps(c, 1, b->out, bias, "image: convolution out");
     }
 
@@ -170,9 +173,9 @@ template <class M> struct network_ends : network_parts<M> {
         c.sums.bands = pointwise_bands((int)pixels());
         for (int net = 0; net < 2; net++) c.narrow[net] = b->dout[net], c.y[net] = (__nv_bfloat16 *)dx[net];
         without_gradients(c, c.sums.bands);
-        launch_end(k->out_sums, c, "image: convolution out, sums");
+        launch_end(k->out_sums, c, blocks_at_once(), "image: convolution out, sums");
         with_gradients(c, part, last);
-        launch_end(k->out, c, "image: convolution out, backward");
+        launch_end(k->out, c, end_blocks(), "image: convolution out, backward");
     }
     /* From q of the first norm, and the gradient that it is added to, to that of what the network read. */
     void in_back(void *const q[2], void *const add[2]) const {
@@ -182,7 +185,7 @@ template <class M> struct network_ends : network_parts<M> {
         for (int net = 0; net < 2; net++)
             c.q[net] = (const __nv_bfloat16 *)q[net], c.add[net] = (const __nv_bfloat16 *)add[net];
         with_gradients(c, 0, 0);
-        launch_end(k->in, c, "image: convolution in, backward");
+        launch_end(k->in, c, end_blocks(), "image: convolution in, backward");
         launch_taps(c, -1, b->du1, NULL, "image: convolution in, backward");
     }
 };

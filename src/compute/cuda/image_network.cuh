@@ -381,7 +381,8 @@ template <class M> struct network_pass : network_ends<M> {
             norm_back(q - 2, thin, thin, 0);
             branches_weights(q - 1, made(q - 2), wide);
             back(q - 2, thin, last_thin);
-            if (by_taps && q == 3) break;
+            if (by_taps && q == 3)
+                break; /* the rest is in_back; weights of part 1 are done, since back_in_one */
             wait_for(q);
             norm_back(q - 3, last_thin, dh, 1);
             if (!in_one(q - 2))

@@ -70,7 +70,7 @@ template <class M> struct network_parts : network_view<M> {
             c.n = b->rows, c.first_net = p->first_net, c.pixels = (int)pixels();
             c.bands = pointwise_bands(c.pixels);
             const int room = blocks_at_once() * warps / c.bands;
-            c.lanes = room < 1 ? 1 : room < b->rows ? room : b->rows;
+            c.tracks = room < 1 ? 1 : room < b->rows ? room : b->rows;
             c.together = p->ops[p->first_net][part_kind(p, part)][FORWARD].together;
             c.norm = norm(part - 1), c.sums = sums(part);
             for (int net = 0; net < 2; net++) {
@@ -80,7 +80,7 @@ template <class M> struct network_parts : network_view<M> {
                 c.shortcut[net] = adds ? acts(net, part - 3) : NULL;
             }
             allow(kernel, bytes);
-            launch_early(own, kernel, dim3(blocks_for((size_t)(c.bands * c.lanes), warps), (unsigned)nets()),
+            launch_early(own, kernel, dim3(blocks_for((size_t)(c.bands * c.tracks), warps), (unsigned)nets()),
                          warps * 32, bytes, c);
             launched(own, "image: 1x1");
         }

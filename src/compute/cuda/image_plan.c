@@ -285,7 +285,7 @@ static int end_steps(const image_conv *conv, int narrow, int K) {
     return s->kernel == 3 && s->dilation == 1 && s->groups == 1 && narrow < 8 && steps <= most ? steps : 0;
 }
 
-/* The networks have the same shapes, but the number of their outputs may differ. */
+/* Where both networks have as many outputs; their other shapes are the same in any case. */
 static end_plan plan_ends(const cuda_device *own, const image_plan *p) {
     const end_plan none = {0};
     const image_net *net = &p->nets[p->first_net];

@@ -66,9 +66,9 @@ typedef struct stream_plan {
     int32_t *forward;              /* likewise, (sets, STREAM_FORWARD); NULL: not for such branches */
 } stream_plan;
 
-/* The ends of networks on the way back, as products of taps (image_ends.cuh): steps of sixteen terms, and numbers of a pixel that a
+/* The ends of networks as products of taps (image_ends.cuh): steps of sixteen terms, and numbers of a pixel that a
  * convolution leaves for the sum over its taps. */
-#define END_SAMPLES 512         /* of a pass, at most */
+#define END_SAMPLES 512         /* of a wave, at most */
 #define END_ROOM    (150 << 10) /* bytes of shared memory that a block takes for these, at most */
 typedef struct end_plan {
     int in_steps, out_steps;

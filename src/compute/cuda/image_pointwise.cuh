@@ -38,9 +38,9 @@ static inline int pointwise_bands(int pixels) {
 }
 
 typedef struct pointwise_call {
-    int n, first_net, pixels, bands, lanes; /* lanes: samples that are worked on at once */
-    int together;                           /* tiles of a set of the packed weights */
-    const unsigned *weights[2];             /* packed, forward */
+    int n, first_net, pixels, bands, tracks; /* tracks: samples that are worked on at once */
+    int together;                            /* tiles of a set of the packed weights */
+    const unsigned *weights[2];              /* packed, forward */
     const float *bias[2];
     const __nv_bfloat16 *x[2], *shortcut[2]; /* shortcut: what results are added to */
     __nv_bfloat16 *y[2];
@@ -111,7 +111,7 @@ static __global__ void __launch_bounds__(pointwise_warps(INPUTS) * 32, 1)
     after_the_last();
     gather_weights<INPUTS, OUTPUTS>((uint4 *)memory, c.weights[net], c.together);
     __syncthreads();
-    if (first >= c.lanes || first >= c.n) return;
+    if (first >= c.tracks || first >= c.n) return;
 
     const int last_tile = (c.pixels - 1) / TILE_ROWS, first_tile = band * POINTWISE_TILES,
               tiles =
@@ -147,7 +147,7 @@ static __global__ void __launch_bounds__(pointwise_warps(INPUTS) * 32, 1)
     const __nv_bfloat16 *from[2];
     /* Behind the last sample: to that one again, in vain. */
     auto point_to = [&](int sample, int tile) {
-        const size_t start = (size_t)(sample < c.n ? sample : sample - c.lanes) * (size_t)c.pixels;
+        const size_t start = (size_t)(sample < c.n ? sample : sample - c.tracks) * (size_t)c.pixels;
 #pragma unroll
         for (int half = 0; half < 2; half++)
             from[half] = c.x[net] + (start + (size_t)pixel_of(tile, half)) * IN;
@@ -168,9 +168,9 @@ static __global__ void __launch_bounds__(pointwise_warps(INPUTS) * 32, 1)
     each_chunk(ask);
     float2 of_band = ask_sums(first);
 #pragma unroll 1
-    for (int sample = first; sample < c.n; sample += c.lanes) {
+    for (int sample = first; sample < c.n; sample += c.tracks) {
         double2 all = make_double2((double)of_band.x, (double)of_band.y);
-        of_band = ask_sums(sample + c.lanes);
+        of_band = ask_sums(sample + c.tracks);
 #pragma unroll
         for (int step = 16; step > 0; step /= 2) {
             all.x += __shfl_xor_sync(0xffffffff, all.x, step);
@@ -197,7 +197,7 @@ static __global__ void __launch_bounds__(pointwise_warps(INPUTS) * 32, 1)
 #pragma unroll
                     for (int r = 0; r < OUTPUTS / 2; r++) add[r][half] = *(const uint4 *)(at + 32 * r);
                 }
-            point_to(tile + 1 < tiles ? sample : sample + c.lanes, tile + 1 < tiles ? tile + 1 : 0);
+            point_to(tile + 1 < tiles ? sample : sample + c.tracks, tile + 1 < tiles ? tile + 1 : 0);
             float acc[TILES][4];
 #pragma unroll
             for (int j = 0; j < TILES; j++) {

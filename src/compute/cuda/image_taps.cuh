@@ -2,7 +2,7 @@
  *
  * The general operators (image_op.h) have eight channels for each tap, most of which a side of one or two channels does not have. Here the
  * terms of that side are (tap, channel), one after the other: sixteen of them, one step of a product, are all nine taps of one channel.
- * A warp has 16 pixels, and all channels of the wide side, of which a lane has eight side by side for each 32 (channel_of_column). What it
+ * A warp has tiles of 16 pixels, and all channels of the wide side, of which a lane has eight side by side for each 32 (channel_of_column). What it
  * reads of the narrow side lies where it does for all samples, so that this is found once.
  *
  * From narrow to wide, terms are what is summed over, and a result belongs to its pixel. From wide to narrow they are columns of results, one
@@ -165,8 +165,10 @@ static __global__ void taps_kernel(const __grid_constant__ taps_call c) {
               columns = tap_columns(v.channels);
     after_the_last();
     FOR_EACH_INDEX (i, (size_t)c.n * (size_t)of_sample) {
-        const int sample = (int)(i / (size_t)of_sample), number = (int)i - sample * of_sample,
-                  pixel = divided(number, v.by_channels), channel = number - pixel * v.channels;
+        const int sample =
+                      (int)((unsigned)i / (unsigned)of_sample), /* less than END_SAMPLES, of few pixels */
+            number = (int)i - sample * of_sample, pixel = divided(number, v.by_channels),
+                  channel = number - pixel * v.channels;
         const float *const from = c.columns[net] + (size_t)sample * (size_t)(pixels * columns) + channel;
         float of[TAPS], sum = c.bias[net] ? c.bias[net][channel] : 0;
 #pragma unroll
