@@ -16,7 +16,7 @@ constinit thread_local dim3 threadIdx, blockIdx, gridDim, blockDim;
 
 namespace emulated {
 
-enum { STACK_BYTES = 256 << 10, ADDRESS_BITS = 20 };
+enum { STACK_BYTES = 256 << 10, ADDRESS_BITS = 20, GUARD_BYTES = 4096 };
 
 /* ---- contexts: stacks and where they go on ---- */
 
@@ -225,12 +225,24 @@ static void deliver_next() {
     here.on_their_way.pop_front();
 }
 
+/* Behind the memory that a launch asked for, which nobody is to write. */
+static size_t guard_bytes() {
+    const size_t left = LAUNCH_BYTES - here.shared;
+    return left < (size_t)GUARD_BYTES ? left : (size_t)GUARD_BYTES;
+}
+static void check_guard(int rank) {
+    const char *const guard = here.memory_of(rank) + here.shared;
+    for (size_t i = 0; i < guard_bytes(); i++)
+        if (guard[i] != (char)0xff) fail("found numbers behind the shared memory that the launch asked for");
+}
+
 static void run_cluster() {
     here.cluster = meeting();
     here.turns.clear(), here.next_turn = 0;
     for (int rank = 0; rank < here.ranks; rank++) {
         block &b = here.blocks[rank];
-        memset(here.memory_of(rank), 0xff, here.shared); /* what nobody has written is no number */
+        memset(here.memory_of(rank), 0xff,
+               here.shared + guard_bytes()); /* what nobody has written is no number */
         for (int i = 0; i < (here.threads + WARP - 1) / WARP; i++) b.warps[i] = meeting();
         for (meeting &m : b.barriers) m = meeting();
         for (unsigned i : b.opened) b.counting[i] = counting_barrier();
@@ -258,6 +270,7 @@ static void run_cluster() {
         deliver_next(); /* as late as it may be */
     }
     while (!here.on_their_way.empty()) deliver_next();
+    for (int rank = 0; rank < here.ranks; rank++) check_guard(rank);
 }
 
 void run(dim3 grid, int threads, int ranks, size_t shared, manner in, const std::function<void()> &kernel) {

@@ -2,7 +2,7 @@
  *
  * A kernel must not rely on what a GPU leaves open. So threads take turns upwards, downwards and in any order; copies to shared memory
  * arrive at once or not before they are waited for, and so do stores into the memory of other blocks; what nobody has written to
- * shared memory is no number. Which of these, changes from launch to launch, and a kernel that gives other bits in another order
+ * shared memory is no number, and nobody may write behind it. Which of these, changes from launch to launch, and a kernel that gives other bits in another order
  * is found by whoever runs it twice. Threads that wait for one another for ever end the program, with a sentence. */
 #ifndef JF_TESTS_EMULATED_MACHINE_H
 #define JF_TESTS_EMULATED_MACHINE_H

@@ -1,5 +1,8 @@
 /* The emulated GPU itself: what is wrong with a kernel shows. */
 #include "compute/cuda/kernels.cuh"
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 #define _Noreturn [[noreturn]]
 extern "C" {
@@ -45,6 +48,24 @@ TEST(emulated__a_missing_barrier_shows) {
 }
 TEST(emulated__a_copy_that_is_not_waited_for_shows_where_copies_are_late) {
     CHECK(right(NO_WAIT) == 3);
+}
+
+/* A store behind the memory of a launch, by a pointer. */
+static void beyond_kernel(int place) {
+    LAUNCH_FLOATS;
+    memory[place] = 1;
+}
+TEST(emulated__a_store_behind_shared_memory_shows) {
+    for (int place = 15; place < 18; place += 2) {
+        const pid_t child = fork();
+        int status = 0;
+        if (child == 0) {
+            emulated::run(dim3(1), 1, 1, 16 * sizeof(float), manners[0], [&] { beyond_kernel(place); });
+            _exit(0);
+        }
+        CHECK(child > 0 && waitpid(child, &status, 0) == child);
+        CHECK(place < 16 ? WIFEXITED(status) : WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    }
 }
 
 /* Blocks of a cluster send each other numbers, which a barrier counts; each gives what it got from the next one. */
