@@ -122,17 +122,39 @@ template <int PAIRS, int STEPS> struct test_end {
             sum += of_weights[(size_t)i * c.to.weight_stride + (size_t)place];
         return sum;
     }
+    numbers pack_widening() const {
+        numbers packed((size_t)(2 * PAIRS * TAP_STEPS * OP_TILE_WEIGHTS));
+        for (int i = 0; i < terms * K; i++)
+            packed[(size_t)widening_packed(i / K / channels, i / K % channels, i % K, TOGETHER)] =
+                weights[(size_t)i];
+        return packed;
+    }
+    numbers pack_narrowing() const {
+        numbers packed((size_t)((9 * K / 8 + 1) / 2 * OP_TILE_WEIGHTS));
+        for (int i = 0; i < terms * K; i++)
+            packed[(size_t)narrowing_packed(i / K / channels, i % K, i / K % channels, K)] =
+                weights[(size_t)i];
+        return packed;
+    }
+    /* Both numbers of each sample, summed over its bands. */
+    std::vector<double> sums_of_bands() const {
+        std::vector<double> found(2 * (size_t)n);
+        for (int i = 0; i < n * c.sums.bands; i++) {
+            const float2 s = sums[(size_t)(i / c.sums.bands * MAX_BANDS + i % c.sums.bands)];
+            double *const of = &found[2 * (size_t)(i / c.sums.bands)];
+            of[0] += s.x, of[1] += s.y;
+        }
+        return found;
+    }
     void run(void (*kernel)(end_call), size_t bytes, emulated::manner how) {
         emulated::run(dim3((unsigned)blocks), of_block * 32, 1, bytes, how, [&] { kernel(c); });
     }
 
     void out(emulated::manner how) {
-        numbers packed((size_t)(2 * PAIRS * TAP_STEPS * OP_TILE_WEIGHTS)), dx(x.size());
-        std::vector<double> q(x.size()), found_sums(2 * (size_t)n), found, dw((size_t)(terms * K)), found_dw,
-            db((size_t)channels), found_db;
-        for (int i = 0; i < terms * K; i++)
-            packed[(size_t)widening_packed(i / K / channels, i / K % channels, i % K, TOGETHER)] =
-                weights[(size_t)i];
+        const numbers packed = pack_widening();
+        numbers dx(x.size());
+        std::vector<double> q(x.size()), found, dw((size_t)(terms * K)), found_dw, db((size_t)channels),
+            found_db;
         for (int sample = 0; sample < n; sample++)
             each_tap([&](int read, int reader, int tap) {
                 for (int i = 0; i < channels * K; i++) {
@@ -153,12 +175,7 @@ template <int PAIRS, int STEPS> struct test_end {
             dim3((unsigned)(2 * c.sums.bands + END_SUMS_WARPS - 1) / END_SUMS_WARPS), END_SUMS_WARPS * 32, 1,
             end_sums_memory<PAIRS, STEPS>::bytes(END_SUMS_WARPS, of_sums.cut.samples, sizeof(float2)), how,
             [&] { end_out_sums_kernel<PAIRS, STEPS>(of_sums); });
-        for (int i = 0; i < n * c.sums.bands; i++) {
-            const int sample = i / c.sums.bands;
-            const float2 s = sums[(size_t)(sample * MAX_BANDS + i % c.sums.bands)];
-            found_sums[2 * (size_t)sample] += s.x, found_sums[2 * (size_t)sample + 1] += s.y;
-        }
-        check("sums of q", found_sums, sums_of(q), ROUNDED);
+        check("sums of q", sums_of_bands(), sums_of(q), ROUNDED);
 
         run(end_out_kernel<PAIRS, STEPS>,
             end_out_memory<PAIRS, STEPS>::bytes(of_block, c.cut.samples, sizeof(float4)), how);
@@ -180,15 +197,11 @@ template <int PAIRS, int STEPS> struct test_end {
 
     /* From the narrow side to the wide one, whose sums are for its norm. */
     void in_forward(emulated::manner how) {
-        numbers packed((size_t)(2 * PAIRS * TAP_STEPS * OP_TILE_WEIGHTS)),
-            y(x.size(), __float2bfloat16_rn(NAN));
-        const numbers biases = draw(K);
+        const numbers packed = pack_widening(), biases = draw(K);
+        numbers y(x.size(), __float2bfloat16_rn(NAN));
         std::vector<float> of_biases;
-        std::vector<double> expected(x.size()), found, sums_of_y(2 * (size_t)n), found_sums(2 * (size_t)n);
+        std::vector<double> expected(x.size()), found, sums_of_y(2 * (size_t)n);
         for (number v : biases) of_biases.push_back((float)value(v));
-        for (int i = 0; i < terms * K; i++)
-            packed[(size_t)widening_packed(i / K / channels, i / K % channels, i % K, TOGETHER)] =
-                weights[(size_t)i];
         for (size_t i = 0; i < x.size(); i++) expected[i] = of_biases[i % K];
         for (int sample = 0; sample < n; sample++)
             each_tap([&](int read, int reader, int tap) {
@@ -208,23 +221,15 @@ template <int PAIRS, int STEPS> struct test_end {
                       1, end_in_forward_memory<PAIRS, STEPS>::bytes(END_SUMS_WARPS, c.cut.samples, 0), how,
                       [&] { end_in_forward_kernel<PAIRS, STEPS>(c); });
         for (number v : y) found.push_back(value(v));
-        for (int i = 0; i < n * c.sums.bands; i++) {
-            const float2 s = sums[(size_t)(i / c.sums.bands * MAX_BANDS + i % c.sums.bands)];
-            double *const of = &found_sums[2 * (size_t)(i / c.sums.bands)];
-            of[0] += s.x, of[1] += s.y;
-        }
         check("activations", found, expected, ROUNDED);
-        check("their sums", found_sums, sums_of_y, ROUNDED);
+        check("their sums", sums_of_bands(), sums_of_y, ROUNDED);
     }
     /* From the wide side, normalised, to the narrow one. */
     void out_forward(emulated::manner how) {
-        numbers packed((size_t)((9 * K / 8 + 1) / 2 * OP_TILE_WEIGHTS));
-        std::vector<float> columns((size_t)(n * pixels * tap_columns(channels)), NAN),
+        const numbers packed = pack_narrowing();
+        std::vector<float> columns((size_t)(n * pixels * TAP_COLUMNS(channels)), NAN),
             y((size_t)(n * pixels * channels), NAN), biases = {0.5f, -0.25f, 1, 2, -3, 4, 5};
         std::vector<double> expected(y.size());
-        for (int i = 0; i < terms * K; i++)
-            packed[(size_t)narrowing_packed(i / K / channels, i % K, i / K % channels, K)] =
-                weights[(size_t)i];
         for (size_t i = 0; i < y.size(); i++) expected[i] = biases[i % (size_t)channels];
         for (int sample = 0; sample < n; sample++)
             each_tap([&](int read, int reader, int tap) {
@@ -250,17 +255,14 @@ template <int PAIRS, int STEPS> struct test_end {
 
     void in(emulated::manner how) {
         const numbers q = draw(x.size()), add = draw(x.size());
-        numbers packed((size_t)((9 * K / 8 + 1) / 2 * OP_TILE_WEIGHTS));
-        std::vector<float> columns((size_t)(n * pixels * tap_columns(channels)), NAN),
+        const numbers packed = pack_narrowing();
+        std::vector<float> columns((size_t)(n * pixels * TAP_COLUMNS(channels)), NAN),
             y((size_t)(n * pixels * channels), NAN);
         std::vector<double> of_q, dx, du(y.size()), dw((size_t)(terms * K)), found_dw, db((size_t)K),
             found_db;
         for (number v : q) of_q.push_back(value(v));
         dx = through_norm(of_q);
         for (size_t i = 0; i < dx.size(); i++) dx[i] += value(add[i]), db[i % K] += dx[i];
-        for (int i = 0; i < terms * K; i++)
-            packed[(size_t)narrowing_packed(i / K / channels, i % K, i / K % channels, K)] =
-                weights[(size_t)i];
         for (int sample = 0; sample < n; sample++)
             each_tap([&](int read, int reader, int tap) {
                 for (int i = 0; i < channels * K; i++) {

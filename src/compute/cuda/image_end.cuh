@@ -298,7 +298,7 @@ template <int COLUMNS>
 static __device__ inline void leave_columns(const end_call &c, const end_place &at, int sample,
                                             const float of_taps[COLUMNS][4], const int pixel[2],
                                             const bool present[2]) {
-    const int terms = TAPS * c.view.channels, columns = tap_columns(c.view.channels);
+    const int terms = TAPS * c.view.channels, columns = TAP_COLUMNS(c.view.channels);
     float *const to = c.columns[at.net] + (size_t)sample * (size_t)(c.view.h * c.view.w * columns);
 #pragma unroll
     for (int i = 0; i < 2 * COLUMNS; i++) {

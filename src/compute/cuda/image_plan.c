@@ -292,8 +292,9 @@ static end_plan plan_ends(const cuda_device *own, const image_plan *p) {
     if (!own->by_taps || own->shared_block < END_ROOM || !p->back_in_one || p->depth < 1 ||
         p->h * p->w > 32 * IMAGE_MAX_BANDS || (p->net_count == 2 && p->outs[0] != p->outs[1]))
         return none;
-    end_plan r = {end_steps(&net->in, p->in, p->K), end_steps(&net->out, p->outs[p->first_net], p->K),
-                  (9 * (p->in > p->outs[p->first_net] ? p->in : p->outs[p->first_net]) + 1) / 2 * 2};
+    const int outs = p->outs[p->first_net];
+    end_plan r = {end_steps(&net->in, p->in, p->K), end_steps(&net->out, outs, p->K),
+                  TAP_COLUMNS(p->in > outs ? p->in : outs)};
     return r.in_steps > 0 && r.out_steps > 0 ? r : none;
 }
 

@@ -68,8 +68,9 @@ typedef struct stream_plan {
 
 /* The ends of networks as products of taps (image_ends.cuh): steps of sixteen terms, and numbers of a pixel that a
  * convolution leaves for the sum over its taps. */
-#define END_SAMPLES 512         /* of a wave, at most */
-#define END_ROOM    (150 << 10) /* bytes of shared memory that a block takes for these, at most */
+#define TAP_COLUMNS(channels) ((9 * (channels) + 1) / 2 * 2) /* of a narrow side: an even number */
+#define END_SAMPLES           512                            /* of a wave, at most */
+#define END_ROOM              (150 << 10) /* bytes of shared memory that a block takes for these, at most */
 typedef struct end_plan {
     int in_steps, out_steps;
     int columns; /* 0: ends are those of the general operators */

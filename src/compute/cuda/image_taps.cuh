@@ -12,10 +12,8 @@
 
 #include "compute/cuda/image_pointwise.cuh"
 
-enum {
-    TAPS = 9,
-    TAP_STEPS = (TAPS + 1) / 2
-}; /* steps: of eight channels and two taps each, as general operators have them */
+/* TAP_STEPS: of eight channels and two taps each, as general operators have them. */
+enum { TAPS = 9, TAP_STEPS = (TAPS + 1) / 2 };
 
 /* Images of the narrow side. */
 typedef struct narrow_view {
@@ -25,11 +23,6 @@ typedef struct narrow_view {
 static inline narrow_view narrow_of(int h, int w, int channels) {
     return narrow_view{h, w, channels, divider_of(w), divider_of(channels)};
 }
-/* Numbers of a pixel of what taps_kernel reads: an even number. */
-static __host__ __device__ constexpr int tap_columns(int channels) {
-    return (TAPS * channels + 1) / 2 * 2;
-}
-
 /* The pixel that tap `tap` of a pixel is; -1: it lies outside. towards: 1: the one that the tap reads; -1: the one that reads it by this tap. */
 static __device__ inline int tap_pixel(const narrow_view &v, int pixel, int tap, int towards) {
     const int row = divided(pixel, v.by_w), line = row + towards * (tap / 3 - 1),
@@ -40,8 +33,7 @@ static __device__ inline int tap_pixel(const narrow_view &v, int pixel, int tap,
 /* What a lane has of the narrow side as operands of a product: of 16 pixels (rows) and 16 STEPS terms, or transposed. */
 template <int STEPS, bool TRANSPOSED> struct tap_values {
     enum { COUNT = 8 * STEPS };
-    int *
-        place; /* (COUNT, 32) of shared memory, from the lane on: among the numbers of a sample; -1: there is none */
+    int *place;     /* in shared memory, (COUNT, 32) from the lane on: among a sample's numbers; -1: none */
     float v[COUNT]; /* in the order of the words of operands */
 
     /* Of the pixels from `first` on. map: where the narrow side's numbers lie in a sample; NULL: in their order. With ones, the term behind
@@ -153,7 +145,7 @@ static __device__ inline void narrowing_operands(uint2 *to, const __nv_bfloat16 
 typedef struct taps_call {
     narrow_view view;
     int n, first_net, towards; /* towards: as that of tap_pixel */
-    const float *columns[2];   /* (n, pixels, tap_columns) */
+    const float *columns[2];   /* (n, pixels, TAP_COLUMNS) */
     const float *bias[2];      /* NULL: none */
     float *y[2];               /* (n, pixels, channels) */
 } taps_call;
@@ -162,13 +154,12 @@ typedef struct taps_call {
 static __global__ void taps_kernel(const __grid_constant__ taps_call c) {
     const narrow_view &v = c.view;
     const int net = c.first_net + (int)blockIdx.y, pixels = v.h * v.w, of_sample = pixels * v.channels,
-              columns = tap_columns(v.channels);
+              columns = TAP_COLUMNS(v.channels);
     after_the_last();
     FOR_EACH_INDEX (i, (size_t)c.n * (size_t)of_sample) {
-        const int sample =
-                      (int)((unsigned)i / (unsigned)of_sample), /* less than END_SAMPLES, of few pixels */
-            number = (int)i - sample * of_sample, pixel = divided(number, v.by_channels),
-                  channel = number - pixel * v.channels;
+        const unsigned index = (unsigned)i; /* samples are those of a wave, and of few pixels */
+        const int sample = (int)(index / (unsigned)of_sample), number = (int)index - sample * of_sample,
+                  pixel = divided(number, v.by_channels), channel = number - pixel * v.channels;
         const float *const from = c.columns[net] + (size_t)sample * (size_t)(pixels * columns) + channel;
         float of[TAPS], sum = c.bias[net] ? c.bias[net][channel] : 0;
 #pragma unroll
