@@ -69,8 +69,9 @@ static const manual_section closing_sections[] = {
                                     "one kernel that holds a sample on the "
                                     "chip, or parts, a kernel for each part of a network, for shapes that it "
                                     "is written for; by default held."},
-         {"JOINTFLOW_CUDA_ENDS", "how their convolutions in and out go back on a GPU: slots, as all other "
-                                 "operators, or taps, which is for few channels; by default slots."},
+         {"JOINTFLOW_CUDA_ENDS",
+          "how their convolutions in and out go back, and forward by parts: slots, as all other "
+          "operators, or taps, which is for few channels; by default slots."},
          {0}}},
     {"EXIT STATUS", (const manual_item[]){{"0", "success."},
                                           {"1", "a failure; one line on standard error tells which."},
