@@ -56,7 +56,7 @@ template <class M> static const end_kernels *end_kernels_for(const image_plan *p
 template <class M> struct network_ends : network_parts<M> {
     typedef network_view<M> seen;
     using seen::own, seen::p, seen::b, seen::nets, seen::pixels, seen::acts, seen::norm, seen::weights,
-        seen::blocks_at_once, seen::most_blocks, seen::sums, seen::back_sums, seen::allow;
+        seen::biases, seen::blocks_at_once, seen::most_blocks, seen::sums, seen::back_sums, seen::allow;
 
     int tiles() const { return ((int)pixels() + TILE_ROWS - 1) / TILE_ROWS; }
     int norm_pieces() const { return (int)blocks_for((size_t)b->rows, b->norm_samples); }
@@ -139,9 +139,6 @@ template <class M> struct network_ends : network_parts<M> {
             dim3(blocks_for((size_t)c.n * pixels() * (size_t)c.view.channels, THREADS), (unsigned)nets()),
             THREADS, 0, taps);
         launched(own, name);
-    }
-    const float *biases(int net, int part) const {
-        return p->place[net] ? b->biases[net] + p->place[net][part].bias : NULL;
     }
 
     /* From what the network reads to the first activations; and from the last ones to the outputs. */

@@ -13,7 +13,7 @@ template <class M> struct network_pass : network_ends<M> {
     using seen::allow, seen::choose, seen::choose_back, seen::back_bytes, seen::in_one, seen::warps_of,
         seen::cut_fragments, seen::blocks_at_once, seen::most_blocks;
     using seen::own, seen::p, seen::b, seen::nets, seen::pixels, seen::acts, seen::sums, seen::held,
-        seen::norm, seen::weights, seen::view;
+        seen::norm, seen::weights, seen::biases, seen::view;
     using seen::streams, seen::stream_of, seen::normalised, seen::source, seen::plain, seen::gradients_of,
         seen::back_sums;
 
@@ -249,14 +249,12 @@ template <class M> struct network_pass : network_ends<M> {
                 c.in[net] = view(net, OP_IN, FORWARD), c.out[net] = view(net, OP_OUT, FORWARD);
                 c.in_weights[net] = (const uint2 *)weights(net, 0, FORWARD);
                 c.out_weights[net] = (const uint2 *)weights(net, last, FORWARD);
-                c.in_bias[net] = b->biases[net] + place[0].bias,
-                c.out_bias[net] = b->biases[net] + place[last].bias;
+                c.in_bias[net] = biases(net, 0), c.out_bias[net] = biases(net, last);
                 c.given[net] = b->out[net], c.out_channels[net] = p->outs[net];
                 c.branches[net] = view(net, OP_BRANCHES, FORWARD);
                 c.weights[net] = (const uint2 *)weights(net, 1, FORWARD);
                 c.weight_stride = (size_t)(place[4].tile[FORWARD] - place[1].tile[FORWARD]) * 32;
-                c.thin_bias[net] = b->biases[net] + place[1].bias,
-                c.wide_bias[net] = b->biases[net] + place[2].bias;
+                c.thin_bias[net] = biases(net, 1), c.wide_bias[net] = biases(net, 2);
                 c.bias_stride = place[4].bias - place[1].bias;
                 c.tables[net] = (const uint4 *)b->tables[net];
                 c.stream[net] = acts(net, 0), c.thin[net] = acts(net, 1), c.wide_acts[net] = acts(net, 2);
@@ -323,7 +321,7 @@ template <class M> struct network_pass : network_ends<M> {
         for (int net = 0; net < 2; net++) {
             out.y[net] = b->out[net];
             out.stride[net] = pixels() * (size_t)p->outs[net], out.channels[net] = p->outs[net];
-            out.bias[net] = p->place[net] ? b->biases[net] + p->place[net][p->parts - 1].bias : NULL;
+            out.bias[net] = biases(net, p->parts - 1);
         }
         product(p->parts - 1, FORWARD, normalised(p->norms - 1), out, "image: convolution out");
     }

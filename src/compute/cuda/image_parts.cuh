@@ -57,7 +57,7 @@ template <class M> static const parts_kernels *parts_for(const cuda_device *own,
 template <class M> struct network_parts : network_view<M> {
     typedef network_view<M> seen;
     using seen::own, seen::p, seen::b, seen::nets, seen::pixels, seen::acts, seen::sums, seen::norm,
-        seen::weights, seen::blocks_at_once, seen::allow;
+        seen::weights, seen::biases, seen::blocks_at_once, seen::allow;
 
     /* A 1x1 convolution, with as many warps as run at once where there are so many bands and samples. */
     void pointwise(const parts_kernels *k, int part) const {
@@ -75,7 +75,7 @@ template <class M> struct network_parts : network_view<M> {
             c.norm = norm(part - 1), c.sums = sums(part);
             for (int net = 0; net < 2; net++) {
                 c.weights[net] = (const unsigned *)weights(net, part, FORWARD);
-                c.bias[net] = p->place[net] ? b->biases[net] + p->place[net][part].bias : NULL;
+                c.bias[net] = biases(net, part);
                 c.x[net] = acts(net, part - 1), c.y[net] = acts(net, part);
                 c.shortcut[net] = adds ? acts(net, part - 3) : NULL;
             }
@@ -94,7 +94,7 @@ template <class M> struct network_parts : network_view<M> {
             c.norm = norm(part - 1), c.sums = sums(part);
             for (int net = 0; net < 2; net++) {
                 c.weights[net] = (const unsigned *)weights(net, part, FORWARD);
-                c.bias[net] = p->place[net] ? b->biases[net] + p->place[net][part].bias : NULL;
+                c.bias[net] = biases(net, part);
                 c.x[net] = acts(net, part - 1), c.y[net] = acts(net, part);
             }
             dim3 grid(at_most((unsigned)blocks_at_once(), blocks_for((size_t)b->rows, k->teams)),

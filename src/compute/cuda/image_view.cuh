@@ -60,6 +60,9 @@ template <class M> struct network_view {
         return (const char *)b->weights[net] +
                (size_t)p->place[net][part].tile[direction] * 32 * sizeof(typename M::weights);
     }
+    const float *biases(int net, int part) const {
+        return p->place[net] ? b->biases[net] + p->place[net][part].bias : NULL;
+    }
     op_view view(int net, int kind, int direction) const {
         const image_op *op = &p->ops[net][kind][direction];
         op_view v = {op->h,     op->w,         op->halo, op->in, op->out, op->sets,
@@ -239,7 +242,7 @@ template <class M> struct network_view {
         for (int net = 0; net < 2; net++) {
             s.y[net] = acts(net, q);
             s.shortcut[net] = ADDS ? acts(net, q - 3) : NULL;
-            s.bias[net] = p->place[net] ? b->biases[net] + p->place[net][q].bias : NULL;
+            s.bias[net] = biases(net, q);
         }
         s.pixels = (int)pixels(), s.channels = norm_channels(p, q), s.slope = p->slope;
         s.sums = sums(q);
