@@ -1,6 +1,7 @@
 /* Files are compared by device and inode: a link, another spelling of a path and a second name are the same file. */
 #include "outputs.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,11 @@ enum { RUN_FILES = sizeof run_files / sizeof *run_files };
 static int is_same_file(const struct stat *a, const char *path) {
     struct stat b;
     return stat(path, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino;
+}
+
+static int is_link(const char *path) {
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
 }
 
 /* A safetensors file whose first note is one of ours. */
@@ -108,16 +114,44 @@ int output_make_folder(const char *folder) {
 }
 
 int output_replace_file(const char *path, const char *text) {
-    char *part = cli_join("%s.part", path);
-    FILE *out = part ? fopen(part, "w") : NULL;
+    char *part = cli_join("%s.%ld.part", path, (long)getpid());
+    int fd = -1;
+    if (part && (unlink(part) == 0 || errno == ENOENT))
+        fd = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666); /* does not follow a link */
+    FILE *out = fd >= 0 ? fdopen(fd, "w") : NULL;
     int written = out && fputs(text, out) >= 0;
     if (out && fclose(out) != 0) written = 0;
     if (written && rename(part, path) != 0) written = 0;
+    int error = errno;
+    if (!written && fd >= 0) unlink(part);
+    errno = error;
     int code = written ? CLI_OK
                : part  ? cli_fail("%s: cannot be written: %s", path, strerror(errno))
                        : cli_fail_memory();
     free(part);
     return code;
+}
+
+int output_check_below(const char *folder, const char *path) {
+    int code = CLI_OK;
+    char *part = cli_join("%s", path);
+    for (char *end = part ? part + strlen(folder) : NULL; end && *end && code == CLI_OK;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char slash = *end;
+        *end = '\0';
+        if (is_link(part)) code = cli_fail("%s: is a link; expected a folder in %s", part, folder);
+        *end = slash;
+    }
+    if (!part) code = cli_fail_memory();
+    free(part);
+    return code;
+}
+
+char *output_path_in(const char *folder, const char *name) {
+    char *path = cli_join("%s/%s", folder, name);
+    if (path && is_link(path)) unlink(path);
+    return path;
 }
 
 static int check_in_run(const char *folder, const char *input, const char *what) {

@@ -16,6 +16,10 @@ int output_check_folder(const char *folder);
 int output_make_folder(const char *folder);
 /* Writes a file of text, under another name first, so that it is whole or not there. */
 int output_replace_file(const char *path, const char *text);
+/* The path of a folder of this program's own, below one that the user gave: refused where a link would lead it elsewhere. */
+int output_check_below(const char *folder, const char *path);
+/* FOLDER/NAME, yours to free, for a file of this program's own: a link that has the name is removed. NULL: no memory. */
+char *output_path_in(const char *folder, const char *name);
 /* A run folder to begin a run in: refused where the recipe or its data would be written over. */
 int output_check_run(const call *c, const jf_recipe *r, const char *folder);
 

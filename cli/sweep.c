@@ -214,7 +214,8 @@ static int visit(sweep *s, int run) {
     char *folder = sweep_deal_folder(&s->deal, run);
     int code = folder ? CLI_OK : cli_fail_memory();
     if (folder && !sweep_result_read(folder, &s->deal.results[run])) {
-        if (!option_given(s->c->arguments, "quiet")) code = say_run(s, run);
+        code = output_check_below(s->folder, folder);
+        if (code == CLI_OK && !option_given(s->c->arguments, "quiet")) code = say_run(s, run);
         if (code == CLI_OK) code = run_one(s, run, folder);
     }
     free(folder);

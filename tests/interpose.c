@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -18,30 +19,45 @@ static void count_change(void) {
     if (atomic_fetch_add(&trouble_wanted.changes, 1) + 1 == trouble_wanted.killed_at) kill(getpid(), SIGKILL);
 }
 
-int mkdir(const char *path, mode_t mode) {
+int mkdirat(int folder, const char *path, mode_t mode) {
     count_change();
-    return (int)syscall(SYS_mkdirat, AT_FDCWD, path, mode);
+    return (int)syscall(SYS_mkdirat, folder, path, mode);
+}
+int mkdir(const char *path, mode_t mode) {
+    return mkdirat(AT_FDCWD, path, mode);
+}
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    count_change();
+    return (int)syscall(SYS_renameat2, from_folder, from, to_folder, to, 0);
 }
 int rename(const char *from, const char *to) {
-    count_change();
     if (trouble_wanted.renaming) trouble_wanted.renaming(from, to);
-    return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+    return renameat(AT_FDCWD, from, AT_FDCWD, to);
+}
+int unlinkat(int folder, const char *path, int flags) {
+    count_change();
+    return (int)syscall(SYS_unlinkat, folder, path, flags);
 }
 int unlink(const char *path) {
-    count_change();
-    return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    return unlinkat(AT_FDCWD, path, 0);
 }
 int rmdir(const char *path) {
-    count_change();
-    return (int)syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR);
+    return unlinkat(AT_FDCWD, path, AT_REMOVEDIR);
 }
-int link(const char *from, const char *to) {
+int symlinkat(const char *target, int folder, const char *path) {
+    count_change();
+    return (int)syscall(SYS_symlinkat, target, folder, path);
+}
+int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
     count_change();
     if (trouble_wanted.no_links) {
         errno = EPERM;
         return -1;
     }
-    return (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    return (int)syscall(SYS_linkat, from_folder, from, to_folder, to, flags);
+}
+int link(const char *from, const char *to) {
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
 }
 int fsync(int fd) {
     int result = (int)syscall(SYS_fsync, fd);

@@ -6,10 +6,10 @@
 #include <stdatomic.h>
 
 typedef struct trouble {
-    int no_locks;          /* flock() says that the file system has none */
-    int no_links;          /* link() likewise */
-    atomic_long changes;   /* calls so far that change a folder: mkdir, rename, link, unlink, rmdir */
-    long killed_at;        /* the process is killed in place of this one of them; 0: never */
+    int no_locks;        /* flock() says that the file system has none */
+    int no_links;        /* link() and linkat() likewise */
+    atomic_long changes; /* calls so far that change a folder: mkdir, rename, link, symlink, unlink, rmdir */
+    long killed_at;      /* the process is killed in place of this one of them; 0: never */
     atomic_long allocated; /* calls so far of malloc, calloc, realloc and aligned_alloc */
     long no_memory_at;     /* this one of them fails; 0: none */
     void (*renaming)(const char *from, const char *to); /* is called before each rename(); NULL: nothing is */

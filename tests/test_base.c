@@ -222,6 +222,45 @@ TEST(file__write_keeps_links_and_permissions) {
     jf_context_free(ctx);
 }
 
+TEST(file__replace_and_append_change_nothing_behind_a_link) {
+    jf_context *ctx = new_context();
+    const char *precious = test_path("precious"), *place = test_path("folder/place");
+    struct stat before, after;
+    CHECK_STATUS(file_make_folder(ctx, test_path("folder/below")), JF_OK);
+    CHECK_STATUS(file_write(ctx, precious, "precious", 8), JF_OK);
+    CHECK(stat(precious, &before) == 0);
+    static const char *const targets[] = {"../precious", "../folder", "nowhere", "/dev/full"};
+    for (int i = 0; i < 5; i++) { /* the last of them: a second name of the file */
+        CHECK((i < 4 ? symlink(targets[i], place) : link(precious, place)) == 0);
+        if (i < 4) CHECK_STATUS(file_append(ctx, place, "more", 4), JF_ERROR_IO);
+        CHECK_STATUS(file_replace(ctx, place, "own", 3), JF_OK);
+        CHECK(lstat(place, &after) == 0 && S_ISREG(after.st_mode) && after.st_size == 3);
+        CHECK_STATUS(file_append(ctx, place, "more", 4), JF_OK);
+        CHECK(lstat(place, &after) == 0 && after.st_size == 7 && after.st_ino != before.st_ino);
+        CHECK_STATUS(file_remove(ctx, place), JF_OK);
+    }
+    CHECK(stat(precious, &after) == 0 && after.st_size == 8 && after.st_ino == before.st_ino);
+    CHECK_STATUS(file_replace(ctx, test_path("folder/below"), "", 0), JF_ERROR_IO);
+    CHECK_HAS(jf_context_error(ctx), "below: is a folder; expected a file");
+    CHECK(mkfifo(place, 0666) == 0);
+    CHECK_STATUS(file_replace(ctx, place, "", 0), JF_ERROR_IO);
+    CHECK_STATUS(file_append(ctx, place, "", 0), JF_ERROR_IO);
+    jf_context_free(ctx);
+}
+
+TEST(file__below_a_folder_links_are_refused) {
+    jf_context *ctx = new_context();
+    const char *folder = test_path("named");
+    CHECK_STATUS(file_make_folder(ctx, test_path("folder/paper")), JF_OK);
+    CHECK(symlink("folder", folder) == 0); /* which the user gave */
+    CHECK(symlink("paper", test_path("folder/link")) == 0);
+    CHECK_STATUS(file_check_below(ctx, folder, test_path("named/paper/sectors")), JF_OK);
+    CHECK_STATUS(file_check_below(ctx, folder, test_path("named/link/sectors")), JF_ERROR_IO);
+    CHECK_HAS(jf_context_error(ctx), "named/link: is a link; expected a folder in ");
+    CHECK_STATUS(file_check_below(ctx, folder, test_path("named/link")), JF_ERROR_IO);
+    jf_context_free(ctx);
+}
+
 TEST(file__write_to_a_device_does_not_replace_it) {
     jf_context *ctx = new_context();
     CHECK_STATUS(file_write(ctx, "/dev/null", "abc", 3), JF_OK);

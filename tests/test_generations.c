@@ -203,7 +203,8 @@ static void put_nan(jf_context *ctx, const char *name) {
     }
     for (int i = 0; i < 4; i++) notes[i] = (tensor_note){keys[i], tensors_note(file, keys[i])};
     CHECK(changed);
-    CHECK_STATUS(tensors_write_summed(ctx, test_path(NEWEST), tensors, count, notes, 4, TENSORS_FILE_SUM),
+    CHECK_STATUS(tensors_write_summed(ctx, test_path(NEWEST), tensors, count, notes, 4, TENSORS_FILE_SUM,
+                                      file_replace),
                  JF_OK);
     free(tensors);
     tensors_free(file);

@@ -348,8 +348,9 @@ static void check_whole_after_kill(long change) {
                   change, here, aside, KEPT);
 }
 
-/* Puts the folder as it was, and looks whether the next start cleans up. */
-static void restore_old(void) {
+/* Puts the folder as it was, with second names of the old run's files or links to them, and looks whether the next start
+ * cleans up. */
+static void restore_old(int links) {
     jf_context *ctx = NULL;
     run_folder *f = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
@@ -360,22 +361,92 @@ static void restore_old(void) {
     CHECK(!file_exists(in("run", RUN_SET_ASIDE)));
     for (int i = 0; i < KEPT; i++) {
         (void)unlink(in("run", kept[i]));
-        CHECK(link(in("old", kept[i]), in("run", kept[i])) == 0);
+        char target[128];
+        snprintf(target, sizeof target, "../old/%s", kept[i]);
+        CHECK((links ? symlink(target, in("run", kept[i])) : link(in("old", kept[i]), in("run", kept[i]))) ==
+              0);
     }
     jf_context_free(ctx);
 }
 
 TEST(run_folder__killed_while_setting_aside_the_old_run_is_whole_in_one_place) {
     make_old_runs();
-    for (int no_links = 0; no_links < 2; no_links++) {
+    enum { SECOND_NAMES, COPIES, LINKS, WAYS };
+    for (int way = 0; way < WAYS; way++) {
         long change = 1;
-        for (; set_aside_killed_at(change, no_links); change++) {
+        restore_old(way == LINKS);
+        for (; set_aside_killed_at(change, way == COPIES); change++) {
             check_whole_after_kill(change);
-            restore_old();
+            restore_old(way == LINKS);
         }
-        CHECK(change > 3 * KEPT);
-        restore_old();
+        CHECK(change > (way == LINKS ? 2 : 3) * KEPT);
     }
+}
+
+/* ---- links ---- */
+
+static void plant_link(const char *name, const char *target) {
+    (void)unlink(in("run", name));
+    CHECK(symlink(target, in("run", name)) == 0);
+}
+
+static void check_link(const char *folder, const char *name, const char *expected) {
+    char target[512];
+    ssize_t length = readlink(in(folder, name), target, sizeof target - 1);
+    CHECK(length > 0);
+    target[length] = '\0';
+    CHECK_TEXT(target, expected);
+}
+
+TEST(run_folder__links_of_a_run_that_is_set_aside_and_put_back_lead_where_they_did) {
+    jf_context *ctx = NULL;
+    run_folder *f = NULL;
+    make_old_runs();
+    write_file(in("run", "latent.png"), "a picture");
+    write_file(test_path("picture"), "a picture");
+    plant_link(RUN_MODEL, "../old/" RUN_MODEL);
+    plant_link(RUN_HISTORY, in("old", RUN_HISTORY));
+    plant_link("maps.png", "latent.png"); /* files of the run move with it */
+    plant_link("samples.png", "../run/latent.png");
+    plant_link("training.png", "nowhere/training.png");
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    CHECK_STATUS(run_folder_open(ctx, &f, test_path("run")), JF_OK);
+    CHECK_STATUS(run_folder_set_aside(f), JF_OK);
+    write_file(in("run", "latent.png"), "of the new run");
+    int others;
+    CHECK(count_old("run/old-run", &others) == KEPT);
+    CHECK(same_file(in("run/old-run", "maps.png"), test_path("picture")));
+    CHECK(same_file(in("run/old-run", "samples.png"), test_path("picture")));
+    check_link("run/old-run", RUN_MODEL, "../../old/" RUN_MODEL);
+    CHECK_STATUS(run_folder_give_up(f, jf_fail(ctx, JF_ERROR_NUMERIC, "it failed")), JF_ERROR_NUMERIC);
+    CHECK(count_old("run", &others) == KEPT);
+    check_link("run", RUN_MODEL, "../old/" RUN_MODEL);
+    check_link("run", RUN_HISTORY, in("old", RUN_HISTORY));
+    check_link("run", "maps.png", "latent.png");
+    check_link("run", "training.png", "nowhere/training.png");
+    CHECK(same_file(in("run", "samples.png"), test_path("picture")));
+    CHECK(!file_exists(in("run", RUN_SET_ASIDE)));
+    run_folder_close(f);
+    jf_context_free(ctx);
+}
+
+TEST(run_folder__links_in_place_of_runs_that_are_set_aside_are_not_followed) {
+    static const char *const names[] = {"old-run", "old-run-2", "old-run.tmp"};
+    jf_context *ctx = NULL;
+    run_folder *f = NULL;
+    int others;
+    make_old_runs();
+    for (int i = 0; i < 3; i++) plant_link(names[i], "../old");
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    CHECK_STATUS(run_folder_open(ctx, &f, test_path("run")), JF_OK);
+    CHECK(!file_is_link(in("run", "old-run.tmp"))); /* it would be in the way for ever */
+    CHECK_STATUS(run_folder_set_aside(f), JF_OK);
+    CHECK(count_old("run/old-run-3", &others) == KEPT);
+    run_folder_finish(f);
+    CHECK(!file_exists(in("run", "old-run-3")) && file_is_link(in("run", "old-run")));
+    CHECK(count_old("old", &others) == KEPT);
+    run_folder_close(f);
+    jf_context_free(ctx);
 }
 
 /* ---- what killed writers leave ---- */

@@ -213,7 +213,9 @@ TEST(safetensors__a_summed_file_tells_every_flipped_bit) {
     const char *path = test_path("summed");
     char *bytes = NULL;
     size_t size = 0;
-    CHECK_STATUS(tensors_write_summed(ctx, path, some_tensors, SOME, some_notes, 2, TENSORS_FILE_SUM), JF_OK);
+    CHECK_STATUS(
+        tensors_write_summed(ctx, path, some_tensors, SOME, some_notes, 2, TENSORS_FILE_SUM, file_replace),
+        JF_OK);
     CHECK_STATUS(file_read(ctx, &bytes, &size, path, 10000), JF_OK);
     for (size_t bit = 0; bit <= 8 * size; bit++) {
         tensor_file *file = NULL;
@@ -234,8 +236,9 @@ TEST(safetensors__a_sum_of_the_content_is_that_of_its_notes_and_tensors) {
     jf_context *ctx = new_context();
     const char *path = test_path("summed");
     tensor_file *file = NULL;
-    CHECK_STATUS(tensors_write_summed(ctx, path, some_tensors, SOME, some_notes, 2, TENSORS_CONTENT_SUM),
-                 JF_OK);
+    CHECK_STATUS(
+        tensors_write_summed(ctx, path, some_tensors, SOME, some_notes, 2, TENSORS_CONTENT_SUM, file_replace),
+        JF_OK);
     CHECK_STATUS(tensors_read(ctx, &file, path), JF_OK);
     CHECK_STATUS(tensors_check_content(ctx, file, path, keys, 2), JF_OK);
     CHECK_STATUS(tensors_check_content(ctx, file, path, keys, 1), JF_ERROR_FORMAT);
@@ -243,7 +246,7 @@ TEST(safetensors__a_sum_of_the_content_is_that_of_its_notes_and_tensors) {
     CHECK_STATUS(tensors_check_file(ctx, file, path), JF_ERROR_FORMAT);
     CHECK_HAS(jf_context_error(ctx), "its checksum (\"file_checksum\") is missing");
     tensors_free(file);
-    CHECK_STATUS(tensors_write_summed(ctx, path, NULL, 0, NULL, 0, TENSORS_FILE_SUM),
+    CHECK_STATUS(tensors_write_summed(ctx, path, NULL, 0, NULL, 0, TENSORS_FILE_SUM, file_replace),
                  JF_OK); /* nothing else */
     CHECK_STATUS(tensors_read(ctx, &file, path), JF_OK);
     CHECK_STATUS(tensors_check_file(ctx, file, path), JF_OK);
@@ -260,7 +263,8 @@ TEST(safetensors__text_that_is_not_utf8_is_refused_when_written) {
     CHECK_STATUS(tensors_write(ctx, path, &named, 1, NULL, 0), JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(ctx), "is not UTF-8, expected text in UTF-8");
     CHECK_STATUS(tensors_write(ctx, path, NULL, 0, &key, 1), JF_ERROR_ARGUMENT);
-    CHECK_STATUS(tensors_write_summed(ctx, path, NULL, 0, &value, 1, TENSORS_CONTENT_SUM), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(tensors_write_summed(ctx, path, NULL, 0, &value, 1, TENSORS_CONTENT_SUM, file_replace),
+                 JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(ctx), "/m: recipe \"name = caf");
     CHECK(!file_exists(path));
     jf_context_free(ctx);

@@ -131,7 +131,7 @@ static void change_checkpoint(jf_context *ctx, const char *path, size_t field, d
     }
     for (int i = 0; i < 4; i++) notes[i] = (tensor_note){keys[i], tensors_note(file, keys[i])};
     if (version) notes[0].value = version;
-    CHECK_STATUS(sum_key ? tensors_write_summed(ctx, path, tensors, count, notes, 4, sum_key)
+    CHECK_STATUS(sum_key ? tensors_write_summed(ctx, path, tensors, count, notes, 4, sum_key, file_replace)
                          : tensors_write(ctx, path, tensors, count, notes, 4),
                  JF_OK);
     free(tensors);

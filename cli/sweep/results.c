@@ -227,7 +227,7 @@ static int draw(const call *c, const sweep_plan *p, const sweep_result *results,
                 int scored, const char *folder) {
     enum { MOST = 24 };
     int shown = scored < MOST ? scored : MOST, code = CLI_OK;
-    char *words[MOST] = {0}, *path = cli_join("%s/sweep.png", folder);
+    char *words[MOST] = {0}, *path = output_path_in(folder, "sweep.png");
     double *values = malloc((size_t)(shown * p->seeds) * sizeof *values);
     if (!path || !values) code = cli_fail_memory();
     for (int i = 0; i < shown && code == CLI_OK; i++) {

@@ -103,10 +103,10 @@ jf_status jf_model_list(char **out, jf_context *ctx) {
 }
 
 jf_status jf_model_save(const jf_model *m, const char *path) {
-    return model_save(m, path);
+    return model_save_as(m, path, WEIGHTS_WHOLE, file_write);
 }
 jf_status jf_model_save_half(const jf_model *m, const char *path) {
-    return model_save_as(m, path, WEIGHTS_HALF);
+    return model_save_as(m, path, WEIGHTS_HALF, file_write);
 }
 jf_status jf_model_export(char **files, const jf_model *m, const char *path, const char *name) {
     text written = {0};

@@ -157,7 +157,8 @@ void file_sync_folder(const char *folder) {
 }
 
 void file_sync(const char *path) {
-    int fd = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe that nobody reads is not waited for */
+    /* a pipe that nobody reads is not waited for */
+    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0) return;
     (void)fsync(fd);
     close(fd);
@@ -217,7 +218,31 @@ jf_status file_write(jf_context *ctx, const char *path, const void *bytes, size_
     return status;
 }
 
-/* ---- renaming and duplicating ---- */
+jf_status file_replace(jf_context *ctx, const char *path, const void *bytes, size_t size) {
+    struct stat info;
+    if (!context_writes(ctx)) return JF_OK;
+    if (lstat(path, &info) != 0 || S_ISLNK(info.st_mode)) return replace_file(ctx, path, NULL, bytes, size);
+    if (S_ISREG(info.st_mode)) return replace_file(ctx, path, &info, bytes, size);
+    return jf_fail(ctx, JF_ERROR_IO, "%s: is a %s; expected a file", path,
+                   S_ISDIR(info.st_mode) ? "folder" : "device or a pipe");
+}
+
+jf_status file_append(jf_context *ctx, const char *path, const void *bytes, size_t size) {
+    if (!context_writes(ctx)) return JF_OK;
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (fd < 0) return fail_errno(ctx, path, "cannot be appended to");
+    jf_status status = JF_OK;
+    if (write_all(fd, bytes, size) != 0) status = fail_errno(ctx, path, "cannot be appended to");
+    if (close(fd) != 0 && status == JF_OK) status = fail_errno(ctx, path, "cannot be written");
+    return status;
+}
+
+/* ---- removing, renaming and duplicating ---- */
+
+jf_status file_remove(jf_context *ctx, const char *path) {
+    if (!context_writes(ctx) || unlink(path) == 0 || errno == ENOENT) return JF_OK;
+    return fail_errno(ctx, path, "could not be removed");
+}
 
 jf_status file_rename(jf_context *ctx, const char *from, const char *to) {
     if (!context_writes(ctx)) return JF_OK;
@@ -239,9 +264,9 @@ static int copy_bytes(int from, int to) {
     }
 }
 
-static int copy_to(const char *from, const char *to) {
-    int in = open(from, O_RDONLY | O_CLOEXEC), out = -1, failed = 1;
-    if (in >= 0) out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+static int copy_to(int from_folder, const char *from, int to_folder, const char *to) {
+    int in = openat(from_folder, from, O_RDONLY | O_NONBLOCK | O_CLOEXEC), out = -1, failed = 1;
+    if (in >= 0) out = openat(to_folder, to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (out >= 0) failed = copy_bytes(in, out) != 0;
     int error = errno;
     if (out >= 0 && close(out) != 0 && !failed) {
@@ -249,32 +274,38 @@ static int copy_to(const char *from, const char *to) {
         error = errno;
     }
     if (in >= 0) close(in);
-    if (failed && out >= 0) (void)unlink(to);
+    if (failed && out >= 0) (void)unlinkat(to_folder, to, 0);
     errno = error;
     return failed ? -1 : 0;
 }
 
-jf_status file_duplicate(jf_context *ctx, const char *from, const char *to) {
+int file_duplicate_at(int from_folder, const char *from, int to_folder, const char *to) {
     text name = {0};
-    if (!context_writes(ctx)) return JF_OK;
     text_add(&name, "%s.%ld-0.tmp", to, (long)getpid());
-    jf_status status = text_check(ctx, &name);
-    if (status == JF_OK) {
-        (void)unlink(name.chars);
-        /* file systems without second names for a file say so in different ways */
-        int failed = link(from, name.chars) != 0 && copy_to(from, name.chars) != 0;
-        if (!failed && rename(name.chars, to) != 0) failed = 1;
-        /* where both are names of one file already, rename() leaves the third */
-        int error = errno;
-        (void)unlink(name.chars);
-        if (failed)
-            status =
-                jf_fail(ctx, JF_ERROR_IO, "%s: could not be duplicated as %s: %s", from, to, strerror(error));
-        else
-            sync_folder_of(to);
+    if (name.failed) {
+        text_free(&name);
+        return ENOMEM;
     }
+    (void)unlinkat(to_folder, name.chars, 0);
+    /* file systems without second names for a file say so in different ways */
+    int failed = linkat(from_folder, from, to_folder, name.chars, 0) != 0 &&
+                 copy_to(from_folder, from, to_folder, name.chars) != 0;
+    if (!failed && renameat(to_folder, name.chars, to_folder, to) != 0) failed = 1;
+    int error = failed ? errno : 0;
+    /* where both are names of one file already, renameat() leaves the third */
+    (void)unlinkat(to_folder, name.chars, 0);
     text_free(&name);
-    return status;
+    return error;
+}
+
+jf_status file_duplicate(jf_context *ctx, const char *from, const char *to) {
+    if (!context_writes(ctx)) return JF_OK;
+    int error = file_duplicate_at(AT_FDCWD, from, AT_FDCWD, to);
+    if (error == ENOMEM) return jf_fail(ctx, JF_ERROR_MEMORY, "%s: not enough memory to duplicate it", from);
+    if (error)
+        return jf_fail(ctx, JF_ERROR_IO, "%s: could not be duplicated as %s: %s", from, to, strerror(error));
+    sync_folder_of(to);
+    return JF_OK;
 }
 
 /* ---- names and folders ---- */
@@ -296,6 +327,11 @@ jf_status file_join(jf_context *ctx, char **out, const char *folder, const char 
 int file_exists(const char *path) {
     struct stat info;
     return stat(path, &info) == 0;
+}
+
+int file_is_link(const char *path) {
+    struct stat info;
+    return lstat(path, &info) == 0 && S_ISLNK(info.st_mode);
 }
 
 int file_is_folder(const char *path) {
@@ -334,6 +370,23 @@ jf_status file_make_folder(jf_context *ctx, const char *path) {
     if (status == JF_OK) status = make_one_folder(ctx, part);
     if (status == JF_OK && access(part, W_OK | X_OK) != 0)
         status = fail_errno(ctx, part, "folder cannot be written to");
+    free(part);
+    return status;
+}
+
+jf_status file_check_below(jf_context *ctx, const char *folder, const char *path) {
+    char *part;
+    jf_status status = JF_OK;
+    JF_TRY(mem_copy_text(ctx, &part, path));
+    for (char *end = part + strlen(folder); status == JF_OK && *end;) {
+        end += strspn(end, "/");
+        end += strcspn(end, "/");
+        char slash = *end;
+        *end = '\0';
+        if (file_is_link(part))
+            status = jf_fail(ctx, JF_ERROR_IO, "%s: is a link; expected a folder in %s", part, folder);
+        *end = slash;
+    }
     free(part);
     return status;
 }

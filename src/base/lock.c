@@ -34,6 +34,9 @@ static void write_holder(int fd) {
     char host[MAX_HOST] = "", line[MAX_HOST + 32];
     if (gethostname(host, sizeof host - 1) != 0 || !*host) snprintf(host, sizeof host, "?");
     int length = number_print(line, sizeof line, "%ld %s\n", (long)getpid(), host);
+    struct stat info;
+    if (fstat(fd, &info) != 0 || info.st_nlink != 1)
+        return; /* the content of another file, too, would change */
     /* without it the lock holds as well; the others are only told less */
     if (ftruncate(fd, 0) != 0 || pwrite(fd, line, (size_t)length, 0) != length) return;
 }

@@ -315,7 +315,7 @@ static jf_status write_onnx(const export_source *s, const char *path, text *writ
     JF_TRY_DONE(graph_bytes(s, build_decode, &decode));
     JF_TRY_DONE(graph_bytes(s, build_density, &density));
     JF_TRY_DONE(file_write(s->ctx, path, decode.chars, decode.length));
-    JF_TRY_DONE(file_write(s->ctx, density_path.chars, density.chars, density.length));
+    JF_TRY_DONE(file_replace(s->ctx, density_path.chars, density.chars, density.length));
     text_add(written, "%s\n%s\n", path, density_path.chars);
 done:
     text_free(&decode);

@@ -8,14 +8,17 @@
 const double figure_latent_limits[4] = {-3.5, 3.5, -3.5, 3.5};
 
 jf_status figure_path(const figure_job *job, char **out, const char *name) {
-    return file_join(job->ctx, out, job->options->folder, name);
+    JF_TRY(file_join(job->ctx, out, job->options->folder, name));
+    jf_status status = file_is_link(*out) ? file_remove(job->ctx, *out) : JF_OK;
+    if (status != JF_OK) free(*out);
+    return status;
 }
 
 jf_status figure_write(const figure_job *job, const char *name, const text *content) {
     char *path;
     JF_TRY(text_check(job->ctx, content));
     JF_TRY(figure_path(job, &path, name));
-    jf_status status = file_write(job->ctx, path, content->chars, content->length);
+    jf_status status = file_replace(job->ctx, path, content->chars, content->length);
     free(path);
     return status;
 }
@@ -92,11 +95,12 @@ static jf_status train_model(const figure_job *job, const figure_subject *subjec
     char *folder = NULL;
     jf_status status;
     JF_TRY_DONE(jf_recipe_load(&r, job->ctx, subject->recipe));
-    JF_TRY_DONE(figure_path(job, &folder, subject->recipe));
+    JF_TRY_DONE(file_join(job->ctx, &folder, job->options->folder, subject->recipe));
     *out = finished_model(job, folder, r);
     if (*out) {
         jf_log(job->ctx, "%s: taken from %s", subject->recipe, folder);
     } else {
+        JF_TRY_DONE(file_check_below(job->ctx, job->options->folder, folder));
         jf_log(job->ctx, "%s: training", subject->recipe);
         jf_train_options train = {.size = sizeof train,
                                   .folder = folder,

@@ -41,7 +41,8 @@ typedef struct figure_subject {
  * options->model_folder, or that came with the program; the one that the figure's folder already holds for the same
  * recipe; or trained now into FOLDER/RECIPE. JF_ERROR_IO: it is not there, and may not be trained. */
 jf_status figure_model(const figure_job *job, int index, const figure_subject *subject, model **out);
-jf_status figure_path(const figure_job *job, char **out, const char *name); /* FOLDER/name */
+jf_status figure_path(const figure_job *job, char **out,
+                      const char *name); /* FOLDER/name; removes a link there */
 
 /* n samples in the data's units for one y (in the data's units; ignored without a condition). x (n, 2), z (n,
  * 2). y_back (n): F_Y^-1, model units; may be NULL. */

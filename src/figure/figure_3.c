@@ -73,7 +73,7 @@ static jf_status paint_inference(const figure_job *job, const model *m, space *b
     path = NULL;
     JF_TRY_DONE(text_check(job->ctx, &table));
     JF_TRY_DONE(figure_path(job, &path, "figure-3.csv"));
-    JF_TRY_DONE(file_write(job->ctx, path, table.chars, table.length));
+    JF_TRY_DONE(file_replace(job->ctx, path, table.chars, table.length));
 done:
     text_free(&table);
     free(path);

@@ -2,7 +2,7 @@
 #ifndef JF_IO_SAFETENSORS_H
 #define JF_IO_SAFETENSORS_H
 
-#include "base/context.h"
+#include "base/file.h"
 
 #define TENSOR_MAX_RANK 8
 
@@ -38,11 +38,12 @@ double tensor_value(const tensor *t, size_t i); /* element i, in C order */
 jf_status tensors_write(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
                         const tensor_note *notes, size_t note_count);
 
-/* The same with a checksum, as a note of this key. */
+/* The same with a checksum, as a note of this key, and with the writer that fits the path. */
 #define TENSORS_CONTENT_SUM "checksum" /* of the values of the notes, in this order, and of the tensors */
 #define TENSORS_FILE_SUM    "file_checksum" /* of every byte of the file but its own 16 digits */
 jf_status tensors_write_summed(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
-                               const tensor_note *notes, size_t note_count, const char *sum_key);
+                               const tensor_note *notes, size_t note_count, const char *sum_key,
+                               file_writer *write);
 
 typedef struct tensor_file tensor_file;
 /* Everything that the file claims is checked before it is believed. The data of each tensor are aligned to 64

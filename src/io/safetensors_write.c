@@ -159,7 +159,8 @@ static uint64_t sum_content(const tensor *tensors, size_t count, const tensor_no
 }
 
 jf_status tensors_write_summed(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
-                               const tensor_note *notes, size_t note_count, const char *sum_key) {
+                               const tensor_note *notes, size_t note_count, const char *sum_key,
+                               file_writer *write) {
     char *file = NULL, digits[CHECKSUM_TEXT];
     size_t size = 0;
     tensor_note *all = NULL;
@@ -177,7 +178,7 @@ jf_status tensors_write_summed(jf_context *ctx, const char *path, const tensor *
                               ? checksum_of_file(file, size, (size_t)(place - file))
                               : sum_content(tensors, count, notes, note_count));
     memcpy(place, digits, CHECKSUM_DIGITS);
-    JF_TRY_DONE(file_write(ctx, path, file, size));
+    JF_TRY_DONE(write(ctx, path, file, size));
 done:
     free(file);
     free(all);

@@ -64,7 +64,7 @@ jf_status pack_model(const model *m, const pack_options *o, text *told) {
     JF_TRY(check_path(m->ctx, o->path));
     JF_TRY_DONE(with_ending(m->ctx, &card_path, o->path, ".md"));
     JF_TRY_DONE(with_ending(m->ctx, &draft, o->path, ".packing.tmp"));
-    JF_TRY_DONE(model_save_as(m, draft, o->half ? WEIGHTS_HALF : WEIGHTS_WHOLE));
+    JF_TRY_DONE(model_save_as(m, draft, o->half ? WEIGHTS_HALF : WEIGHTS_WHOLE, file_replace));
     JF_TRY_DONE(judge_file(m, o, draft, &packed, &j));
     if (o->half) JF_TRY_DONE(compare(m, o, j, told));
     const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
@@ -78,7 +78,7 @@ jf_status pack_model(const model *m, const pack_options *o, text *told) {
     JF_TRY_DONE(facts_of_file(m->ctx, draft, &facts, sha256));
     JF_TRY_DONE(card_write(packed, j, &facts, &card));
     JF_TRY_DONE(file_rename(m->ctx, draft, o->path));
-    JF_TRY_DONE(file_write(m->ctx, card_path, card.chars, card.length));
+    JF_TRY_DONE(file_replace(m->ctx, card_path, card.chars, card.length));
 done:
     if (draft && file_exists(draft)) remove(draft);
     free(draft);

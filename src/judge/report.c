@@ -24,12 +24,18 @@ typedef struct page {
 
 typedef jf_status (*painter)(const page *p, const char *path);
 
-/* Paints a picture into the folder and shows it on the page. Painters leave out what does not apply to the
- * model; the picture of another one must not be shown in its place. */
+/* The path of a picture, yours to free; one of another model, or a link, is removed from it. */
+static jf_status clear_place(const page *p, char **out, const char *name) {
+    JF_TRY(file_join(p->m->ctx, out, p->folder, name));
+    jf_status status = file_remove(p->m->ctx, *out);
+    if (status != JF_OK) free(*out);
+    return status;
+}
+
+/* Paints a picture into the folder and shows it on the page. Painters leave out what does not apply to the model. */
 static jf_status add_picture(page *p, const char *name, painter paint, const char *caption) {
     char *path;
-    JF_TRY(file_join(p->m->ctx, &path, p->folder, name));
-    if (context_writes(p->m->ctx)) remove(path);
+    JF_TRY(clear_place(p, &path, name));
     jf_status status = paint(p, path); /* by all ranks, which share the passes through the model */
     if (status == JF_OK && context_writes(p->m->ctx) && file_exists(path))
         status = html_picture(p->m->ctx, &p->html, path, caption);
@@ -152,7 +158,7 @@ static jf_status one_posterior(page *p) {
     char *path;
     text words = {0};
     if (m->units.image.h > 0 || !m->units.dim_y || !p->j->has_data || !p->j->clean) return JF_OK;
-    JF_TRY(file_join(m->ctx, &path, p->folder, "posterior.png"));
+    JF_TRY(clear_place(p, &path, "posterior.png"));
     jf_status status = posterior_show(m, p->j->clean, SEED, path, &words);
     if (status == JF_ERROR_NUMERIC) { /* a model that has no density there has nothing to show either */
         status = JF_OK;
@@ -270,7 +276,7 @@ done:
 static jf_status write_text(const page *p, const char *name, const char *chars, size_t length) {
     char *path;
     JF_TRY(file_join(p->m->ctx, &path, p->folder, name));
-    jf_status status = file_write(p->m->ctx, path, chars, length);
+    jf_status status = file_replace(p->m->ctx, path, chars, length);
     free(path);
     return status;
 }

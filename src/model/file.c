@@ -107,11 +107,11 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
 }
 
 static jf_status write_file(const model *m, const char *path, int format, const tensor *all, size_t count,
-                            const char *const values[NOTES]) {
+                            const char *const values[NOTES], file_writer *write) {
     tensor_note notes[NOTES];
     size_t used = notes_of(format);
     for (size_t i = 0; i < used; i++) notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
-    return tensors_write_summed(m->ctx, path, all, count, notes, used, TENSORS_CONTENT_SUM);
+    return tensors_write_summed(m->ctx, path, all, count, notes, used, TENSORS_CONTENT_SUM, write);
 }
 
 /* The numbers of a small tensor, such as the factor of a coupling's exponent, act on all that passes a layer: rounding the 16
@@ -152,10 +152,10 @@ static jf_status halve(const model *m, const char *path, tensor *weights, uint16
 }
 
 jf_status model_save(const model *m, const char *path) {
-    return model_save_as(m, path, WEIGHTS_WHOLE);
+    return model_save_as(m, path, WEIGHTS_WHOLE, file_replace);
 }
 
-jf_status model_save_as(const model *m, const char *path, model_weights as) {
+jf_status model_save_as(const model *m, const char *path, model_weights as, file_writer *write) {
     enum { OTHERS = 11 }; /* tensors besides weights and tables, at most */
     tensor *weights = NULL, *all = NULL;
     void *storage = NULL;
@@ -191,7 +191,7 @@ jf_status model_save_as(const model *m, const char *path, model_weights as) {
     const char *values[NOTES] = {format,      recipe_text.chars, recipe_short_name(m->recipe),
                                  seed,        m->trained,        names.chars,
                                  chain.chars, columns.chars};
-    JF_TRY_DONE(write_file(m, path, format_of(m, as), all, k + count, values));
+    JF_TRY_DONE(write_file(m, path, format_of(m, as), all, k + count, values, write));
 done:
     model_tensors_free(m, weights, storage);
     free(halves);

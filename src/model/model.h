@@ -70,8 +70,8 @@ typedef jf_status (*declare_fn)(recipe *r);
 /* How weights are stored: as the device has them, or in half precision (tensors of a few numbers stay whole), which refuses
  * those beyond its range. */
 typedef enum model_weights { WEIGHTS_WHOLE, WEIGHTS_HALF } model_weights;
-jf_status model_save(const model *m, const char *path); /* whole weights */
-jf_status model_save_as(const model *m, const char *path, model_weights as);
+jf_status model_save_as(const model *m, const char *path, model_weights as, file_writer *write);
+jf_status model_save(const model *m, const char *path); /* whole weights; replaces a link */
 jf_status model_load(jf_context *ctx, model **out, const char *path, const char *device_name, int threads,
                      declare_fn declare_all);
 #define MODEL_MAX_PREFIX 24 /* bytes of a prefix, with its end */

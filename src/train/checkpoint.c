@@ -72,7 +72,7 @@ jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, 
                            {"precision", precision_names[train_precision(m)]},
                            {"data", data->identity}};
     JF_TRY_DONE(tensors_write_summed(m->ctx, path, all, total, notes, sizeof notes / sizeof *notes,
-                                     TENSORS_FILE_SUM));
+                                     TENSORS_FILE_SUM, file_replace));
 done:
     for (int i = 0; i < SECTIONS; i++) model_tensors_free(m, parts[i], storage[i]);
     free(all);

@@ -1,8 +1,6 @@
 #include "train/history.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +10,7 @@ static const char history_header[] =
 #undef X
 
 static jf_status history_start(jf_context *ctx, const char *path) {
-    return file_write(ctx, path, history_header, sizeof history_header - 1);
+    return file_replace(ctx, path, history_header, sizeof history_header - 1);
 }
 
 /* The bytes of the header and of up to `rows` whole lines after it; *found: how many there are. */
@@ -33,7 +31,7 @@ static jf_status cut_back(jf_context *ctx, const char *path, long *rows) {
     if (found < *rows)
         jf_warn(ctx, "%s: has %ld of the %ld epochs so far; the others are missing from now on", path,
                 found < 0 ? 0 : found, *rows);
-    jf_status status = found < 0 ? history_start(ctx, path) : file_write(ctx, path, bytes, end);
+    jf_status status = found < 0 ? history_start(ctx, path) : file_replace(ctx, path, bytes, end);
     *rows = found < 0 ? 0 : found;
     free(bytes);
     return status;
@@ -62,11 +60,7 @@ jf_status history_add(jf_context *ctx, const char *path, const history_row *row)
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) add_number(&line, numbers[i]);
     text_add(&line, "\n");
     jf_status status = text_check(ctx, &line);
-    FILE *file = status == JF_OK ? fopen(path, "ae") : NULL;
-    if (status == JF_OK && (!file || fputs(line.chars, file) < 0))
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: cannot be appended to: %s", path, strerror(errno));
-    if (file && fclose(file) != 0 && status == JF_OK)
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: cannot be written: %s", path, strerror(errno));
+    if (status == JF_OK) status = file_append(ctx, path, line.chars, line.length);
     text_free(&line);
     return status;
 }

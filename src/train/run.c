@@ -93,7 +93,7 @@ static jf_status write_recipe(const model *m, const char *path) {
     text t = {0};
     recipe_write(m->recipe, &t, 0);
     jf_status status = text_check(m->ctx, &t);
-    if (status == JF_OK) status = file_write(m->ctx, path, t.chars, t.length);
+    if (status == JF_OK) status = file_replace(m->ctx, path, t.chars, t.length);
     text_free(&t);
     return status;
 }

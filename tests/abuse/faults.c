@@ -280,9 +280,19 @@ EXPORT int rename(const char *from, const char *to) {
     return next_call(-1) ? -1 : real(from, to);
 }
 
+EXPORT int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    REAL(int, renameat, (int, const char *, int, const char *));
+    return next_call(-1) ? -1 : real(from_folder, from, to_folder, to);
+}
+
 EXPORT int unlink(const char *path) {
     REAL(int, unlink, (const char *));
     return next_call(-1) ? -1 : real(path);
+}
+
+EXPORT int unlinkat(int folder, const char *path, int flags) {
+    REAL(int, unlinkat, (int, const char *, int));
+    return next_call(-1) ? -1 : real(folder, path, flags);
 }
 
 EXPORT int mkdir(const char *path, mode_t mode) {
@@ -290,9 +300,19 @@ EXPORT int mkdir(const char *path, mode_t mode) {
     return next_call(-1) ? -1 : real(path, mode);
 }
 
+EXPORT int mkdirat(int folder, const char *path, mode_t mode) {
+    REAL(int, mkdirat, (int, const char *, mode_t));
+    return next_call(-1) ? -1 : real(folder, path, mode);
+}
+
 EXPORT int link(const char *from, const char *to) {
     REAL(int, link, (const char *, const char *));
     return next_call(-1) ? -1 : real(from, to);
+}
+
+EXPORT int linkat(int from_folder, const char *from, int to_folder, const char *to, int flags) {
+    REAL(int, linkat, (int, const char *, int, const char *, int));
+    return next_call(-1) ? -1 : real(from_folder, from, to_folder, to, flags);
 }
 
 EXPORT int fputs(const char *chars, FILE *file) {
