@@ -27,7 +27,7 @@ static jf_status actnorm_create(jf_context *ctx, transform *out, device *d, cons
     JF_TRY(params_add(params, &t->map.A, name, 1, &m, INIT_CONSTANT, 0));
     snprintf(name, sizeof name, "%s.actnorm.b", spec->prefix);
     JF_TRY(params_add(params, &t->map.b, name, 1, &m, INIT_CONSTANT, 0));
-    return shared_map_create(ctx, &t->map, d, spec, law_scale, NULL);
+    return params->only_names ? JF_OK : shared_map_create(ctx, &t->map, d, spec, law_scale, NULL);
 }
 
 /* a and b that give one element of all rows mean 0 and deviation 1. */

@@ -200,7 +200,7 @@ static jf_status coupling_create(jf_context *ctx, transform *out, device *d, con
         params_bound(params, -LAW_SCALE_LIMIT, LAW_SCALE_LIMIT);
     }
     JF_TRY(create_net(ctx, c, spec, r, params));
-    return plan(c, d);
+    return params->only_names ? JF_OK : plan(c, d);
 }
 
 static transform_form coupling_describe(const transform *t) {

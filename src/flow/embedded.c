@@ -82,7 +82,7 @@ jf_status embedded_create(flow *f, const recipe *r, param_list *params, const ch
     JF_TRY(check_embed(f, r));
     JF_TRY(embed_create(f->ctx, &f->embed, f->d, r, params, prefix, f->dim_y));
     f->chain_dim = f->embed ? f->dim_x + f->embed->size : f->dim;
-    if (!f->embed) return JF_OK;
+    if (!f->embed || params->only_names) return JF_OK;
     JF_TRY(MEM_NEW(f->ctx, &f->maps, 1));
     JF_TRY(map_range(f, &f->maps->x, 0, f->dim_x));
     JF_TRY(map_range(f, &f->maps->y, f->dim_x, f->dim_y));

@@ -54,30 +54,37 @@ const transform_kind *flow_kind_alone(const transform_kind *kind) {
     return kind->nonlinear ? transform_find("actnorm") : kind;
 }
 
-/* The chain: in every step a transform of each kind that the recipe names. */
-static jf_status build_chain(flow *f, const recipe *r, const char *prefix, const flow_steps *steps,
+/* Transform number i of the chain. */
+static jf_status add_transform(flow *f, int i, const transform_kind *kind, transform_spec spec,
+                               const recipe *r, const char *prefix, const flow_origin *origin) {
+    transform *t = &f->chain[i];
+    if (shape_size(spec.source_shape) == 0) kind = flow_kind_alone(kind);
+    spec.layer = i;
+    spec.seed = origin->seed;
+    spec.tables = &f->tables;
+    spec.given = origin->tables;
+    snprintf(spec.prefix, sizeof spec.prefix, "%slayer.%03d", prefix, i);
+    size_t begin = f->params->total;
+    JF_TRY(transform_create(f->ctx, t, kind, f->d, &spec, r, f->params));
+    t->params_begin = begin;
+    t->params_end = f->params->total;
+    t->of_y = f->apart && spec_is_y(&spec, spec.target[0]);
+    if (!f->params->only_names) return JF_OK;
+    transform_free(t, f->d);
+    *t = (transform){0};
+    return JF_OK;
+}
+
+/* Adds to the chain: in every step a transform of each kind that the recipe names. `total`: steps of the whole chain. */
+static jf_status build_chain(flow *f, const recipe *r, const char *prefix, const flow_steps *steps, int total,
                              const flow_origin *origin) {
     const transform_kind *kinds[TRANSFORMS_PER_STEP];
     int count;
     JF_TRY(transforms_of_step(r, kinds, &count));
-    JF_TRY(MEM_NEW(f->ctx, &f->chain, (size_t)steps->count * (size_t)count));
-    f->steps = steps->count;
-    f->layers = steps->count * count;
-    for (int i = 0; i < f->layers; i++) {
-        transform_spec spec = steps->specs[i / count];
-        const transform_kind *kind = kinds[i % count];
-        if (shape_size(spec.source_shape) == 0) kind = flow_kind_alone(kind);
-        spec.layer = i;
-        spec.seed = origin->seed;
-        spec.tables = &f->tables;
-        spec.given = origin->tables;
-        snprintf(spec.prefix, sizeof spec.prefix, "%slayer.%03d", prefix, i);
-        size_t begin = f->params->total;
-        JF_TRY(transform_create(f->ctx, &f->chain[i], kind, f->d, &spec, r, f->params));
-        f->chain[i].params_begin = begin;
-        f->chain[i].params_end = f->params->total;
-        f->chain[i].of_y = f->apart && spec_is_y(&spec, spec.target[0]);
-    }
+    if (!f->chain) JF_TRY(MEM_NEW(f->ctx, &f->chain, (size_t)total * (size_t)count));
+    for (int i = 0; i < steps->count; i++, f->steps++)
+        for (int k = 0; k < count; k++)
+            JF_TRY(add_transform(f, f->layers++, kinds[k], steps->specs[i], r, prefix, origin));
     return JF_OK;
 }
 
@@ -115,19 +122,22 @@ jf_status flow_create(jf_context *ctx, flow **out, device *d, const recipe *r, p
                       const char *prefix, int dim_x, int dim_y, const flow_origin *origin) {
     *out = NULL;
     flow *f;
-    flow_steps steps = {0};
+    flow_steps one = {0};
     int count;
     jf_status status;
     JF_TRY(flow_new(ctx, &f, d, r, params, (layout){1, dim_x + dim_y, dim_x}, origin));
     JF_TRY_DONE(embedded_create(f, r, params, prefix));
     JF_TRY_DONE(take_masks(f, r, origin, &count));
-    JF_TRY_DONE(masks_steps(ctx, &steps, f->masks, count, dim_x, f->chain_dim - dim_x, condition_of(f),
-                            f->fixed && !f->embed ? origin->y_read : 0));
-    JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
+    for (int i = 0; i < count; i++) { /* one by one: no maps are made behind a parameter that is refused */
+        JF_TRY_DONE(masks_step(ctx, &one, f->masks, i, dim_x, f->chain_dim - dim_x, condition_of(f),
+                               f->fixed && !f->embed ? origin->y_read : 0));
+        JF_TRY_DONE(build_chain(f, r, prefix, &one, count, origin));
+        steps_free(&one);
+    }
     *out = f;
     f = NULL;
 done:
-    steps_free(&steps);
+    steps_free(&one);
     flow_free(f);
     return status;
 }
@@ -147,7 +157,7 @@ jf_status flow_create_image(jf_context *ctx, flow **out, device *d, const recipe
     JF_TRY_DONE(flow_new(ctx, &f, d, r, params, l, origin));
     JF_TRY_DONE(embedded_create(f, r, params, prefix));
     JF_TRY_DONE(image_steps(ctx, &steps, r, size, condition_of(f)));
-    JF_TRY_DONE(build_chain(f, r, prefix, &steps, origin));
+    JF_TRY_DONE(build_chain(f, r, prefix, &steps, steps.count, origin));
     *out = f;
     f = NULL;
 done:

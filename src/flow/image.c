@@ -101,6 +101,8 @@ typedef struct builder {
     layout layout;
     int block;
     flow_steps steps;
+    int first,
+        count; /* steps of the last block that has maps of its own; count 0: none since the last squeeze */
 } builder;
 
 /* Takes over the arrays of source and target. */
@@ -186,13 +188,31 @@ static jf_status add_couplings(builder *b, const view *of) {
     return add_channelwise(b, of, 1);
 }
 
-static jf_status add_block(builder *b, const recipe *r) {
-    int squeezed;
+/* Blocks without a squeeze between them have the same maps, which only the first of them makes. */
+static jf_status add_maps(builder *b) {
+    if (b->count) {
+        for (int i = b->first; i < b->first + b->count; i++) {
+            transform_spec *s = &b->steps.specs[b->steps.count++];
+            *s = b->steps.specs[i];
+            s->block = b->block;
+            s->shares = 1;
+        }
+        return JF_OK;
+    }
+    b->first = b->steps.count;
     JF_TRY(check_even(b));
     if (b->of_y.c) JF_TRY(add_couplings(b, &b->of_y));
     JF_TRY(add_couplings(b, &b->flow));
+    b->count = b->steps.count - b->first;
+    return JF_OK;
+}
+
+static jf_status add_block(builder *b, const recipe *r) {
+    int squeezed;
+    JF_TRY(add_maps(b));
     JF_TRY(squeezes_after(r, b->block + 1, &squeezed));
     if (!squeezed) return JF_OK;
+    b->count = 0;
     JF_TRY(squeeze(b->ctx, &b->flow, 2));
     if (b->of_y.c) JF_TRY(squeeze(b->ctx, &b->of_y, 2));
     return b->condition.c ? squeeze(b->ctx, &b->condition, 0) : JF_OK;

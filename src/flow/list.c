@@ -81,6 +81,7 @@ size_t transform_kept(const transform *t, const device *d, int n, precision in) 
 
 void steps_free(flow_steps *s) {
     for (int i = 0; i < s->count; i++) {
+        if (s->specs[i].shares) continue;
         free((int32_t *)s->specs[i].active);
         free((int32_t *)s->specs[i].source);
         free((int32_t *)s->specs[i].target);

@@ -58,74 +58,70 @@ jf_status masks_check(jf_context *ctx, const uint8_t *masks, int layers, int dim
     return JF_OK;
 }
 
-static jf_status create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y, int fixed,
-                        int blocks, uint64_t seed) {
-    int dim = dim_x + dim_y, free_dim = fixed ? dim_x : dim;
+/* How the masks of a block are drawn: the first `moved` of dim elements are halved, or come as small masks. */
+typedef struct block_form {
+    int dim, moved;
+    int count; /* masks of a block */
     unsigned small[1 << SMALL_DIM];
-    int small_count = dim <= SMALL_DIM ? small_masks(free_dim, dim, small) : 0;
-    int repeats = small_count && fixed && dim == SMALL_DIM && small_count <= SMALL_DIM ? 6 / small_count : 1;
-    int per_block = small_count ? small_count * repeats : free_dim > 1 ? 2 * PAIRS_PER_BLOCK : 1;
-    *layers = blocks * per_block;
-    JF_TRY(MEM_NEW(ctx, out, (size_t)*layers * (size_t)dim));
-    rng r = rng_stream((rng_key){seed, RNG_MASK, 0}, 0);
-    for (int b = 0; b < blocks; b++) {
-        uint8_t *block = *out + (size_t)b * per_block * dim;
-        if (small_count) {
-            int order[6 * (1 << SMALL_DIM)];
-            for (int i = 0; i < per_block; i++) order[i] = i % small_count;
-            rng_shuffle(&r, order, per_block);
-            for (int i = 0; i < per_block; i++)
-                for (int k = 0; k < dim; k++) block[i * dim + k] = small[order[i]] >> k & 1;
-        } else if (free_dim == 1) {
-            block[0] = 1;
-        } else {
-            for (int i = 0; i < per_block; i += 2)
-                random_half(&r, free_dim, block + i * dim, block + (i + 1) * dim);
-        }
-    }
-    return JF_OK;
+    int small_count; /* 0: halves */
+    rng r;
+} block_form;
+
+static void form_block(block_form *f, int dim, int moved, uint64_t seed) {
+    *f = (block_form){.dim = dim, .moved = moved, .r = rng_stream((rng_key){seed, RNG_MASK, 0}, 0)};
+    if (dim <= SMALL_DIM) f->small_count = small_masks(moved, dim, f->small);
+    int repeats = f->small_count && moved < dim && dim == SMALL_DIM && f->small_count <= SMALL_DIM
+                      ? 6 / f->small_count
+                      : 1;
+    f->count = f->small_count ? f->small_count * repeats : moved > 1 ? 2 * PAIRS_PER_BLOCK : 1;
 }
 
-/* Masks of y alone, by those of a vector of its own. */
-static jf_status create_of_y(jf_context *ctx, uint8_t **out, int *layers, int dim_y, int blocks,
-                             uint64_t seed) {
-    if (dim_y > 1) return create(ctx, out, layers, dim_y, 0, 0, blocks, seed);
-    *layers = blocks;
-    JF_TRY(MEM_NEW(ctx, out, (size_t)blocks));
-    memset(*out, 1, (size_t)blocks);
-    return JF_OK;
+/* masks (count, dim), all zero. */
+static void draw_block(block_form *f, uint8_t *masks) {
+    if (f->small_count) {
+        int order[6 * (1 << SMALL_DIM)];
+        for (int i = 0; i < f->count; i++) order[i] = i % f->small_count;
+        rng_shuffle(&f->r, order, f->count);
+        for (int i = 0; i < f->count; i++)
+            for (int k = 0; k < f->dim; k++) masks[i * f->dim + k] = f->small[order[i]] >> k & 1;
+    } else if (f->moved == 1) {
+        masks[0] = 1;
+    } else {
+        for (int i = 0; i < f->count; i += 2)
+            random_half(&f->r, f->moved, masks + i * f->dim, masks + (i + 1) * f->dim);
+    }
+}
+
+/* Those of y, which stand behind x: by a vector of its own, drawn into `own` (count, dim_y). */
+static void draw_block_of_y(block_form *f, uint8_t *own, uint8_t *masks, int dim_x) {
+    size_t dim_y = (size_t)f->dim;
+    memset(own, 0, (size_t)f->count * dim_y);
+    draw_block(f, own);
+    for (size_t i = 0; i < (size_t)f->count; i++)
+        memcpy(masks + i * ((size_t)dim_x + dim_y) + dim_x, own + i * dim_y, dim_y);
 }
 
 /* In each block those of y, then those of x. */
-static jf_status create_apart(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y, int blocks,
-                              uint64_t seed) {
-    uint8_t *of_x, *of_y = NULL;
-    int steps_x, steps_y, dim = dim_x + dim_y;
-    jf_status status;
-    JF_TRY(create(ctx, &of_x, &steps_x, dim_x, dim_y, 1, blocks, seed));
-    JF_TRY_DONE(create_of_y(ctx, &of_y, &steps_y, dim_y, blocks, seed));
-    *layers = steps_x + steps_y;
-    JF_TRY_DONE(MEM_NEW(ctx, out, (size_t)*layers * (size_t)dim));
-    uint8_t *at = *out;
-    for (int b = 0; b < blocks; b++) {
-        for (int i = 0; i < steps_y / blocks; i++, at += dim)
-            memcpy(at + dim_x, of_y + (size_t)(b * (steps_y / blocks) + i) * (size_t)dim_y, (size_t)dim_y);
-        size_t count = (size_t)(steps_x / blocks) * (size_t)dim;
-        memcpy(at, of_x + (size_t)b * count, count);
-        at += count;
-    }
-done:
-    free(of_x);
-    free(of_y);
-    return status;
-}
-
 jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y,
                        condition_kind condition, int blocks, uint64_t seed) {
+    int apart = condition == CONDITION_FLOW && dim_y > 0, dim = dim_x + dim_y;
+    block_form of_x, of_y = {0};
+    uint8_t *own = NULL;
     JF_TRY(check_size(ctx, dim_x, dim_y));
-    if (condition == CONDITION_FLOW && dim_y > 0)
-        return create_apart(ctx, out, layers, dim_x, dim_y, blocks, seed);
-    return create(ctx, out, layers, dim_x, dim_y, condition == CONDITION_FIXED, blocks, seed);
+    form_block(&of_x, dim, apart || condition == CONDITION_FIXED ? dim_x : dim, seed);
+    if (apart) form_block(&of_y, dim_y, dim_y, seed);
+    *layers = blocks * (of_x.count + of_y.count);
+    JF_TRY(MEM_NEW(ctx, out, (size_t)*layers * (size_t)dim));
+    if (apart) JF_TRY(MEM_NEW(ctx, &own, (size_t)of_y.count * (size_t)dim_y));
+    uint8_t *at = *out;
+    for (int b = 0; b < blocks; b++) {
+        if (apart) draw_block_of_y(&of_y, own, at, dim_x);
+        at += (size_t)of_y.count * (size_t)dim;
+        draw_block(&of_x, at);
+        at += (size_t)of_x.count * (size_t)dim;
+    }
+    free(own);
+    return JF_OK;
 }
 
 /* From `first` on, before `end`. */
@@ -153,21 +149,18 @@ static jf_status split(jf_context *ctx, transform_spec *s, const uint8_t *mask, 
                    count[0], count[1], s->dim - of.first);
 }
 
-jf_status masks_steps(jf_context *ctx, flow_steps *out, const uint8_t *masks, int steps, int dim_x, int dim_y,
-                      condition_kind condition, int y_read) {
+jf_status masks_step(jf_context *ctx, flow_steps *out, const uint8_t *masks, int step, int dim_x, int dim_y,
+                     condition_kind condition, int y_read) {
     int dim = dim_x + dim_y, read = y_read > 0 && y_read < dim_y ? dim_x + y_read : dim;
-    JF_TRY(MEM_NEW(ctx, &out->specs, (size_t)steps));
-    for (int i = 0; i < steps; i++) {
-        transform_spec *s = &out->specs[out->count++];
-        const uint8_t *mask = masks + (size_t)i * (size_t)dim;
-        int of_y = condition == CONDITION_FLOW && moves_any(mask + dim_x, dim_y), first = of_y ? dim_x : 0;
-        int count = of_y ? dim_y : condition == CONDITION_JOINT ? dim : dim_x;
-        int32_t *active;
-        *s = (transform_spec){.dim = dim, .layout = {1, dim, dim_x}, .active_shape = {1, 1, count}};
-        JF_TRY(MEM_NEW(ctx, &active, (size_t)dim));
-        for (int k = 0; k < count; k++) active[k] = first + k;
-        s->active = active;
-        JF_TRY(split(ctx, s, mask, (elements){first, read}, i));
-    }
-    return JF_OK;
+    const uint8_t *mask = masks + (size_t)step * (size_t)dim;
+    int of_y = condition == CONDITION_FLOW && moves_any(mask + dim_x, dim_y), first = of_y ? dim_x : 0;
+    int count = of_y ? dim_y : condition == CONDITION_JOINT ? dim : dim_x;
+    int32_t *active;
+    JF_TRY(MEM_NEW(ctx, &out->specs, 1));
+    out->count = 1;
+    *out->specs = (transform_spec){.dim = dim, .layout = {1, dim, dim_x}, .active_shape = {1, 1, count}};
+    JF_TRY(MEM_NEW(ctx, &active, (size_t)dim));
+    for (int k = 0; k < count; k++) active[k] = first + k;
+    out->specs->active = active;
+    return split(ctx, out->specs, mask, (elements){first, read}, step);
 }

@@ -22,10 +22,10 @@ jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, i
 jf_status masks_check(jf_context *ctx, const uint8_t *masks, int layers, int dim_x, int dim_y,
                       condition_kind condition);
 
-/* A step for each mask, which says what its coupling transforms; free with steps_free. Refuses a mask that keeps or
+/* The step of mask `step`, which says what its coupling transforms; free with steps_free. Refuses a mask that keeps or
  * transforms everything, but for a y of one element that has a flow of its own: its step has no source. y_read: of y only so
  * many elements are read; 0: all. */
-jf_status masks_steps(jf_context *ctx, flow_steps *out, const uint8_t *masks, int steps, int dim_x, int dim_y,
-                      condition_kind condition, int y_read);
+jf_status masks_step(jf_context *ctx, flow_steps *out, const uint8_t *masks, int step, int dim_x, int dim_y,
+                     condition_kind condition, int y_read);
 
 #endif

@@ -62,7 +62,7 @@ static jf_status mixing_create(jf_context *ctx, transform *out, device *d, const
     snprintf(name, sizeof name, "%s.mixing.p", spec->prefix);
     JF_TRY(spec->given ? take(ctx, spec, name, p) : draw(ctx, spec, p));
     JF_TRY(tables_add(spec->tables, name, (size_t)m, p));
-    return shared_map_create(ctx, map, d, spec, law_linear, p);
+    return params->only_names ? JF_OK : shared_map_create(ctx, map, d, spec, law_linear, p);
 }
 
 const transform_kind transform_mixing = {

@@ -48,6 +48,7 @@ typedef struct transform_spec {
     const int32_t *source, *target;
     shape source_shape, target_shape;
     int block, halved; /* for its networks: see net.h */
+    int shares;        /* its maps are those of an earlier step, which owns them */
 
     int layer;               /* its place in the chain, from 0 */
     char prefix[32];         /* of the names of its parameters and tables: "layer.007" */
@@ -75,7 +76,7 @@ typedef struct transform_kind {
     const char *name;
     const recipe_key *keys; /* keys of [model] that only this kind reads; NULL: none */
     int nonlinear;          /* more than an affine map of the state: a step has at least one such transform */
-    /* Adds its parameters, named "PREFIX...", fills in own. What it leaves there after a failure, free() gets. */
+    /* Adds its parameters, named "PREFIX...", fills in own; without maps and plans where the parameters are only_names. What it leaves there after a failure, free() gets. */
     jf_status (*create)(jf_context *ctx, transform *out, device *d, const transform_spec *spec,
                         const recipe *r, param_list *params);
     void (*free)(transform *t, device *d); /* optional: there is nothing to free */

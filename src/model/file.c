@@ -25,7 +25,6 @@
 #include "base/number.h"
 #include "model/model.h"
 #include <inttypes.h>
-#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,14 +236,20 @@ static jf_status read_format(jf_context *ctx, const tensor_file *file, const cha
     return JF_OK;
 }
 
+static jf_status check_size(jf_context *ctx, const tensor_file *file, const char *path, const char *name,
+                            size_t size) {
+    const tensor *t = tensors_find(file, name);
+    if (!t) return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing", path, name);
+    if (tensor_elements(t) == size) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" has %zu numbers, expected %zu", path, name,
+                   tensor_elements(t), size);
+}
+
 /* A tensor of exactly `size` numbers. */
 static jf_status read_vector(jf_context *ctx, const tensor_file *file, const char *path, const char *name,
                              size_t size, double *out) {
+    JF_TRY(check_size(ctx, file, path, name, size));
     const tensor *t = tensors_find(file, name);
-    if (!t) return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing", path, name);
-    if (tensor_elements(t) != size)
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" has %zu numbers, expected %zu", path, name,
-                       tensor_elements(t), size);
     for (size_t i = 0; i < size; i++) out[i] = tensor_value(t, i);
     return JF_OK;
 }
@@ -340,6 +345,7 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     u->dim_y = (int)dims[1];
     JF_TRY(read_image_size(ctx, file, path, u));
     size_t dim = (size_t)(u->dim_x + u->dim_y);
+    JF_TRY(check_size(ctx, file, path, "units.mean", dim));
     JF_TRY(MEM_NEW(ctx, &u->mean, dim));
     JF_TRY(MEM_NEW(ctx, &u->deviation, dim));
     JF_TRY(read_vector(ctx, file, path, "units.mean", dim, u->mean));
@@ -434,30 +440,6 @@ static jf_status check_chain(const recipe *r, const tensor_file *file, const cha
     return JF_OK;
 }
 
-/* Layers that have a tensor in the file: the highest number after "layer.", and one. */
-static long layers_in(const tensor_file *file) {
-    long layers = 0;
-    for (size_t i = 0; i < tensors_count(file); i++) {
-        const char *name = tensors_at(file, i)->name;
-        if (strncmp(name, "layer.", 6) != 0) continue;
-        long number = strtol(name + 6, NULL, 10);
-        if (number >= layers && number < INT_MAX) layers = number + 1;
-    }
-    return layers;
-}
-
-/* How many layers a flow of images has follows from its recipe: from every block at least the two of its checkerboards.
- * Told before their index maps are made, which are as large as images. */
-static jf_status check_blocks(const recipe *r, const tensor_file *file, const char *path) {
-    int blocks = recipe_int(r, "model.blocks");
-    long found = layers_in(file);
-    if (found >= 2L * blocks) return JF_OK;
-    return jf_fail(
-        recipe_context(r), JF_ERROR_FORMAT,
-        "%s: found tensors of %ld layers, expected at least %d for the model.blocks = %d of its recipe", path,
-        found, 2 * blocks, blocks);
-}
-
 jf_status model_load(jf_context *ctx, model **out, const char *path, const char *device_name, int threads,
                      declare_fn declare_all) {
     tensor_file *file = NULL;
@@ -485,8 +467,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
         JF_TRY_DONE(read_masks(ctx, file, path, flow_chain_dim(r, units.dim_x, units.dim_y), &masks, &steps));
     JF_TRY_DONE(read_tables(file, &tables));
     JF_TRY_DONE(check_chain(r, file, path, format, steps));
-    if (units.image.h > 0) JF_TRY_DONE(check_blocks(r, file, path));
-    /* Each parameter is compared with its tensor before anything is made for it. */
+    /* Parameters are compared with their tensors before anything is made for one of them. */
     const model_tensor_source from = {ctx, file, path, ""};
     model_origin origin = {.seed = strtoull(seed, NULL, 10),
                            .from_file = 1,

@@ -41,6 +41,24 @@ static jf_status check_condition(const recipe *r, const model_units *units) {
         units->classes);
 }
 
+static jf_status create_flow(model *m, const flow_origin *origin) {
+    const model_units *u = &m->units;
+    if (u->image.h > 0)
+        return flow_create_image(m->ctx, &m->flow, m->d, m->recipe, &m->parameters, "", u->image, origin);
+    return flow_create(m->ctx, &m->flow, m->d, m->recipe, &m->parameters, "", u->dim_x, u->dim_y, origin);
+}
+
+/* All parameters are found in the file before anything is made for one of them. */
+static jf_status check_parameters(model *m, const flow_origin *origin) {
+    m->parameters.only_names = 1;
+    jf_status status = create_flow(m, origin);
+    flow_free(m->flow);
+    m->flow = NULL;
+    params_free(&m->parameters);
+    m->parameters = (param_list){.ctx = m->parameters.ctx};
+    return status;
+}
+
 jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const model_units *units, device *d,
                           const model_origin *origin) {
     *out = NULL;
@@ -59,12 +77,8 @@ jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const m
         units->classes > 0 ? units->image.y_channels : 0; /* every pixel of a label is the same */
     JF_TRY_DONE(check_condition(r, units));
     JF_TRY_DONE(loss_limit_masks(&m->objective, r, &of_flow.keep_y));
-    if (units->image.h > 0)
-        JF_TRY_DONE(flow_create_image(ctx, &m->flow, m->d, r, &m->parameters, "", units->image, &of_flow));
-    else
-        JF_TRY_DONE(
-            flow_create(ctx, &m->flow, m->d, r, &m->parameters, "", units->dim_x, units->dim_y, &of_flow));
-    m->parameters.check = NULL; /* what it asks lives no longer than this */
+    if (m->parameters.check) JF_TRY_DONE(check_parameters(m, &of_flow));
+    JF_TRY_DONE(create_flow(m, &of_flow));
     JF_TRY_DONE(m->d->kind->alloc(m->d, &m->params, m->parameters.total));
     if (!origin->from_file) {
         JF_TRY_DONE(MEM_NEW(ctx, &values, m->parameters.total));

@@ -37,7 +37,7 @@ static size_t given(const embed_layer *l) {
 /* ---- making ---- */
 
 jf_status embed_add_layer(embed *e, param_list *params, const char *prefix, int positions, int in, int out,
-                          int linear, const int32_t *patches) {
+                          int linear) {
     if (e->layers == EMBED_MOST_LAYERS)
         return jf_fail(e->ctx, JF_ERROR_RECIPE, "model.embed_layers: more than %d layers in all",
                        EMBED_MOST_LAYERS);
@@ -56,10 +56,14 @@ jf_status embed_add_layer(embed *e, param_list *params, const char *prefix, int 
     snprintf(name, sizeof name, "%sembed.%02d.b", prefix, e->layers);
     JF_TRY(params_add(params, &l->b, name, 1, (size_t[]){(size_t)out}, INIT_CONSTANT, 0));
     e->layers++;
-    if (!patches) return JF_OK;
-    JF_TRY(MEM_NEW(e->ctx, &l->patches, row_numbers(l)));
-    for (size_t i = 0; i < row_numbers(l); i++) l->patches[i] = patches[i];
     return JF_OK;
+}
+
+jf_status embed_add_patches(embed *e, int32_t **patches) {
+    embed_layer *l = &e->layer[e->layers - 1];
+    jf_status status = MEM_NEW(e->ctx, &l->patches, row_numbers(l));
+    *patches = l->patches;
+    return status;
 }
 
 /* The entries of round k of a map, of which seen (from) counts those of each number so far. */
@@ -127,7 +131,7 @@ jf_status embed_create(jf_context *ctx, embed **out, device *d, const recipe *r,
     *e = (embed){
         .kind = kind, .ctx = ctx, .d = d, .dim_y = dim_y, .padded = dim_y, .size = embed_size_of(r, dim_y)};
     jf_status status = kind->lay_out(e, r, params, prefix);
-    if (status == JF_OK) status = create_maps(e);
+    if (status == JF_OK && !params->only_names) status = create_maps(e);
     if (status == JF_OK)
         *out = e;
     else

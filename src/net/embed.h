@@ -57,10 +57,11 @@ int embed_size_of(const recipe *r, int dim_y);
 
 /* ---- for kinds ---- */
 
-/* A layer that reads all that the one before gives (the first: `padded` numbers), in rows by `patches` (positions, in), which
- * is copied; NULL: one row. */
+/* A layer that reads all that the one before gives (the first: `padded` numbers), in `positions` rows. */
 jf_status embed_add_layer(embed *e, param_list *params, const char *prefix, int positions, int in, int out,
-                          int linear, const int32_t *patches);
+                          int linear);
+/* Room for the patches (positions, in) of the layer that was added last, which then reads by them; borrowed. */
+jf_status embed_add_patches(embed *e, int32_t **patches);
 
 /* e->axes by model.embed_shape, from `least` to `most` of them, or of rank 0 where that is empty; `expected` says what it may be. */
 jf_status embed_read_axes(embed *e, const recipe *r, int least, int most, const char *expected);

@@ -137,15 +137,16 @@ static jf_status add_convolution(embed *e, const recipe *r, param_list *params, 
         return recipe_fail(r, "model.embed_channels",
                            "found %d, which makes %.0f numbers of a y, expected at most %d", f->width,
                            numbers, MOST_NUMBERS);
-    JF_TRY(MEM_NEW(e->ctx, &patches, (size_t)numbers));
-    fill_patches(f, places_h, places_w, *w, *channels, patches);
-    jf_status status = embed_add_layer(e, params, prefix, places_h * places_w,
-                                       f->h.kernel * f->w.kernel * *channels, f->width, 0, patches);
-    free(patches);
+    JF_TRY(embed_add_layer(e, params, prefix, places_h * places_w, f->h.kernel * f->w.kernel * *channels,
+                           f->width, 0));
+    if (!params->only_names) {
+        JF_TRY(embed_add_patches(e, &patches));
+        fill_patches(f, places_h, places_w, *w, *channels, patches);
+    }
     *h = places_h;
     *w = places_w;
     *channels = f->width;
-    return status;
+    return JF_OK;
 }
 
 static jf_status lay_out(embed *e, const recipe *r, param_list *params, const char *prefix, int axes) {
@@ -155,8 +156,8 @@ static jf_status lay_out(embed *e, const recipe *r, param_list *params, const ch
     JF_TRY(pad(e, &f, &h, &w));
     int channels = f.channels;
     for (int i = 0; i < f.layers; i++) JF_TRY(add_convolution(e, r, params, prefix, &f, &h, &w, &channels));
-    JF_TRY(embed_add_layer(e, params, prefix, 1, h * w * channels, width, 0, NULL));
-    return embed_add_layer(e, params, prefix, 1, width, e->size, 1, NULL);
+    JF_TRY(embed_add_layer(e, params, prefix, 1, h * w * channels, width, 0));
+    return embed_add_layer(e, params, prefix, 1, width, e->size, 1);
 }
 
 static jf_status conv1d_lay_out(embed *e, const recipe *r, param_list *params, const char *prefix) {

@@ -15,9 +15,8 @@ static jf_status dense_lay_out(embed *e, const recipe *r, param_list *params, co
         in = e->dim_y;
     JF_TRY(embed_read_axes(e, r, 1, Y_AXES_MOST, "sizes of up to 3 axes, such as 100x2"));
     if (e->axes.rank == 0) e->axes = (y_axes){1, {e->dim_y}};
-    for (int i = 0; i < hidden; i++, in = width)
-        JF_TRY(embed_add_layer(e, params, prefix, 1, in, width, 0, NULL));
-    return embed_add_layer(e, params, prefix, 1, in, e->size, 1, NULL);
+    for (int i = 0; i < hidden; i++, in = width) JF_TRY(embed_add_layer(e, params, prefix, 1, in, width, 0));
+    return embed_add_layer(e, params, prefix, 1, in, e->size, 1);
 }
 
 const embed_kind embed_dense = {

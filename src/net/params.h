@@ -31,6 +31,7 @@ typedef struct param_list {
     jf_context *ctx;
     param_check check; /* NULL, or asked by params_add: nothing is made for a parameter that it refuses */
     const void *check_with;
+    int only_names; /* names and shapes are all that is wanted: what is made for parameters is left out */
     param *items;
     int count, capacity;
     size_t total; /* numbers in all */

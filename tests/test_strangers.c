@@ -1,0 +1,175 @@
+/* Model files that strangers wrote: what opening them takes, and what their strings may hold. */
+#include "flow_fixture.h"
+
+#include "base/file.h"
+#include "io/recipe_private.h"
+#include "io/safetensors.h"
+#include "jointflow/jointflow.h"
+#include "model/model.h"
+#include "train/train.h"
+#include "train_fixture.h"
+
+#include <limits.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static const char *const keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
+                                   "trained",          "class_names", "chain",       "columns"};
+enum { NOTES = sizeof keys / sizeof *keys };
+
+/* The file at `from` with one note changed, a tensor of a layer that no flow has, and no checksum. */
+static void forge(jf_context *ctx, const char *from, const char *to, const char *key, const char *value) {
+    tensor_file *file = NULL;
+    float number = 0;
+    tensor_note notes[NOTES];
+    size_t used = 0;
+    CHECK_STATUS(tensors_read(ctx, &file, from), JF_OK);
+    size_t count = tensors_count(file);
+    tensor *tensors = calloc(count + 1, sizeof *tensors);
+    for (size_t i = 0; i < count; i++) tensors[i] = *tensors_at(file, i);
+    tensors[count] = (tensor){"layer.99999.x", TENSOR_F32, 1, {1}, &number};
+    for (int i = 0; i < NOTES; i++) {
+        const char *found = strcmp(keys[i], key) == 0 ? value : tensors_note(file, keys[i]);
+        if (found) notes[used++] = (tensor_note){keys[i], found};
+    }
+    CHECK_STATUS(tensors_write(ctx, to, tensors, count + 1, notes, used), JF_OK);
+    free(tensors);
+    tensors_free(file);
+}
+
+/* ---- memory ---- */
+
+/* Bytes of the process; 0: not known. */
+static rlim_t address_space(void) {
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long pages = 0;
+    if (file && fscanf(file, "%lu", &pages) != 1) pages = 0;
+    if (file) fclose(file);
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
+static void limit_to(rlim_t bytes) {
+    struct rlimit limit;
+    CHECK(getrlimit(RLIMIT_AS, &limit) == 0);
+    limit.rlim_cur = bytes ? bytes : limit.rlim_max;
+    CHECK(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+/* What is promised: 64 MB and eight times the file. */
+static void open_within_limits(const char *path, const char *on, const char *what) {
+    jf_context *ctx = NULL;
+    jf_model *m = NULL;
+    size_t size = 0;
+    char *bytes = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    CHECK_STATUS(file_read(ctx, &bytes, &size, path, SIZE_MAX / 2), JF_OK);
+    free(bytes);
+    limit_to(address_space() + ((rlim_t)64 << 20) + 8 * (rlim_t)size);
+    jf_load_options options = {.size = sizeof options, .device = on, .threads = 1};
+    jf_status status = jf_model_load(&m, ctx, path, &options);
+    limit_to(0);
+    if (status == JF_ERROR_MEMORY) test_fail(__FILE__, __LINE__, "%s: %s", what, jf_context_error(ctx));
+    jf_model_free(m);
+    jf_context_free(ctx);
+}
+
+/* Opens the model once for each key of whole numbers that its recipe has, with that at its largest. */
+static void open_with_each_key(jf_context *ctx, const char *path, const char *on) {
+    const char *forged = test_path("forged.safetensors");
+    tensor_file *file = NULL;
+    recipe *r = NULL;
+    int opened = 0;
+    CHECK_STATUS(tensors_read(ctx, &file, path), JF_OK);
+    CHECK_STATUS(recipe_parse(ctx, &r, tensors_note(file, "recipe"), "model"), JF_OK);
+    CHECK_STATUS(recipe_declare_all(r), JF_OK);
+    for (size_t i = 0; i < r->table_count; i++)
+        for (const recipe_key *k = r->tables[i].keys; k->name; k++) {
+            char dotted[80], value[32];
+            recipe *large = NULL;
+            text whole = {0};
+            if (k->type != KEY_INT || !recipe_table_applies(r, &r->tables[i])) continue;
+            snprintf(dotted, sizeof dotted, "%s.%s", k->section, k->name);
+            snprintf(value, sizeof value, "%.0f", k->lo == k->hi ? INT_MAX : k->hi);
+            CHECK_STATUS(recipe_clone(&large, r), JF_OK);
+            CHECK_STATUS(recipe_set(large, dotted, value), JF_OK);
+            recipe_write(large, &whole, 0);
+            forge(ctx, path, forged, "recipe", whole.chars);
+            open_within_limits(forged, on, dotted);
+            text_free(&whole);
+            recipe_free(large);
+            opened++;
+        }
+    CHECK(opened >= 8);
+    recipe_free(r);
+    tensors_free(file);
+}
+
+#define IMAGES "[data]\nset = images\nimages = glyphs\ntask = superres\n"
+#define DENSE  "[model]\nnet = dense\nblocks = 1\ndepth = 1\nwidth = 2\n"
+
+/* Models of many elements with few weights. */
+static const struct {
+    const char *recipe;
+    int dim_x, dim_y;
+    image_size image;
+} wide[] = {
+    {IMAGES
+     "[model]\nnet = resnext\nblocks = 2\nkernels = 2\ncardinality = 1\nresidual = 1\nnorm = channel\n",
+     128 * 128,
+     128 * 128,
+     {128, 128, 1, 1}},
+    {IMAGES DENSE, 45 * 45, 45 * 45, {45, 45, 1, 1}},
+    {IMAGES DENSE "condition = flow\n", 45 * 45, 45 * 45, {45, 45, 1, 1}},
+    {"[data]\nset = table\nfile = x.csv\nx = 2\ny = 10000\n" DENSE
+     "condition = fixed\nembed = conv2d\nembed_shape = 100x100\nembed_channels = 2\n",
+     2,
+     10000,
+     {0}},
+};
+
+static void save_wide(jf_context *ctx, size_t i, const char *path) {
+    size_t dim = (size_t)(wide[i].dim_x + wide[i].dim_y);
+    double *mean = calloc(dim, sizeof *mean), *deviation = malloc(dim * sizeof *deviation);
+    for (size_t k = 0; k < dim; k++) deviation[k] = 1;
+    model_units units = {.dim_x = wide[i].dim_x,
+                         .dim_y = wide[i].dim_y,
+                         .image = wide[i].image,
+                         .mean = mean,
+                         .deviation = deviation};
+    recipe *r = checked_recipe(ctx, wide[i].recipe);
+    model *m = NULL;
+    if (model_create(ctx, &m, r, &units, "cpu", 1, &(model_origin){.seed = 1}) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+    CHECK_STATUS(model_save(m, path), JF_OK);
+    model_free(m);
+    recipe_free(r);
+    free(mean);
+    free(deviation);
+}
+
+static void skip_without_limits(void) {
+#ifdef SANITIZED
+    SKIP("sanitizers take more address space than any limit would leave");
+#endif
+    if (address_space() == 0) SKIP("there is no /proc to read the size of a process from");
+}
+
+TEST(strangers__a_model_file_takes_memory_for_what_it_holds_whatever_its_recipe_says) {
+    static const char *const devices[] = {"cpu", "ref"};
+    jf_context *ctx = NULL;
+    char path[512];
+    skip_without_limits();
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (size_t d = 0; d < 2; d++) {
+        for (int format = 1; format <= 5; format++) {
+            snprintf(path, sizeof path, JF_TESTS_DIR "/golden/models/format_%d.safetensors", format);
+            open_with_each_key(ctx, path, devices[d]);
+        }
+        for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) {
+            save_wide(ctx, i, test_path("wide.safetensors"));
+            snprintf(path, sizeof path, "%s", test_path("wide.safetensors"));
+            open_with_each_key(ctx, path, devices[d]);
+        }
+    }
+    jf_context_free(ctx);
+}
