@@ -161,6 +161,15 @@ char *cli_join(const char *format, ...) {
     return out;
 }
 
+int cli_number(char out[CLI_NUMBER], double value, int most) {
+    int length = 0;
+    for (int digits = most < 15 ? most : 15; digits <= most; digits++) {
+        length = snprintf(out, CLI_NUMBER, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) break;
+    }
+    return length;
+}
+
 int cli_is_folder(const char *path) {
     struct stat s;
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);

@@ -57,6 +57,9 @@ int cli_threads(const call *c);                                        /* --thre
 
 /* Lines of a name, a tab and what it is, in two columns. */
 void cli_print_list(const char *lines);
+/* The fewest digits that read back as the same number, at most `most` (17 are always enough). Returns the length. */
+enum { CLI_NUMBER = 32 };
+int cli_number(char out[CLI_NUMBER], double value, int most);
 char *cli_join(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* yours to free(); NULL: no memory */
 int cli_is_folder(const char *path);

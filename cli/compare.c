@@ -23,8 +23,11 @@ static void print_json(const jf_comparison *r) {
     printf("{\"rows\": %zu", r->rows);
     for (size_t i = 0; i < r->count; i++) {
         const jf_two_sample *m = &r->measures[i];
-        printf(", \"%s\": {\"value\": %.9g, \"same\": %.9g, \"limit\": %.9g}", m->name, m->value, m->same,
-               m->limit);
+        char value[CLI_NUMBER], same[CLI_NUMBER], limit[CLI_NUMBER];
+        cli_number(value, m->value, 17);
+        cli_number(same, m->same, 17);
+        cli_number(limit, m->limit, 17);
+        printf(", \"%s\": {\"value\": %s, \"same\": %s, \"limit\": %s}", m->name, value, same, limit);
     }
     printf("}\n");
 }

@@ -179,10 +179,9 @@ static int enlarge_one(const call *c, const request *r) {
 /* ---- a whole set ---- */
 
 static void print_number(double value) {
-    if (isfinite(value))
-        printf("%.6g", value);
-    else
-        printf("null");
+    char digits[CLI_NUMBER] = "null";
+    if (isfinite(value)) cli_number(digits, value, 17);
+    fputs(digits, stdout);
 }
 
 /* Folders, whose names those of classes are, may have any. */
@@ -209,7 +208,9 @@ static void print_json(const request *r, const jf_chain_score *scores, int count
         }
         printf("]%s", i ? "}" : "");
     }
-    printf("%s, \"y_error\": %.6g}\n", count > 1 ? "]" : "", y_error);
+    printf("%s, \"y_error\": ", count > 1 ? "]" : "");
+    print_number(y_error);
+    printf("}\n");
 }
 
 static void print_table(const request *r, const jf_chain_score *scores, int count, double y_error) {

@@ -2,9 +2,11 @@
 #include "given.h"
 #include "outputs.h"
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- reading ---- */
 
@@ -194,14 +196,33 @@ static int print_name(const char *name, size_t column) {
     return printf("%s", quote);
 }
 
-/* Nine digits, as the library writes files. Gives up with the first failure: there may be very many rows. */
+/* The most digits of a column: on a terminal nine, or as many as resolve 1e-6 of its spread. */
+static int digits_of(const jf_table *t, size_t column, int terminal) {
+    enum { ALL = 17, FEW = 9 };
+    double lo = INFINITY, hi = -INFINITY;
+    for (size_t row = 0; terminal && row < t->rows; row++) {
+        lo = fmin(lo, t->values[row * t->columns + column]);
+        hi = fmax(hi, t->values[row * t->columns + column]);
+    }
+    if (!(hi > lo)) return ALL;
+    double needed = 7 + ceil(log10(fmax(fabs(lo), fabs(hi)) / (hi - lo)));
+    return needed <= FEW ? FEW : needed < ALL ? (int)needed : ALL;
+}
+
+/* Gives up with the first failure: there may be very many rows. */
 static int print_sheet(const sheet *s) {
     size_t width = s->table.columns;
-    for (size_t i = 0; i < width; i++)
-        if (print_name(s->names[i], i) < 0) return cli_fail_output();
-    for (size_t i = 0; i < s->table.rows * width; i++)
-        if (printf("%s%.9g", i % width ? "," : "\n", s->table.values[i]) < 0) return cli_fail_output();
-    return putchar('\n') < 0 || fflush(stdout) != 0 ? cli_fail_output() : CLI_OK;
+    int terminal = isatty(STDOUT_FILENO), *digits = calloc(width + 1, sizeof *digits), good = 1;
+    char number[CLI_NUMBER];
+    if (!digits) return cli_fail_memory();
+    for (size_t i = 0; i < width; i++) digits[i] = digits_of(&s->table, i, terminal);
+    for (size_t i = 0; i < width && good; i++) good = print_name(s->names[i], i) >= 0;
+    for (size_t i = 0; i < s->table.rows * width && good; i++) {
+        cli_number(number, s->table.values[i], digits[i % width]);
+        good = printf("%s%s", i % width ? "," : "\n", number) >= 0;
+    }
+    free(digits);
+    return good && putchar('\n') >= 0 && fflush(stdout) == 0 ? CLI_OK : cli_fail_output();
 }
 
 int tables_write(const call *c, const char *path, int rows, const columns *parts, int part_count) {

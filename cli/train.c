@@ -170,10 +170,9 @@ static void say_how_to_sample(const call *c, const jf_model *m, const char *fold
     for (int i = 0; i < classes; i++) {
         const char *name = jf_model_class_name(m, i);
         fputs(i ? "," : " -y ", stdout);
-        if (*name)
-            print_word(stdout, name);
-        else
-            printf("%g", jf_model_label(m, i));
+        char label[CLI_NUMBER];
+        cli_number(label, jf_model_label(m, i), 17);
+        print_word(stdout, *name ? name : label);
     }
     jf_image_form form = {.size = sizeof(jf_image_form)};
     if (!classes && jf_model_image_form(&form, m) == JF_OK && form.input_h > 0)

@@ -145,6 +145,30 @@ TEST(number__reads_whole_numbers_that_fit) {
     CHECK(!number_parse_int("0x1", &v) && !number_parse_int("1e3", &v));
 }
 
+TEST(number__is_printed_with_the_fewest_digits_that_read_back_the_same) {
+    static const struct {
+        double value;
+        const char *text;
+    } cases[] = {{0.1, "0.1"},
+                 {1700000000.25, "1700000000.25"},
+                 {-5e-324, "-4.94065645841247e-324"},
+                 {123456789012345678.0, "1.2345678901234568e+17"},
+                 {0.1 + 0.2, "0.30000000000000004"},
+                 {-1.7976931348623157e308, "-1.797693134862316e+308"}};
+    char chars[NUMBER_SIZE];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        CHECK(number_shortest(chars, cases[i].value) == (int)strlen(chars));
+        if (i < 5) CHECK_TEXT(chars, cases[i].text);
+    }
+    for (uint64_t i = 0, bits = 1; i < 20000; i++) {
+        double value, again = 0;
+        bits = bits * 6364136223846793005u + 1442695040888963407u;
+        memcpy(&value, &bits, sizeof value);
+        number_shortest(chars, value);
+        CHECK(isnan(value) || (number_parse(chars, &again) && again == value));
+    }
+}
+
 TEST(number__is_the_same_in_every_locale) {
     static const char *const names[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE.utf8", "de_DE", "fr_FR"};
     const char *set = NULL;

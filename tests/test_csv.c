@@ -99,7 +99,7 @@ TEST(csv__refuses_rows_that_do_not_fit_with_line_and_column) {
     REFUSE_CSV("1\n\x1b[31m\n", "t.csv:2: column 1: found \"?[31m\", expected a number");
 }
 
-TEST(csv__write_then_read_gives_the_same_floats_and_names) {
+TEST(csv__write_then_read_gives_the_same_numbers_and_names) {
     jf_context *ctx = new_context();
     const char *path = test_path("t.csv");
     enum { ROWS = 200, COLUMNS = 3 };
@@ -107,14 +107,14 @@ TEST(csv__write_then_read_gives_the_same_floats_and_names) {
     double values[ROWS * COLUMNS];
     rng random = rng_stream((rng_key){.seed = 4, .purpose = RNG_TEST}, 0);
     for (int i = 0; i < ROWS * COLUMNS; i++)
-        values[i] = (double)(float)(rng_normal(&random) * exp(20 * rng_normal(&random)));
+        values[i] = 1.7e9 * (i % 2) + rng_normal(&random) * exp(20 * (i % 3) * rng_normal(&random));
     values[4] = INFINITY;
     CHECK_STATUS(csv_write(ctx, path, names, values, ROWS, COLUMNS), JF_OK);
     csv_table t;
     CHECK_STATUS(csv_read(ctx, path, &t), JF_OK);
     CHECK(t.rows == ROWS && t.columns == COLUMNS && t.names != NULL);
     for (int i = 0; i < COLUMNS; i++) CHECK_TEXT(t.names[i], names[i]);
-    for (int i = 0; i < ROWS * COLUMNS; i++) CHECK((float)t.values[i] == (float)values[i]);
+    for (int i = 0; i < ROWS * COLUMNS; i++) CHECK(t.values[i] == values[i]);
     csv_free(&t);
     static const char *const one[] = {"two words"};
     CHECK_STATUS(csv_write(ctx, path, one, values, 2, 1), JF_OK);

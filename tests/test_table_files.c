@@ -4,6 +4,7 @@
 #include "format_fixture.h"
 #include "io/npy.h"
 #include "io/rows.h"
+#include "train/table_recipe.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -176,6 +177,39 @@ TEST(table__columns_may_be_chosen_by_name) {
     CHECK_STATUS(data_try_open(&f, keys), JF_ERROR_RECIPE);
     CHECK_HAS(jf_context_error(f.ctx), "data.columns: found 2 columns, expected 2 of x and 1 of y");
     data_close(&f);
+}
+
+/* Five columns and six, which get bounds of different kinds; nobody sets any. */
+TEST(table__found_bounds_of_uniform_columns_far_from_zero_hold_every_row_and_little_more) {
+    static const double far[] = {1e3, 1e6, -1e6, 123456789.123, 1e9, 1.7e9, -3e9, 1e11, -1e12};
+    static const double wide[] = {1e-3, 1, 7.3, 100, 1e4, 1e6};
+    enum { ROWS = 400, FAR = sizeof far / sizeof *far, WIDE = sizeof wide / sizeof *wide };
+    double *values = calloc(ROWS * WIDE, sizeof *values);
+    CHECK(values);
+    for (int k = 0; k < 2 * FAR; k++) {
+        rng random = rng_stream((rng_key){.seed = 3, .purpose = RNG_TEST}, (uint64_t)k);
+        int columns = k % 2 ? WIDE : WIDE - 1;
+        const char *path = test_path("far.npy");
+        for (int i = 0; i < ROWS * columns; i++)
+            values[i] = far[k / 2] + wide[WIDE - 1 - i % columns] * rng_uniform(&random);
+        jf_context *ctx = new_context();
+        recipe *r;
+        dataset *d;
+        CHECK_STATUS(npy_write(ctx, path, values, 2, (size_t[]){ROWS, (size_t)columns}, 0), JF_OK);
+        CHECK_STATUS(table_recipe_create(ctx, &r, &(table_request){.x = path}), JF_OK);
+        if (dataset_open(ctx, &d, r) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+        for (int i = 0; i < columns; i++) {
+            double width = wide[WIDE - 1 - i], resolved = width / fabs(far[k / 2]);
+            if (resolved < 1e-12) continue; /* a column of few values, which fills nothing */
+            CHECK(d->support && d->support[i].kind == (columns > 5 ? SUPPORT_UNIFORM : SUPPORT_CUT));
+            CHECK(fabs(d->support[i].lo - far[k / 2]) < 0.1 * width);
+            CHECK(fabs(d->support[i].hi - far[k / 2] - width) < 0.1 * width);
+        }
+        dataset_free(d);
+        recipe_free(r);
+        jf_context_free(ctx);
+    }
+    free(values);
 }
 
 /* Bytes of memory of its own that the process has now. */

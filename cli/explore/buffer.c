@@ -1,4 +1,5 @@
 #include "buffer.h"
+#include "cli.h"
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -79,10 +80,8 @@ void buffer_add_text(buffer *b, const char *text) {
 }
 
 void buffer_add_number(buffer *b, double value) {
-    char text[32]; /* thousands of them in an answer: formatted once */
-    int length =
-        isfinite(value) ? snprintf(text, sizeof text, "%.9g", value) : snprintf(text, sizeof text, "null");
-    buffer_add_bytes(b, text, (size_t)length);
+    char text[CLI_NUMBER] = "null"; /* thousands of them in an answer: formatted once */
+    buffer_add_bytes(b, text, (size_t)(isfinite(value) ? cli_number(text, value, 17) : 4));
 }
 
 void buffer_add_numbers(buffer *b, const double *values, size_t count) {

@@ -16,7 +16,7 @@ void buffer_add(buffer *b, const char *format, ...) __attribute__((format(printf
 
 /* JSON. A number that is not finite, which JSON has none of, is written as null. */
 void buffer_add_text(buffer *b, const char *text); /* quoted; bytes that are not UTF-8 become '?' */
-void buffer_add_number(buffer *b, double value);   /* nine digits, as tables are written */
+void buffer_add_number(buffer *b, double value);   /* reads back as the same number */
 void buffer_add_numbers(buffer *b, const double *values, size_t count);      /* [..] */
 void buffer_add_base64(buffer *b, const unsigned char *bytes, size_t count); /* quoted */
 

@@ -20,9 +20,11 @@ static jf_status describe_images(const model *m, text *out) {
 }
 
 static void describe_classes(const model_units *u, text *out) {
-    for (int c = 0; c < u->classes; c++)
-        text_add(out, "%s%g%s%s%s", c ? ", " : "classes     ", u->label[c], u->class_name[c][0] ? " (" : "",
-                 u->class_name[c], u->class_name[c][0] ? ")" : "");
+    for (int c = 0; c < u->classes; c++) {
+        text_add(out, "%s", c ? ", " : "classes     ");
+        text_add_number(out, u->label[c]);
+        if (u->class_name[c][0]) text_add(out, " (%s)", u->class_name[c]);
+    }
     if (u->classes) text_add(out, "\n");
 }
 

@@ -66,6 +66,11 @@ void text_add_chars(text *t, const char *chars, size_t n) {
     t->chars[t->length] = '\0';
 }
 
+void text_add_number(text *t, double value) {
+    char digits[NUMBER_SIZE];
+    text_add_chars(t, digits, (size_t)number_shortest(digits, value));
+}
+
 jf_status text_check(jf_context *ctx, const text *t) {
     if (!t->failed) return JF_OK;
     return jf_fail(ctx, JF_ERROR_MEMORY, "not enough memory for a text longer than %zu characters",

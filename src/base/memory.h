@@ -20,6 +20,7 @@ typedef struct text {
 } text;
 void text_add(text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void text_add_chars(text *t, const char *chars, size_t n);
+void text_add_number(text *t, double value);          /* number_shortest() */
 jf_status text_check(jf_context *ctx, const text *t); /* JF_ERROR_MEMORY if anything was lost */
 void text_free(text *t);
 

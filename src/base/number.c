@@ -78,3 +78,15 @@ int number_print(char *out, size_t size, const char *format, ...) {
     va_end(arguments);
     return length;
 }
+
+/* 15 digits survive text -> double -> text, 17 survive double -> text -> double. */
+int number_shortest(char out[NUMBER_SIZE], double value) {
+    int length = 0;
+    locale_t before = enter_plain_locale();
+    for (int digits = 15; digits <= 17; digits++) {
+        length = snprintf(out, NUMBER_SIZE, "%.*g", digits, value);
+        if (strtod(out, NULL) == value) break;
+    }
+    leave_plain_locale(before);
+    return length;
+}

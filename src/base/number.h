@@ -18,4 +18,8 @@ int number_vprint(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 int number_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/* The fewest digits that read back as the same number. Returns the length. */
+enum { NUMBER_SIZE = 32 };
+int number_shortest(char out[NUMBER_SIZE], double value);
+
 #endif

@@ -166,23 +166,26 @@ double support_log_slope(const column_support *s, double t) {
 }
 
 const char *support_words(const column_support *s, char *out, size_t size) {
+    char lo[NUMBER_SIZE], hi[NUMBER_SIZE];
+    number_shortest(lo, s->lo);
+    number_shortest(hi, s->hi);
     switch (s->kind) {
     case SUPPORT_INTERVAL:
     case SUPPORT_UNIFORM:
     case SUPPORT_CUT:
-        number_print(out, size, "%.9g to %.9g", s->lo, s->hi);
+        number_print(out, size, "%s to %s", lo, hi);
         break;
     case SUPPORT_ABOVE:
-        number_print(out, size, "above %.9g", s->lo);
+        number_print(out, size, "above %s", lo);
         break;
     case SUPPORT_BELOW:
-        number_print(out, size, "below %.9g", s->hi);
+        number_print(out, size, "below %s", hi);
         break;
     case SUPPORT_CIRCLE:
-        number_print(out, size, "a circle from %.9g to %.9g", s->lo, s->hi);
+        number_print(out, size, "a circle from %s to %s", lo, hi);
         break;
     case SUPPORT_WHOLE:
-        number_print(out, size, "whole numbers from %.9g to %.9g", s->lo, s->hi);
+        number_print(out, size, "whole numbers from %s to %s", lo, hi);
         break;
     default:
         number_print(out, size, "any number");

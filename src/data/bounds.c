@@ -159,14 +159,16 @@ column_support look_interval(const column_look *look, int *found) {
 }
 
 const char *look_hint(const column_look *look, const char *name, char *out, size_t size) {
+    char lo[NUMBER_SIZE], hi[NUMBER_SIZE];
     out[0] = '\0';
+    number_shortest(lo, look->lo);
+    number_shortest(hi, look->hi);
     if (look->rows < ENOUGH_ROWS || !(look->hi > look->lo)) return out;
     if (look->whole)
-        number_print(
-            out, size,
-            "%s: all values are whole numbers from %.9g to %.9g: bounds %s=whole:%.9g:%.9g makes samples "
-            "such numbers, too",
-            name, look->lo, look->hi, name, look->lo, look->hi);
+        number_print(out, size,
+                     "%s: all values are whole numbers from %s to %s: bounds %s=whole:%s:%s makes samples "
+                     "such numbers, too",
+                     name, lo, hi, name, lo, hi);
     else if (look->lo >= 0 && look->lo < 1e-2 * look->hi)
         number_print(out, size, "%s: no value is below %.3g: bounds %s=0: keeps samples above 0", name,
                      look->lo, name);

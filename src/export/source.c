@@ -102,10 +102,13 @@ static void describe_classes(const export_source *s, text *out) {
     const model_units *u = &s->m->units;
     for (int i = 0; s->dim_y > 0 && i < u->classes; i++) {
         text_add(out, "class %d%s%s: ", i, u->class_name[i][0] ? ", " : "", u->class_name[i]);
-        if (units_planes(u))
+        if (units_planes(u)) {
             text_add(out, "y = 1 in channel %d, 0 in the others\n", i);
-        else
-            text_add(out, "y = %.9g\n", u->label[i]);
+            continue;
+        }
+        text_add(out, "y = ");
+        text_add_number(out, u->label[i]);
+        text_add(out, "\n");
     }
 }
 

@@ -269,10 +269,8 @@ jf_status csv_write(jf_context *ctx, const char *path, const char *const *names,
     if (names) text_add(&out, "\n");
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++) {
-            char number[32];
-            int length = number_print(number, sizeof number, "%.9g", values[i * columns + j]);
-            number[length++] = j + 1 < columns ? ',' : '\n'; /* %.9g takes at most 16 of the 32 */
-            text_add_chars(&out, number, (size_t)length);
+            text_add_number(&out, values[i * columns + j]);
+            text_add_chars(&out, j + 1 < columns ? "," : "\n", 1);
         }
     JF_TRY_DONE(text_check(ctx, &out));
     JF_TRY_DONE(file_write(ctx, path, out.chars, out.length));

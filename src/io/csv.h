@@ -14,7 +14,7 @@ typedef struct csv_table {
  * One that is neither that nor a row of numbers is refused. Blank lines and lines that begin with # are skipped. */
 jf_status csv_read(jf_context *ctx, const char *path, csv_table *out);
 void csv_free(csv_table *table);
-/* Nine digits: every float reads back the same. `names` may be NULL. */
+/* Every number reads back the same. `names` may be NULL. */
 jf_status csv_write(jf_context *ctx, const char *path, const char *const *names, const double *values,
                     size_t rows, size_t columns);
 /* A name as it stands in a file, in quotes where it could be read as something else; `path` is for the message. */

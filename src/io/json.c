@@ -40,14 +40,10 @@ void json_add_number(text *out, double number) {
         text_add(out, "null");
         return;
     }
-    char digits[40];
-    for (int precision = 15; precision <= 17; precision++) {
-        double again = 0;
-        number_print(digits, sizeof digits, "%.*g", precision, number);
-        if (number_parse(digits, &again) && again == number) break;
-    }
-    text_add(out, "%s",
-             number == 0 && signbit(number) ? "-0.0" : digits); /* -0 would be read as the integer */
+    if (number == 0 && signbit(number))
+        text_add(out, "-0.0"); /* -0 would be read as the integer */
+    else
+        text_add_number(out, number);
 }
 
 /* ---- reading ---- */

@@ -16,8 +16,8 @@ enum { MILESTONES = 8 }; /* epochs of the history that are told, besides the fir
 static void add_classes(const model_units *u, text *out) {
     text_add(out, "one of %d classes (", u->classes);
     for (int c = 0; c < u->classes; c++) {
-        char label[32];
-        number_print(label, sizeof label, "%g", u->label[c]);
+        char label[NUMBER_SIZE];
+        number_shortest(label, u->label[c]);
         text_add(out, "%s%s", c ? ", " : "", u->class_name[c][0] ? u->class_name[c] : label);
     }
     text_add(out, ")");

@@ -4,6 +4,7 @@
 #include "io/json.h"
 #include "judge/judge.h"
 #include "judge/summary.h"
+#include <math.h>
 #include <string.h>
 
 #define SHOWN_Y 8 /* elements of y that the table names */
@@ -15,17 +16,20 @@ static const char *name_of(const model *m, int element, char *place, size_t size
     return place;
 }
 
+static void cell(text *t, const char *before, double value) {
+    text_add(t, "%s", before);
+    text_add_number(t, value);
+}
+
 /* "-0.61:-0.42 0.40:0.62" */
-static void add_set(text *t, const hpd_set *set, int digits) {
-    for (int i = 0; i < set->count; i++)
-        text_add(t, "%s%.*g:%.*g", i ? " " : "", digits, set->parts[i].lo, digits, set->parts[i].hi);
+static void add_set(text *t, const hpd_set *set) {
+    for (int i = 0; i < set->count; i++) {
+        cell(t, i ? " " : "", set->parts[i].lo);
+        cell(t, ":", set->parts[i].hi);
+    }
 }
 
 /* ---- .csv: a row for each condition and column of x ---- */
-
-static void cell(text *t, double value) {
-    text_add(t, ",%.9g", value);
-}
 
 static jf_status csv_head(const summary *s, const model *m, text *t) {
     char place[32];
@@ -51,19 +55,19 @@ static jf_status write_csv(const summary *s, const model *m, text *t) {
         int k = row / s->dim_x;
         const column_summary *c = &s->column[row];
         text_add(t, "%d", k + 1);
-        for (int i = 0; i < s->dim_y; i++) cell(t, s->y[k * s->dim_y + i]);
+        for (int i = 0; i < s->dim_y; i++) cell(t, ",", s->y[k * s->dim_y + i]);
         text_add(t, ",");
         JF_TRY(csv_add_name(s->ctx, "summary", t, name_of(m, row % s->dim_x, place, sizeof place)));
-        cell(t, c->mean);
-        cell(t, c->deviation);
-        for (int i = 0; i < s->asked.quantiles; i++) cell(t, c->quantile[i]);
-        cell(t, c->mode);
+        cell(t, ",", c->mean);
+        cell(t, ",", c->deviation);
+        for (int i = 0; i < s->asked.quantiles; i++) cell(t, ",", c->quantile[i]);
+        cell(t, ",", c->mode);
         for (int i = 0; i < s->asked.masses; i++) {
             text_add(t, ",");
-            add_set(t, &c->hpd[i], 6);
+            add_set(t, &c->hpd[i]);
         }
-        cell(t, s->condition[k].log_p_mode);
-        for (int i = 0; i < s->asked.masses; i++) cell(t, s->condition[k].log_p[i]);
+        cell(t, ",", s->condition[k].log_p_mode);
+        for (int i = 0; i < s->asked.masses; i++) cell(t, ",", s->condition[k].log_p[i]);
         text_add(t, "\n");
     }
     return JF_OK;
@@ -141,28 +145,41 @@ static void pad(text *t, size_t from, size_t width) {
     for (size_t done = t->length - from; done < width; done++) text_add(t, " ");
 }
 
+/* At least `least` digits, and as many as resolve 1e-4 of the column's deviation. */
+static const char *resolved(char out[NUMBER_SIZE], double value, double deviation, int least) {
+    double needed = ceil(log10(fabs(value) / deviation)) + 4;
+    if (!(deviation > 0) || needed > 15)
+        number_shortest(out, value);
+    else
+        number_print(out, NUMBER_SIZE, "%.*g", needed > least ? (int)needed : least, value);
+    return out;
+}
+
 static void table_condition(const summary *s, const model *m, text *t, int k) {
     const condition_summary *c = &s->condition[k];
     char place[32];
     text_add(t, "condition %d", k + 1);
-    for (int i = 0; i < s->dim_y && i < SHOWN_Y; i++)
-        text_add(t, "%s %s = %.6g", i ? "," : ":", name_of(m, s->dim_x + i, place, sizeof place),
-                 s->y[k * s->dim_y + i]);
+    for (int i = 0; i < s->dim_y && i < SHOWN_Y; i++) {
+        text_add(t, "%s %s", i ? "," : ":", name_of(m, s->dim_x + i, place, sizeof place));
+        cell(t, " = ", s->y[k * s->dim_y + i]);
+    }
     text_add(t, "%s\n%-14s %10s %10s %10s %10s", s->dim_y > SHOWN_Y ? ", ..." : "", "", "mean", "deviation",
              "median", "mode");
     for (int i = 0; i < s->asked.masses; i++) text_add(t, "   %g%% HPD%-16s", 100 * s->asked.mass[i], "");
     text_add(t, "\n");
     for (int i = 0; i < s->dim_x; i++) {
         const column_summary *column = &s->column[k * s->dim_x + i];
-        char v[4][JUDGE_MAX_NUMBER];
-        text_add(
-            t, "%-14.14s %10s %10s %10s %10s", name_of(m, i, place, sizeof place),
-            judge_number(v[0], 10, "%.5g", column->mean), judge_number(v[1], 10, "%.4g", column->deviation),
-            judge_number(v[2], 10, "%.5g", column->median), judge_number(v[3], 10, "%.5g", column->mode));
+        char v[4][NUMBER_SIZE];
+        double deviation = column->deviation;
+        text_add(t, "%-14.14s %10s %10s %10s %10s", name_of(m, i, place, sizeof place),
+                 resolved(v[0], column->mean, deviation, 5), resolved(v[1], deviation, deviation, 4),
+                 resolved(v[2], column->median, deviation, 5), resolved(v[3], column->mode, deviation, 5));
         for (int q = 0; q < s->asked.masses; q++) {
             size_t from = t->length;
-            text_add(t, "   ");
-            add_set(t, &column->hpd[q], 4);
+            const hpd_set *set = &column->hpd[q];
+            for (int j = 0; j < set->count; j++)
+                text_add(t, "%s%s:%s", j ? " " : "   ", resolved(v[0], set->parts[j].lo, deviation, 4),
+                         resolved(v[1], set->parts[j].hi, deviation, 4));
             pad(t, from, 26);
         }
         text_add(t, "\n");

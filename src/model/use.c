@@ -100,15 +100,16 @@ jf_status model_check_rows(const model *m, row_content content, long first, long
 jf_status model_check_support(const model *m, row_content content, long n, const double *rows) {
     const model_units *u = &m->units;
     size_t dim = (size_t)m->flow->dim;
-    char words[96];
+    char words[96], digits[NUMBER_SIZE];
     if (!u->support) return JF_OK;
     for (size_t at = 0; at < (size_t)n * dim; at++) {
         place p = place_of(m, content, 0, at);
         if (p.name[0] == 'z' || support_contains(&u->support[p.element], rows[at])) continue;
+        number_shortest(digits, rows[at]);
         return jf_fail(
-            m->ctx, JF_ERROR_DATA, "row %ld: %s%d%s%s%s is %.9g, outside of its support: expected %s", p.row,
+            m->ctx, JF_ERROR_DATA, "row %ld: %s%d%s%s%s is %s, outside of its support: expected %s", p.row,
             p.name, p.index, u->names ? " (\"" : "", u->names ? u->names[p.element] : "",
-            u->names ? "\")" : "", rows[at], support_words(&u->support[p.element], words, sizeof words));
+            u->names ? "\")" : "", digits, support_words(&u->support[p.element], words, sizeof words));
     }
     return JF_OK;
 }

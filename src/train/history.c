@@ -45,10 +45,8 @@ jf_status history_begin(jf_context *ctx, const char *path, long *rows) {
 }
 
 static void add_number(text *t, double value) {
-    if (value == value)
-        text_add(t, ",%.9g", value);
-    else
-        text_add(t, ",");
+    text_add(t, ",");
+    if (value == value) text_add_number(t, value);
 }
 
 jf_status history_add(jf_context *ctx, const char *path, const history_row *row) {

@@ -117,7 +117,10 @@ static void add_found(jf_context *ctx, const row_file *f, const size_t *columns,
         column_support s = look_interval(&looks[i], &found);
         number_print(place, sizeof place, "x%d", i);
         if (found) {
-            text_add(out, "%s%s=%s:%.9g:%.9g", out->length ? "," : "", place, kind, s.lo, s.hi);
+            text_add(out, "%s%s=%s:", out->length ? "," : "", place, kind);
+            text_add_number(out, s.lo);
+            text_add(out, ":");
+            text_add_number(out, s.hi);
             jf_log(ctx,
                    "%s: %s fills %s evenly up to both edges, which is taken as its support (bounds %s=none: "
                    "any number)",

@@ -202,3 +202,36 @@ expect_error_line '.*--corner is a picture, expected -o FILE.png.*'
 run jointflow sample run -y '0;0.1;0.2;0.3;0.4;0.5;0.6' -n 10 --corner -o many.png
 expect_status 0
 expect_error_line '.*many.png: the first 6 values of y are drawn, 10 rows with others are left out'
+
+# Unix times, a second apart on average
+awk 'BEGIN { srand(4); print "t,y"; for (i = 0; i < 1000; i++) { y = rand(); s = 0; for (k = 0; k < 6; k++) s += rand();
+     printf "%.3f,%.9g\n", 1700000000 + 1000 * y + 100 * s, y } }' > "$work/times.csv"
+
+case_begin sample__numbers_far_from_zero_are_as_many_in_files_and_pipes
+jointflow train "$work/times.csv" --x-columns t --y-columns y -o far $QUICK
+jointflow sample far -y 0.5 -n 1000 -o s.npy
+jointflow sample far -y 0.5 -n 1000 -o s.csv
+run jointflow sample far -y 0.5 -n 1000
+expect_same "$work/stdout" s.csv
+expect test "$(cut -d, -f1 s.csv | sort -u | wc -l)" -eq 1001
+expect test "$(cut -d, -f1 s.csv | awk 'NR > 1 && ($1 < 1.69e9 || $1 > 1.71e9)' | wc -l)" -eq 0
+for form in npy csv; do
+    jointflow density far s.$form -o $form.csv > /dev/null
+    jointflow encode far s.$form > encoded.$form
+done
+expect_same npy.csv csv.csv
+expect_same encoded.npy encoded.csv
+expect test "$(sort -u csv.csv | wc -l)" -gt 990
+jointflow sample far -y 0.5 -n 1000 --summary s.txt.csv
+expect test "$(awk -F, 'NR == 2 { print ($11 > $7) }' s.txt.csv)" -eq 1
+expect grep -qE '^1,0.5,t,1[0-9]{9}\.[0-9]{4,},' s.txt.csv
+
+case_begin sample__on_a_terminal_shows_a_millionth_of_the_spread
+if command -v script > /dev/null; then
+    jointflow train "$work/times.csv" --x-columns t --y-columns y -o far $QUICK
+    script -qec "jointflow sample far -y 0.5 -n 200" typescript > /dev/null < /dev/null
+    expect test "$(grep -cE '^17[0-9]{8}(\.[0-9]*)?,0\.5' typescript)" -ge 190
+    expect test "$(grep -E '^17' typescript | cut -d, -f1 | sort -u | wc -l)" -ge 195
+else
+    skip "script(1) is not installed: there is no terminal"
+fi

@@ -209,10 +209,11 @@ static double value_in_file(const dataset *d, size_t file_row, int element) {
 }
 
 static jf_status refuse_outside(const dataset *d, size_t row, int element, double value) {
-    char place[512], words[96];
+    char place[512], words[96], digits[NUMBER_SIZE];
+    number_shortest(digits, value);
     return jf_fail(d->ctx, JF_ERROR_DATA,
-                   "%s is %.9g, which data.bounds rules out, expected %s: correct the value or the bounds",
-                   table_place(d, row, element, place, sizeof place), value,
+                   "%s is %s, which data.bounds rules out, expected %s: correct the value or the bounds",
+                   table_place(d, row, element, place, sizeof place), digits,
                    support_words(&d->support[element], words, sizeof words));
 }
 
@@ -332,7 +333,7 @@ static jf_status find_classes(dataset *d) {
         d->classes++;
     }
     for (int k = 0; k < d->classes; k++) {
-        number_print(own->class_text[k], sizeof own->class_text[k], "%.10g", d->label[k]);
+        number_shortest(own->class_text[k], d->label[k]);
         d->class_name[k] = own->class_text[k];
     }
     return JF_OK;
