@@ -266,7 +266,7 @@ static const option options[] = {
     {"test", 0, OPTION_TEXT, "DATA", NULL, 0, 0,
      "the same over other images, as data.images of a recipe names them"},
     {"test-labels", 0, OPTION_TEXT, "FILE", NULL, 0, 0, "the labels of images of --test in a .npy file"},
-    {"most", 0, OPTION_WHOLE, "N", NULL, 1, 1000000000, "of --all and --test: the first N images"},
+    {"most", 0, OPTION_WHOLE, "N", NULL, 1, 1000000000, "of --all and --test: N images, drawn at random"},
     {"json", 0, OPTION_FLAG, NULL, NULL, 0, 0, "of --all and --test: one JSON object instead of a table"},
     {"coarse", 0, OPTION_WHOLE, "N", NULL, 1, 10000,
      "images of the first step (default 10, of --all and --test 1)"},

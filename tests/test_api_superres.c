@@ -1,5 +1,6 @@
 /* The public interface of images: super-resolution, lines, pictures, figures. */
 #include "api_image_fixture.h"
+#include "base/permutation.h"
 #include <sys/stat.h>
 
 /* ---- super-resolution ---- */
@@ -375,6 +376,29 @@ TEST(chain__of_three_models_goes_from_the_smallest_to_the_largest) {
     jf_context_free(ctx);
 }
 
+/* Of a file that is sorted by class, too. */
+TEST(chain__over_a_part_of_a_set_is_over_a_random_choice_of_its_images) {
+    jf_context *ctx = new_context();
+    const jf_model *models[3];
+    double labels[COUNT];
+    jf_chain_options options = {.size = sizeof(jf_chain_options), .seed = 5};
+    jf_chain_test test = {.size = sizeof(jf_chain_test),
+                          .test = test_path("stack.npy"),
+                          .test_labels = test_path("labels.npy"),
+                          .most = COUNT / 2};
+    jf_chain_score *scores = NULL;
+    size_t count = 0;
+    three_models(ctx, models);
+    for (int i = 0; i < COUNT; i++) labels[i] = i >= COUNT / 2;
+    CHECK_STATUS(npy_write(ctx, test_path("labels.npy"), labels, 1, (size_t[]){COUNT}, 1), JF_OK);
+    CHECK_STATUS(jf_superres_test(&scores, &count, models, 3, &test, &options, NULL), JF_OK);
+    CHECK(count == 3 && scores[0].images == COUNT / 2);
+    CHECK(scores[1].images > COUNT / 8 && scores[2].images > COUNT / 8); /* of each class */
+    free(scores);
+    free_models(models);
+    jf_context_free(ctx);
+}
+
 /* The set goes through in pieces; what an image becomes depends on its number alone. */
 TEST(chain__over_a_set_has_the_mean_square_of_its_images_one_by_one) {
     jf_context *ctx = new_context();
@@ -399,7 +423,8 @@ TEST(chain__over_a_set_has_the_mean_square_of_its_images_one_by_one) {
     test.most = 1;
     CHECK_STATUS(jf_superres_test(&fewer, &fewer_count, models, 3, &test, &options, NULL), JF_OK);
     double values[PIXELS];
-    for (int i = 0; i < PIXELS; i++) values[i] = (float)intensity(0, i); /* as the set holds it */
+    int row = (int)held_out_row(COUNT, 0);                                 /* drawn at random */
+    for (int i = 0; i < PIXELS; i++) values[i] = (float)intensity(row, i); /* as the set holds it */
     jf_images first = {values, 1, SIDE, SIDE, 1};
     jf_chain_result r = {.size = sizeof(jf_chain_result)};
     CHECK_STATUS(jf_superres_chain(&r, models, 3, &first, &options), JF_OK);

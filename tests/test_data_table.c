@@ -255,14 +255,31 @@ TEST(table__held_out_rows_are_apart_from_those_to_train_on_and_always_the_same) 
     data_close(&again);
 }
 
+/* Whoever takes some of them takes the first: those have to be a fair choice of a file that is sorted. */
+TEST(dataset__some_held_out_samples_are_a_random_choice_of_the_rows) {
+    enum { ROWS = 1000, HELD = 900, SOME = 90 };
+    data_fixture f = data_open(squares(ROWS, "x = 2\ny = 1\nvalidation_rows = 900"));
+    double row[3], mean = 0;
+    char seen[ROWS] = {0};
+    for (int i = 0; i < HELD; i++) {
+        CHECK_STATUS(dataset_held_out(f.set, (uint64_t)i, 1, row), JF_OK);
+        CHECK(!seen[(int)row[0]]++); /* all of them, each once */
+        if (i < SOME) mean += row[0] / SOME;
+    }
+    CHECK_NEAR(mean, ROWS - HELD / 2.0, 4 * HELD / sqrt(12.0 * SOME));
+    data_close(&f);
+}
+
 TEST(table__the_last_rows_are_held_out_where_their_number_is_given) {
     data_fixture f = data_open(squares(100, "x = 2\ny = 1\nvalidation_rows = 7"));
     double row[3], xy[7][3];
     CHECK(f.set->rows == 93 && f.set->held == 7);
     data_row(f.set, 92, row);
     CHECK(row[0] == 92);
+    int seen[7] = {0};
     dataset_held_out(f.set, 0, 7, xy[0]);
-    for (int i = 0; i < 7; i++) CHECK(xy[i][0] == 93 + i);
+    for (int i = 0; i < 7; i++) seen[(int)xy[i][0] - 93]++;
+    for (int i = 0; i < 7; i++) CHECK(seen[i] == 1);
     data_close(&f);
     check_refused(squares(100, "x = 2\ny = 1\nvalidation_rows = 100"), JF_ERROR_RECIPE, "validation_rows",
                   "fewer than the 100 rows");

@@ -1,6 +1,7 @@
 /* Sources of images: values, labels, what is kept of them, and what is refused. */
 #include "images_fixture.h"
 
+#include "base/permutation.h"
 #include "data/images/image_set.h"
 #include "io/npy.h"
 #include "io/png.h"
@@ -110,7 +111,7 @@ TEST(images__without_a_test_set_a_share_is_held_out) {
     for (long row = 0; row < 30; row++) seen[number_of(f.set, row, 30)]++;
     for (int i = 0; i < 30; i++) CHECK(seen[i] == 1); /* none is in both parts */
     double xy[12], held[12];
-    data_row(f.set, 24, xy);
+    data_row(f.set, 24 + (long)held_out_row(6, 0), xy);
     dataset_held_out(f.set, 0, 1, held);
     CHECK(memcmp(xy, held, 6 * sizeof *xy) == 0);
     data_close(&f);

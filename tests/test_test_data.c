@@ -122,3 +122,48 @@ TEST(test_data__for_sets_whose_points_are_drawn_are_refused) {
     CHECK_HAS(jf_context_error(r->ctx), "whose points are drawn: expected a model of images or of a table");
     run_close(r);
 }
+
+/* ---- some of the rows ---- */
+
+enum { SORTED_TRAINED = 200, SORTED_HELD = 3000 };
+
+/* Classes 0 and 1 lie apart. The held-out rows, which come last, are sorted by class, or not. */
+static judgement *judge_sorted(int sorted, long points) {
+    char content[1400];
+    const char *path = test_path(sorted ? "sorted.csv" : "mixed.csv");
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs("a,b,c,y\n", file) >= 0);
+    for (int i = 0; i < SORTED_TRAINED + SORTED_HELD; i++) {
+        int held = i >= SORTED_TRAINED, k = i - SORTED_TRAINED;
+        int n = held && sorted ? k % (SORTED_HELD / 2) * 2 + k / (SORTED_HELD / 2) : k; /* evens, then odds */
+        rng stream = rng_stream((rng_key){.seed = 5, .purpose = RNG_TEST}, (uint64_t)(n + SORTED_TRAINED));
+        int c = (n + SORTED_TRAINED) % 2;
+        for (int column = 0; column < 3; column++)
+            fprintf(file, "%.17g,", (c ? 2.5 : 1) * rng_normal(&stream));
+        fprintf(file, "%d\n", c);
+    }
+    CHECK(fclose(file) == 0);
+    snprintf(
+        content, sizeof content,
+        "[data]\nset = table\nfile = %s\nx = 3\ny = 1\ndiscrete = yes\nvalidation_rows = %d\n" TINY_MODEL,
+        path, SORTED_HELD);
+    run *r = run_open(content);
+    judgement *j = NULL;
+    if (judge_run(r->m, &j, points, 1) != JF_OK)
+        test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
+    run_close(r);
+    return j;
+}
+
+TEST(judge__the_order_of_the_rows_in_a_file_does_not_matter) {
+    for (int all = 0; all < 2; all++) {
+        judgement *a = judge_sorted(1, all ? 2 * SORTED_HELD : 300),
+                  *b = judge_sorted(0, all ? SORTED_HELD : 300);
+        CHECK(a->points == (all ? SORTED_HELD : 300) && b->points == a->points);
+        double error = all ? 1e-9 : 4 * hypot(a->nll_error, b->nll_error);
+        CHECK_NEAR(a->nll, b->nll, error);
+        CHECK(isfinite(a->by_class[0].nll) && isfinite(a->by_class[1].nll));
+        judge_free(a);
+        judge_free(b);
+    }
+}

@@ -433,7 +433,7 @@ void jf_chain_result_free(jf_chain_result *r);
 typedef struct jf_chain_test {
     size_t size;                    /* sizeof(jf_chain_test) */
     const char *test, *test_labels; /* as of jf_judge_options; NULL: what the last model's recipe holds out */
-    size_t most;                    /* images, the first ones; 0: all */
+    size_t most;                    /* images, drawn at random; 0: all */
 } jf_chain_test;
 typedef struct jf_chain_score {
     char name[64]; /* of the class; "" for all images */
@@ -532,7 +532,7 @@ jf_status jf_draw_images_of(const jf_model *m, const jf_images *images, const do
 typedef struct jf_judgement jf_judgement;
 typedef struct jf_judge_options {
     size_t size;   /* sizeof(jf_judge_options) */
-    size_t points; /* fresh points; 0: 50000 */
+    size_t points; /* fresh points, or rows of a file, drawn at random; 0: 50000 */
     uint64_t seed;
     int denoise;   /* also judge samples from which the noise of training was taken (jf_denoise) */
     size_t inputs; /* of image models: held-out images that samples are drawn for; 0: 64 */

@@ -1,6 +1,7 @@
 /* How well a chain fits its inputs, over a whole set of images and each of its classes. */
 #include "answer/chain.h"
 #include "base/memory.h"
+#include "base/permutation.h"
 #include "base/statistics.h"
 #include "data/dataset.h"
 #include "data/images/image_set.h"
@@ -9,12 +10,12 @@
 
 enum { TOGETHER = 64 }; /* images: what they become is held in memory */
 
-/* The images to test on; those of the set from `first` on. */
+/* The images to test on: those of the set from `first` on, or a random choice of them. */
 typedef struct pictures {
     image_set set;
-    task *t; /* of the last model, for images of the size that the set has */
-    long first, count;
-    double *scratch; /* an image of the set, and its x and y */
+    task *t;                /* of the last model, for images of the size that the set has */
+    long first, all, count; /* rows of the set; count: those to test on */
+    double *scratch;        /* an image of the set, and its x and y */
 } pictures;
 
 static void pictures_free(pictures *p) {
@@ -47,16 +48,20 @@ static jf_status pictures_open(const chain *c, const chain_test *test, pictures 
             test->test ? test->test : recipe_get(m->recipe, "data.images"), s->h, s->w, s->channels, size->h,
             size->w, size->x_channels);
     p->first = s->held > 0 ? s->rows : 0;
-    p->count = s->held > 0 ? s->held : s->rows;
-    if (test->most > 0 && test->most < p->count) p->count = test->most;
+    p->all = p->count = s->held > 0 ? s->held : s->rows;
+    if (test->most > 0 && test->most < p->all) p->count = test->most;
     return MEM_NEW(m->ctx, &p->scratch, image_set_dim(s) + (size_t)(m->units.dim_x + m->units.dim_y));
+}
+
+static long row_of(const pictures *p, long index) {
+    return p->first + (p->count < p->all ? (long)held_out_row((uint64_t)p->all, (uint64_t)index) : index);
 }
 
 /* Image `index` of them, as large as the last model makes it. */
 static void picture_at(const pictures *p, long index, double *out) {
     const image_size *size = &p->t->size;
     double *x = p->scratch + image_set_dim(&p->set), *y = x + (size_t)(size->h * size->w * size->x_channels);
-    image_set_at(&p->set, p->first + index, p->scratch);
+    image_set_at(&p->set, row_of(p, index), p->scratch);
     p->t->kind->apply(p->t, p->scratch, NULL, x, y);
     p->t->kind->restore(p->t, x, y, out);
 }
@@ -99,7 +104,7 @@ static jf_status add_some(const chain *c, const pictures *p, const chain_request
     for (int i = 0; i < n; i++) {
         chain_result one = share_of(&r, i);
         add_image(&all[0], &one);
-        if (p->set.labels) add_image(&all[1 + p->set.labels[p->first + at + i]], &one);
+        if (p->set.labels) add_image(&all[1 + p->set.labels[row_of(p, at + i)]], &one);
     }
     *y_error += r.y_error * n;
     chain_result_free(&r);

@@ -10,7 +10,7 @@
  *     share ((1 - alpha) row + alpha N) + (1 - share) N',   then  y += y_noise N''          N ~ N(0, 1) each */
 typedef struct batch_request {
     int n;
-    int held;        /* rows held out, in their order and over again; otherwise rows to train on, shuffled */
+    int held;        /* rows held out, in their fixed random order; otherwise rows to train on, shuffled */
     int class_index; /* of one class alone; -1: of all */
     uint64_t first;  /* number of the first sample in the sequence of rows */
     rng_key

@@ -57,7 +57,7 @@ FORMULA batch_sample batch_sample_of(const resident_view *v, const batch_request
     uint64_t number = q->first + (uint64_t)i;
     batch_sample s = {0, number, 0, 0, 0};
     if (q->held) {
-        s.stream = number % (uint64_t)v->held;
+        s.stream = held_out_row((uint64_t)v->held, number);
         s.row = v->rows + (long)s.stream;
     } else {
         int by_class = v->classes > 0 && q->class_index >= 0;

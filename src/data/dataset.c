@@ -265,7 +265,7 @@ static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int 
 long dataset_row_at(const dataset *d, const row_sequence *q, uint64_t sample) {
     const long *rows;
     if (d->rows == 0) return -1;
-    if (q->held) return d->rows + (long)(sample % (uint64_t)d->held);
+    if (q->held) return d->rows + (long)held_out_row((uint64_t)d->held, sample);
     uint64_t size = sequence_size(d, q->class_index, &rows);
     permutation order = permutation_create(q->key, sample / size, size);
     uint64_t place = permutation_at(&order, sample % size);
@@ -275,7 +275,7 @@ long dataset_row_at(const dataset *d, const row_sequence *q, uint64_t sample) {
 static void take_held_out(const dataset *d, uint64_t first, int n, double *scratch, double *xy) {
     int dim = dataset_dim(d);
     for (int i = 0; i < n; i++, xy += dim) {
-        uint64_t row = (first + (uint64_t)i) % (uint64_t)d->held;
+        uint64_t row = held_out_row((uint64_t)d->held, first + (uint64_t)i);
         fetch_row(d, d->rows + (long)row, (rng_key){.seed = DATASET_FIXED_SEED, .purpose = RNG_ROW}, row,
                   scratch, xy);
     }

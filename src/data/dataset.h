@@ -121,7 +121,7 @@ void dataset_identity(const dataset *d, char out[DATASET_MAX_IDENTITY]);
 typedef struct row_sequence {
     rng_key key;
     int class_index; /* -1: all */
-    int held;        /* those held out, in their order; key and class do not matter */
+    int held;        /* those held out, in a fixed random order (held_out_row); key and class do not matter */
 } row_sequence;
 /* Fills xy (n, dim_x + dim_y) with the samples first .. first+n-1; scratch: d->scratch numbers, of each caller its own. It
  * cannot fail, so training makes its rows with it. The two functions below do the same and allocate the scratch. */
@@ -134,8 +134,8 @@ void dataset_rows(const dataset *d, const row_sequence *q, uint64_t first, int n
  * - File sets: each run of `rows` samples (of as many as the class has rows) holds every row once, shuffled
  *   by the key and anew for every run. */
 jf_status dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy);
-/* The same of the held-out rows first .. first+n-1, in their order; beyond the last it starts again. What a set adds
- * at random is the same at every call. */
+/* The same of the held-out samples first .. first+n-1; beyond the last row they start again. What a set adds at random to a
+ * row is the same at every call. */
 jf_status dataset_held_out(const dataset *d, uint64_t first, int n, double *xy);
 /* What a device needs to hold the set; 0 where it cannot, as with sets that draw their points. `d` must stay while it is
  * read. The model's part (model_y, order) is left to the caller. */

@@ -55,7 +55,7 @@ static jf_status open_large(trial *t, const judge_request *q) {
 static jf_status choose_inputs(trial *t, const judgement *j, uint64_t seed) {
     const dataset *data = t->large;
     const task *how = data->task;
-    row_sequence sequence = {{seed, RNG_JUDGE, RNG_USE_JUDGED}, -1, data->held > 0};
+    row_sequence sequence = judged_rows(data, seed);
     size_t dim = (size_t)dataset_dim(data);
     double *row;
     JF_TRY(image_array_create(t->m->ctx, &t->real, t->inputs, how->size.h, how->size.w, how->image_channels));

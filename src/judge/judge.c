@@ -114,6 +114,10 @@ static jf_status check_shape(const model *m, const dataset *data) {
                    data->kind->name, data->dim_x, data->dim_y, u->dim_x, u->dim_y);
 }
 
+row_sequence judged_rows(const dataset *data, uint64_t seed) {
+    return (row_sequence){{data->rows ? 0 : seed, RNG_JUDGE, RNG_USE_JUDGED}, -1, data->held > 0};
+}
+
 /* The points to judge on: clean ones, what the model sees of them, and their classes. */
 static jf_status draw_points(judgement *j, const model *m, const dataset *data, uint64_t seed) {
     const model_units *u = &m->units;
@@ -122,7 +126,7 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
     JF_TRY(MEM_NEW(m->ctx, &j->clean, n * dim));
     JF_TRY(MEM_NEW(m->ctx, &j->data, n * dim));
     if (u->classes) JF_TRY(MEM_NEW(m->ctx, &j->class_of, n));
-    row_sequence sequence = {{seed, RNG_JUDGE, RNG_USE_JUDGED}, -1, data->held > 0};
+    row_sequence sequence = judged_rows(data, seed);
     JF_TRY(MEM_NEW(m->ctx, &row, data_dim + data->scratch));
     for (size_t s = 0; s < n; s++) {
         dataset_rows(data, &sequence, s, 1, row + data_dim, row);

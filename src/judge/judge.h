@@ -220,6 +220,9 @@ typedef struct judge_request {
                                  judged; none: then_count is 0 */
     int then_count;
 } judge_request;
+/* The rows to judge on: fresh points of a generated set; of a file its held-out rows, or all where none are held out, in a random
+ * order that is the same for every seed. */
+row_sequence judged_rows(const dataset *data, uint64_t seed);
 /* The data to judge on: those of the recipe, or what is to be tested on made as it says. */
 jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const judge_request *q);
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);
