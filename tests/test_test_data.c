@@ -167,3 +167,49 @@ TEST(judge__the_order_of_the_rows_in_a_file_does_not_matter) {
         judge_free(b);
     }
 }
+
+/* ---- the linear Gaussian beside a model ---- */
+
+enum { WIDE = 10, WIDE_TRAINED = 3000, WIDE_TESTED = 80 };
+
+/* Rows of N(0, 1) in every column. */
+static const char *put_normal(const char *name, int rows, uint64_t seed, double scale) {
+    const char *path = test_path(name);
+    FILE *file = fopen(path, "w");
+    CHECK(file != NULL);
+    for (int i = 0; i < rows; i++) {
+        rng stream = rng_stream((rng_key){.seed = seed, .purpose = RNG_TEST}, (uint64_t)i);
+        for (int k = 0; k < WIDE; k++)
+            fprintf(file, "%.17g%c", scale * rng_normal(&stream), k + 1 < WIDE ? ',' : '\n');
+    }
+    CHECK(fclose(file) == 0);
+    return path;
+}
+
+/* The model is the identity, and right: a fit to the rows it is compared on would seem 0.8 nats better. */
+TEST(judge__the_linear_gaussian_is_never_compared_on_rows_that_it_was_fitted_to) {
+    char content[1400];
+    judgement *j = NULL;
+    snprintf(content, sizeof content,
+             "[data]\nset = table\nfile = %s\nx = %d\ny = 0\n[loss]\nobjective = plain\n" TINY_MODEL
+             "output_gain = 0\n",
+             put_normal("trained.csv", WIDE_TRAINED, 1, 1), WIDE);
+    run *r = run_open(content);
+    judge_request q = {.seed = 1, .test = put_normal("tested.csv", WIDE_TESTED, 2, 1)};
+    if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
+    CHECK(j->points == WIDE_TESTED && !j->linear_crossed);
+    CHECK_NEAR(j->linear_gain, 0, 0.1); /* dim^2/(4 n) of the fit, and chance */
+    CHECK_HAS(j->table.chars, "fitted to the training rows");
+    CHECK_HAS(j->json.chars, "\"linear_gaussian_fitted_to\": \"training rows\"");
+    judge_free(j);
+    for (int gone = 0; gone < 2; gone++) { /* other data by now, then none */
+        const char *path = gone ? test_path("trained.csv") : put_normal("trained.csv", WIDE_TRAINED, 3, 1);
+        if (gone) CHECK(remove(path) == 0);
+        CHECK_STATUS(judge_create(r->m, &j, &q), JF_OK);
+        CHECK(j->linear_crossed && j->linear_gain > 2 * j->linear_error); /* fitted to 64 rows alone */
+        CHECK_HAS(j->table.chars, "each fifth of the rows by a fit to the other four");
+        CHECK_HAS(j->json.chars, "\"linear_gaussian_fitted_to\": \"other test rows\"");
+        judge_free(j);
+    }
+    run_close(r);
+}

@@ -178,6 +178,7 @@ struct jf_judgement {
     double
         linear_gain; /* by how much nll is better than that of a linear-Gaussian p(x | y); NAN: not to be had */
     double linear_error; /* standard error of that, point by point */
+    int linear_crossed; /* it was fitted to the other rows of the test set: those trained on are not at hand */
     double nats_per_dim;
     double
         bits_per_dim; /* of bytes that were dequantised, at most; NAN: they were not, or other noise was added */

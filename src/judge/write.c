@@ -215,6 +215,9 @@ static void write_json(judgement *j, const model *m) {
         field(t, "gap", j->nll - j->entropy);
         field(t, "nll_standard_error", j->nll_error);
         field(t, "nll_linear_gaussian", j->nll + j->linear_gain);
+        if (isfinite(j->linear_gain))
+            text_add(t, ", \"linear_gaussian_fitted_to\": \"%s\"",
+                     j->linear_crossed ? "other test rows" : "training rows");
         field(t, "gain_over_linear_gaussian", j->linear_gain);
         field(t, "gain_standard_error", j->linear_error);
         field(t, "y_error", j->y_error);
@@ -446,7 +449,8 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "  standard error", "%.4f", j->nll_error, "of nll and gap, from the number of points");
     if (isfinite(j->linear_gain)) {
         row(t, "  of a linear Gaussian", "%.4f", j->nll + j->linear_gain,
-            "x = W y + c + noise, fitted to the training rows");
+            j->linear_crossed ? "x = W y + c + noise, each fifth of the rows by a fit to the other four"
+                              : "x = W y + c + noise, fitted to the training rows");
         row(t, "  better than that by", "%.4f", j->linear_gain,
             j->linear_gain > 2 * j->linear_error ? "" : "no more than chance: the model adds nothing to it");
         row(t, "    standard error", "%.4f", j->linear_error, "of the difference");
