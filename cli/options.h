@@ -57,7 +57,11 @@ typedef struct option {
             "of several processes: without a sign of life for so long one is lost, and all end"              \
     }
 #define OPTION_POINTS                                                                                        \
-    { "points", 0, OPTION_WHOLE, "N", "50000", 1, 10000000, "fresh points of the data to judge with" }
+    {                                                                                                        \
+        "points", 0, OPTION_WHOLE, "N", "0", 0, 10000000,                                                    \
+            "points to judge on: fresh ones, or, of a file, rows drawn at random; 0: 50000, of rules "       \
+            "1000000"                                                                                        \
+    }
 #define OPTION_TEMPERATURE                                                                                   \
     {                                                                                                        \
         "temperature", 0, OPTION_REAL, "T", "1", 0, 100,                                                     \

@@ -269,8 +269,10 @@ TEST(judge__divergence_from_a_rule_is_that_of_the_samples_density_from_its_exact
         memcpy(x, j->encoded, sizeof(double) * 2 * (size_t)j->points);
         CHECK_STATUS(model_inverse(m, j->points, x, logdet), JF_OK);
         for (long i = 0; i < j->points; i++)
-            expected += (o->kind->target->energy(o, x + 2 * i) + logdet[i]) / (double)j->points;
-        expected += o->kind->target->log_normaliser(o) - log(2 * acos(-1) * exp(1));
+            expected += (o->kind->target->energy(o, x + 2 * i) + logdet[i] -
+                         (pow(j->encoded[2 * i], 2) + pow(j->encoded[2 * i + 1], 2)) / 2) /
+                        (double)j->points;
+        expected += o->kind->target->log_normaliser(o) - log(2 * acos(-1));
         CHECK_NEAR(j->by_rule.divergence, expected, 1e-9);
         CHECK(j->by_rule.divergence > 0.1);
         CHECK_TEXT(j->by_rule.radius_name, radii[k]);
@@ -284,6 +286,27 @@ TEST(judge__divergence_from_a_rule_is_that_of_the_samples_density_from_its_exact
         judge_free(j);
         model_free(m);
     }
+    jf_context_free(ctx);
+}
+
+TEST(judge__the_divergence_from_a_rule_is_told_with_the_error_that_other_points_show) {
+    enum { TIMES = 40 };
+    jf_context *ctx = NULL;
+    double mean = 0, squares = 0, error = 0;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    model *m = untrained(ctx, "[loss]\nobjective = rule\nrule = circle\nlambda = 4\n" SMALL, 2, 0);
+    for (int i = 0; i < TIMES; i++) {
+        judgement *j = NULL;
+        CHECK_STATUS(judge_run(m, &j, 2000, (uint64_t)i), JF_OK);
+        mean += j->by_rule.divergence / TIMES;
+        squares += j->by_rule.divergence * j->by_rule.divergence / TIMES;
+        error += j->by_rule.error / TIMES;
+        CHECK_HAS(j->json.chars, "\"divergence_standard_error\": ");
+        CHECK_HAS(strstr(j->table.chars, "divergence"), "standard error");
+        judge_free(j);
+    }
+    CHECK_NEAR(sqrt(squares - mean * mean) / error, 1, 0.35); /* 1/sqrt(2 TIMES) is 0.11 */
+    model_free(m);
     jf_context_free(ctx);
 }
 

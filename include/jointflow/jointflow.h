@@ -532,7 +532,7 @@ jf_status jf_draw_images_of(const jf_model *m, const jf_images *images, const do
 typedef struct jf_judgement jf_judgement;
 typedef struct jf_judge_options {
     size_t size;   /* sizeof(jf_judge_options) */
-    size_t points; /* fresh points, or rows of a file, drawn at random; 0: 50000 */
+    size_t points; /* fresh points, or rows of a file, drawn at random; 0: 50000, of rules 1000000 */
     uint64_t seed;
     int denoise;   /* also judge samples from which the noise of training was taken (jf_denoise) */
     size_t inputs; /* of image models: held-out images that samples are drawn for; 0: 64 */
@@ -562,7 +562,7 @@ typedef struct jf_pack_options {
     double tolerance; /* how much worse the loss may then be, nats per dimension of x; 0: 0.002 */
     const char *name; /* by which it will be called; NULL: NAME */
     const char *run;  /* run folder whose history the card tells; may be NULL */
-    size_t points;    /* that it is judged on; 0: 50000 */
+    size_t points;    /* that it is judged on; 0: as of jf_judge_options */
     uint64_t seed;
     int threads;                 /* 0: all processors */
     const jf_model *const *then; /* as of jf_judge_options */

@@ -190,7 +190,8 @@ jf_status card_write(const model *m, const judgement *j, const card_facts *f, te
     text_add(out, "\n## Numbers\n\n`jointflow judge`, of this file:\n\n");
     add_code(out, j->table.chars);
     if (*f->comparison) {
-        text_add(out, "\nThe same points judged before and after the weights were rounded:\n\n");
+        text_add(out, "\nThe same points judged before and after the weights were rounded, when the file was "
+                      "made:\n\n");
         add_code(out, f->comparison);
     }
     JF_TRY(add_history(m, f, out));

@@ -7,7 +7,7 @@ typedef struct compared {
     double before, after;
 } compared;
 
-enum { COMPARED = 16 };
+enum { COMPARED = 17 };
 
 static void rows_of(const judgement *a, const judgement *b, compared rows[COMPARED]) {
     const compared all[COMPARED] = {
@@ -19,6 +19,8 @@ static void rows_of(const judgement *a, const judgement *b, compared rows[COMPAR
         {"gap", "%.4f", a->has_data ? a->nll - a->entropy : NAN, b->has_data ? b->nll - b->entropy : NAN},
         {"divergence", "%.4f", a->has_data ? NAN : a->by_rule.divergence,
          b->has_data ? NAN : b->by_rule.divergence},
+        {"  standard error", "%.4f", a->has_data ? NAN : a->by_rule.error,
+         b->has_data ? NAN : b->by_rule.error},
         {"round trip, data", "%.1e", a->roundtrip_data, b->roundtrip_data},
         {"latent KS, median", "%.4f", a->has_data ? a->latent.median : NAN,
          b->has_data ? b->latent.median : NAN},

@@ -302,7 +302,9 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
     if (q->denoise) JF_TRY(model_noise(m, &noise)); /* before much is computed */
     JF_TRY(MEM_NEW(m->ctx, &j, 1));
     *j = (judgement){.ctx = context_hold(m->ctx),
-                     .points = q->points > 0 ? q->points : 50000,
+                     .points = q->points > 0                  ? q->points
+                               : m->objective.kind->from_data ? JUDGE_POINTS
+                                                              : JUDGE_RULE_POINTS,
                      .has_data = m->objective.kind->from_data,
                      .gaussian = NAN,
                      .linear_gain = NAN,

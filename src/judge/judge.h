@@ -89,6 +89,7 @@ typedef struct rule_quantile {
 /* Of models that were trained without data. */
 typedef struct rule_judgement {
     double divergence; /* KL(samples || exact target) in nats; NAN where that is not known, nor are these: */
+    double error;      /* its standard error */
     const char *radius_name;
     rule_quantile quantiles[RULE_QUANTILES];
 } rule_judgement;
@@ -205,8 +206,10 @@ struct jf_judgement {
     char *predictive_words;
     text json, table;
 };
+#define JUDGE_POINTS      50000
+#define JUDGE_RULE_POINTS 1000000 /* cheap, and few say nothing of some hundredths of a nat */
 typedef struct judge_request {
-    long points; /* 0: 50000 */
+    long points; /* 0: JUDGE_POINTS, of a rule JUDGE_RULE_POINTS */
     uint64_t seed;
     int denoise; /* also judge samples without the noise of training; refused where a model has none */
     int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS, of classes more */

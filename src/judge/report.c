@@ -101,8 +101,8 @@ static void verdict(page *p) {
     if (!j->has_data) {
         if (isfinite(j->by_rule.divergence)) {
             number_print(words, sizeof words,
-                         "The samples differ from their exact target by %.3f nats (0 is perfect).",
-                         j->by_rule.divergence);
+                         "The samples differ from their exact target by %.4f ± %.4f nats (0 is perfect).",
+                         j->by_rule.divergence, j->by_rule.error);
             html_paragraph(&p->html, words);
         }
         return;

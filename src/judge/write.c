@@ -187,6 +187,7 @@ static void write_rule(text *t, const judgement *j) {
     field(t, "loss", j->terms.value[TERM_TOTAL]);
     field(t, "distance", j->terms.value[TERM_Y_ERROR]);
     field(t, "divergence", j->by_rule.divergence);
+    field(t, "divergence_standard_error", j->by_rule.error);
     if (isfinite(j->by_rule.divergence)) {
         text_add(t, ", \"radius\": ");
         json_add_string(t, j->by_rule.radius_name);
@@ -509,6 +510,7 @@ static void table_of_rule(text *t, const judgement *j, const model *m) {
     row(t, "round trip, latent", "%.1e", j->roundtrip_latent, "max |F(F^-1(z)) - z|");
     if (!isfinite(j->by_rule.divergence)) return;
     row(t, "divergence", "%.4f", j->by_rule.divergence, "KL of the samples from exp(-lambda d)/Z, nats");
+    row(t, "  standard error", "%.4f", j->by_rule.error, "of it, from the number of points");
     text_add(t, "\n  quantiles of %s\n  %-16s %10s %10s\n", j->by_rule.radius_name, "radius, quantile",
              "samples", "exact");
     for (int i = 0; i < RULE_QUANTILES; i++)
