@@ -130,7 +130,7 @@ install: build ## install below PREFIX, by default /usr/local
 	cmake --install build --prefix $(abspath $(PREFIX))
 
 clean: ## remove what was built
-	rm -rf build build-debug build-thread build-fuzz build-node
+	rm -rf build build-debug build-thread build-fuzz build-venv build-node
 
 # With SKIP_PACKAGES=1 nothing is looked for or installed.
 packages:
@@ -139,9 +139,8 @@ develop-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages develop)
 browser-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages browser || echo "make: without them tests of the page are skipped")
-export-packages: # whoever has node and npm from elsewhere keeps them
-	@$(if $(SKIP_PACKAGES),:,command -v node > /dev/null && command -v npm > /dev/null || scripts/install-packages export || \
-		echo "make: without them exported ONNX graphs are not run")
+export-packages:
+	@$(if $(SKIP_PACKAGES),:,scripts/install-packages export || echo "make: without them exported ONNX graphs are not run")
 mpi-packages:
 	@$(if $(SKIP_PACKAGES),:,scripts/install-packages mpi || echo "make: without them several processes are not tested")
 fuzz-packages:

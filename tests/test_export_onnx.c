@@ -1,4 +1,4 @@
-/* Models exported as ONNX: run by onnxruntime-web, where node and npm are there, and asked the same as the library. */
+/* Models exported as ONNX: run by ONNX Runtime, where it can be fetched, and asked the same as the library. */
 #include "export_fixture.h"
 
 #include "base/file.h"
@@ -22,7 +22,7 @@ static void write_table(const export_rig *r, const char *folder, const char *nam
     free(path);
 }
 
-/* The graphs of a model and what the library answers, as tests/export/compare.mjs wants them. */
+/* The graphs of a model and what the library answers, as tests/export/compare.py wants them. */
 static void write_case(const export_case *c, const char *folder) {
     export_rig *r = export_rig_open(c);
     char *graph = path_in(r->ctx, folder, "model.onnx"), *files;
@@ -49,6 +49,6 @@ TEST(export_onnx__graphs_answer_as_the_library_for_every_kind_of_model) {
     snprintf(command, sizeof command, "'%s/export/onnx' '%s'/*", JF_TESTS_DIR, test_folder());
     int status = system(command);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-        SKIP("onnxruntime-web could not be run: tests/export/onnx says why");
+        SKIP("ONNX Runtime could not be fetched: tests/export/onnx says why");
     CHECK(status == 0);
 }

@@ -112,7 +112,7 @@ compare_onnx() {
     run_onnx "$1"
 }
 
-# What the command line gives, as tests/export/compare.mjs wants it.
+# What the command line gives, as tests/export/compare.py wants it.
 rows_of() {
     jointflow sample "$1" -y "$2" -n "$3" --seed 7 --with-y-back --with-z -o all.named.csv
     jointflow sample "$1" -y "$2" -n "$3" --seed 7 -o points.named.csv
@@ -170,6 +170,16 @@ expect same x.csv x.found 1e-5
 ./driver density < points.named.csv > log_p.found
 expect same log_p.csv log_p.found 1e-5
 run_onnx fashion-class
+
+# An npm that fetches nothing and says nothing counts as none.
+case_begin export_onnx__a_runtime_that_cannot_be_fetched_is_a_skip_with_its_reason
+mkdir bin
+printf '#!/bin/sh\n' | tee bin/npm > bin/node
+chmod +x bin/npm bin/node
+run env PATH="$PWD/bin:$PATH" PIP_CONFIG_FILE=/dev/null PIP_NO_INDEX=1 PIP_FIND_LINKS= JOINTFLOW_TEST_VENV="$PWD/python" \
+    JOINTFLOW_NODE_MODULES="$PWD/node" "$ROOT/tests/export/onnx" .
+expect_status 77
+expect_line 'tests/requirements.txt could not be installed: .*onnxruntime.*; npm has no onnxruntime-web either'
 
 case_begin export__the_file_tells_what_stands_for_a_class
 jointflow export crescents -o toy.c > /dev/null
