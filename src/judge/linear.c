@@ -1,5 +1,5 @@
-/* The likelihood that needs no flow: p(x | y) = N(W y + c, S), fitted to the rows that were trained on, or, where these are not at
- * hand, to other rows of the test set: never to those it is compared on. With the Cholesky factor L
+/* The likelihood that needs no flow: p(x | y) = N(W y + c, S). It is fitted to the training rows, or, where these are not at hand,
+ * by folds to the other rows of the test set. With the Cholesky factor L
  * of the covariance of (y, x), in this order, and w = L^-1 ((y, x) - mean):
  *
  *     -log p(x | y) = sum over the elements of x of  w_i^2/2 + log(2 pi)/2 + log L_ii */
