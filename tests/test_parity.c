@@ -242,12 +242,15 @@ static const struct model_case repeated[] = {
      3},
 };
 enum { REPEATED = sizeof repeated / sizeof *repeated };
-/* Of loss and gradient. How a sample is cut may follow from the size of the batch, and with it the last bits of sums: a few numbers are
- * then rounded the other way, and after some layers nearly all are, so that results differ by about what their rounding costs. */
+/* Bounds on loss and gradient. The size of the batch may decide how a sample is cut into pieces, and with it the last bits of sums. In
+ * tf32 and bf16 some numbers then round the other way. In fp32 a unit whose input is zero but for rounding may take the other branch of the
+ * Leaky ReLU: in double on the reference device, changing the states of images_of_28_columns by 1e-6 moves one such unit, and
+ * the gradient by 1.2e-3, but by 1.1e-6 with slope 1. So fp32 has the bound of such units, and a tight one without them. */
 static const double repeated_bound[PRECISION_COUNT] = {
-    [PRECISION_FP32] = 1e-3, [PRECISION_TF32] = 3e-2, [PRECISION_BF16] = 2e-2};
+    [PRECISION_FP32] = 3e-3, [PRECISION_TF32] = 3e-2, [PRECISION_BF16] = 2e-2};
 
 static void check_times(const struct model_case *c, way w, int times) {
+    const double bound = w.smooth ? SMOOTH_BOUND : repeated_bound[w.in];
     slope once = slope_of(c, w), again = slope_of(c, w);
     CHECK(again.loss == once.loss &&
           memcmp(again.gradient, once.gradient, once.total * sizeof *once.gradient) == 0);
@@ -255,9 +258,9 @@ static void check_times(const struct model_case *c, way w, int times) {
     slope often = slope_of(c, w);
     double error = relative_error(often.gradient, once.gradient, once.total),
            off = fabs(often.loss - once.loss) / (1 + fabs(once.loss));
-    fprintf(stderr, "%s, %s in %s%s, %d times: gradient off by %.2g, loss by %.2g\n", c->name, w.kind->name,
-            precision_names[w.in], paths[w.path].name, times, error, off);
-    CHECK(error <= repeated_bound[w.in] && off <= repeated_bound[w.in]);
+    fprintf(stderr, "%s, %s in %s%s%s, %d times: gradient off by %.2g, loss by %.2g\n", c->name, w.kind->name,
+            precision_names[w.in], w.smooth ? ", slope 1" : "", paths[w.path].name, times, error, off);
+    CHECK(error <= bound && off <= (w.in == PRECISION_FP32 ? SMOOTH_BOUND : bound));
     free(once.gradient), free(again.gradient), free(often.gradient);
 }
 
@@ -273,6 +276,11 @@ static void check_repeated(const void *row) {
             if (EMULATED && in != PRECISION_BF16)
                 continue; /* which has kernels of its own, and takes least */
             way w = {.kind = device_kinds[i], .in = (precision)in, .keep_mib = 2000};
+            if (in == PRECISION_FP32) {
+                way smooth = w;
+                smooth.smooth = 1;
+                check_times(c, smooth, times);
+            }
             for (w.path = 0; w.path < PATHS; w.path++) {
                 const int some = w.path == 0 || w.path == PATHS - 1; /* between these they have all kernels */
                 if (has_path(w, w.path) && (some || !EMULATED)) check_times(c, w, times);
