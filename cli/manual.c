@@ -65,13 +65,6 @@ static const manual_section closing_sections[] = {
          {"JOINTFLOW_ISA",
           "instruction set that the cpu device is to use: baseline, avx2 or avx512; by default "
           "the best that the machine has."},
-         {"JOINTFLOW_CUDA_FORWARD", "how image networks that are trained in bf16 go forward on a GPU: held, "
-                                    "one kernel that holds a sample on the "
-                                    "chip, or parts, a kernel for each part of a network, for shapes that it "
-                                    "is written for; by default held."},
-         {"JOINTFLOW_CUDA_ENDS",
-          "how their convolutions in and out go back, and forward by parts: slots, as all other "
-          "operators, or taps, which is for few channels; by default slots."},
          {0}}},
     {"EXIT STATUS", (const manual_item[]){{"0", "success."},
                                           {"1", "a failure; one line on standard error tells which."},

@@ -514,30 +514,6 @@ TEST(device__unknown_names_are_refused_with_those_there_are) {
     jf_context_free(ctx);
 }
 
-TEST(device_cuda__ways_that_it_does_not_know_are_refused_with_those_it_knows) {
-    static const char *const variables[][2] = {
-        {"JOINTFLOW_CUDA_FORWARD", "JOINTFLOW_CUDA_FORWARD=sideways: expected held or parts"},
-        {"JOINTFLOW_CUDA_ENDS", "JOINTFLOW_CUDA_ENDS=sideways: expected slots or taps"}};
-    jf_context *ctx = NULL;
-    device *d = NULL;
-    FOR_EACH_DEVICE (i) {
-        if (strcmp(device_kinds[i]->name, "cuda") != 0) continue;
-        CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-        for (int k = 0; k < 2; k++) {
-            setenv(variables[k][0], "sideways", 1);
-            CHECK_STATUS(device_open_kind(ctx, &d, device_kinds[i], 1), JF_ERROR_DEVICE);
-            CHECK(d == NULL);
-            CHECK_HAS(jf_context_error(ctx), variables[k][1]);
-            setenv(variables[k][0], "", 1);
-        }
-        CHECK_STATUS(device_open_kind(ctx, &d, device_kinds[i], 1), JF_OK);
-        device_close(d);
-        jf_context_free(ctx);
-        return;
-    }
-    SKIP("this machine has no GPU");
-}
-
 TEST(device_cpu__every_instruction_set_it_offers_is_tested) {
     jf_context *ctx = NULL;
     device *d = NULL;

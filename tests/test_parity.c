@@ -73,16 +73,6 @@ typedef struct slope {
     size_t total;
 } slope;
 
-/* Ways of the cuda device through image networks in bf16 that can be chosen: forward, and through their ends. Part by part they go where
- * activations are kept. */
-static const struct path {
-    const char *name, *forward, *ends;
-} paths[] = {{"", "held", "slots"},
-             {", part by part", "parts", "slots"},
-             {", ends by taps", "held", "taps"},
-             {", part by part with ends by taps", "parts", "taps"}};
-enum { PATHS = sizeof paths / sizeof *paths };
-
 /* How a model is run. */
 typedef struct way {
     const device_kind *kind;
@@ -90,36 +80,12 @@ typedef struct way {
     double keep_mib;
     int smooth;
     int times; /* that each row is there; 0: once */
-    int path;
-    int profiled; /* its launches are those of the path */
 } way;
-
-/* Whether there is such a path beside the one that a device takes by itself. */
-static int has_path(way w, int path) {
-    if (path == 0) return 1;
-    return strcmp(w.kind->name, "cuda") == 0 && w.in == PRECISION_BF16 &&
-           (w.keep_mib > 0 || strcmp(paths[path].forward, "parts") != 0);
-}
-
-static int launched(device *d, const char *name) {
-    profile_part part;
-    for (int i = 0; d->kind->profile_read(d, i, &part); i++)
-        if (strcmp(part.name, name) == 0) return 1;
-    return 0;
-}
-static void check_path(device *d, int path) {
-    const int parts = strcmp(paths[path].forward, "parts") == 0, taps = strcmp(paths[path].ends, "taps") == 0;
-    fprintf(stderr, "launches of a pass%s\n", paths[path].name);
-    CHECK(launched(d, "image: branches") == parts); /* layers of 7x7 are held in any case */
-    CHECK(launched(d, "image: convolution out, sums") == taps);
-}
 
 /* At points of N(0, 1), where training begins. */
 static slope slope_of(const struct model_case *c, way w) {
     char content[1000];
     snprintf(content, sizeof content, "%s%s", c->content, w.smooth ? "[model]\nslope = 1\n" : "");
-    setenv("JOINTFLOW_CUDA_FORWARD", paths[w.path].forward, 1);
-    setenv("JOINTFLOW_CUDA_ENDS", paths[w.path].ends, 1);
     run *r = run_open_on(content, w.kind, 0);
     device *d = r->m->d;
     const int n = c->n * (w.times > 0 ? w.times : 1);
@@ -134,13 +100,11 @@ static slope slope_of(const struct model_case *c, way w) {
     CHECK_STATUS(flow_run_create(&passes, r->m->flow, r->m->params, opt.grad, n, use), JF_OK);
     for (size_t i = 0; i < count; i++) states[i] = (float)first[i % once]; /* the same on all of them */
     flow_run_put(passes, n, states);
-    if (w.profiled) CHECK_STATUS(d->kind->profile_start(d), JF_OK);
     s.loss = evaluate_batch(&r->m->objective, passes, n).value[TERM_TOTAL];
     s.gradient = calloc(s.total, sizeof *s.gradient);
     CHECK(s.gradient != NULL);
     d->kind->get(d, s.gradient, opt.grad, s.total);
     CHECK_STATUS(d->kind->status(d), JF_OK);
-    if (w.profiled) check_path(d, w.path);
     free(first), free(states);
     flow_run_free(passes);
     optimiser_free(&opt, r->m);
@@ -154,15 +118,14 @@ static void check_slope(const struct model_case *c, way w, const slope *expected
     CHECK(found.total == expected->total);
     double error = relative_error(found.gradient, expected->gradient, found.total),
            off = fabs(found.loss - expected->loss) / (1 + fabs(expected->loss));
-    fprintf(stderr, "%s, %s in %s, keeping %g MiB%s%s: gradient off by %.2g, loss by %.2g\n", c->name,
-            w.kind->name, precision_names[w.in], w.keep_mib, w.smooth ? ", slope 1" : "", paths[w.path].name,
-            error, off);
+    fprintf(stderr, "%s, %s in %s, keeping %g MiB%s: gradient off by %.2g, loss by %.2g\n", c->name,
+            w.kind->name, precision_names[w.in], w.keep_mib, w.smooth ? ", slope 1" : "", error, off);
     if (!(error <= bound) || !(off <= LOSS_BOUND))
         test_fail(__FILE__, __LINE__,
-                  "%s, %s in %s, keeping %g MiB%s%s: gradient off by %.3g, allowed %.3g; loss %.9g, expected "
+                  "%s, %s in %s, keeping %g MiB%s: gradient off by %.3g, allowed %.3g; loss %.9g, expected "
                   "%.9g",
                   c->name, w.kind->name, precision_names[w.in], w.keep_mib, w.smooth ? ", slope 1" : "",
-                  paths[w.path].name, error, bound, found.loss, expected->loss);
+                  error, bound, found.loss, expected->loss);
     free(found.gradient);
 }
 
@@ -172,8 +135,7 @@ static void check_device(const struct model_case *c, const device_kind *kind, in
         for (int kept = 0; kept < 2; kept++) {
             way w = {.kind = kind, .in = (precision)in, .keep_mib = kept ? 2000 : 0, .smooth = smooth};
             if (!device_has_precision(kind, (precision)in)) continue;
-            for (w.path = 0; w.path < PATHS; w.path++)
-                if (has_path(w, w.path)) check_slope(c, w, expected);
+            check_slope(c, w, expected);
         }
 }
 
@@ -198,21 +160,6 @@ __attribute__((constructor)) static void register_models(void) {
         snprintf(names[i], sizeof names[i], "parity__of_loss_and_gradient_of_%s", models[i].name);
         test_register_row(names[i], __FILE__, check_model, &models[i]);
     }
-}
-
-TEST(parity__networks_of_images_take_the_path_that_was_asked_for) {
-    static const struct model_case c = {
-        "images",
-        IMAGES("200", "task = superres\ndown = 1") "blocks = 1\nkernels = 32\ncardinality = "
-                                                   "4\nresidual = 1\n" TRAIN,
-        3};
-    FOR_EACH_DEVICE (i) {
-        way w = {.kind = device_kinds[i], .in = PRECISION_BF16, .keep_mib = 2000, .profiled = 1};
-        if (strcmp(w.kind->name, "cuda") != 0) continue;
-        for (w.path = 0; w.path < PATHS; w.path++) free(slope_of(&c, w).gradient);
-        return;
-    }
-    SKIP("this machine has no GPU");
 }
 
 /* ---- rows that repeat ---- */
@@ -258,8 +205,8 @@ static void check_times(const struct model_case *c, way w, int times) {
     slope often = slope_of(c, w);
     double error = relative_error(often.gradient, once.gradient, once.total),
            off = fabs(often.loss - once.loss) / (1 + fabs(once.loss));
-    fprintf(stderr, "%s, %s in %s%s%s, %d times: gradient off by %.2g, loss by %.2g\n", c->name, w.kind->name,
-            precision_names[w.in], w.smooth ? ", slope 1" : "", paths[w.path].name, times, error, off);
+    fprintf(stderr, "%s, %s in %s%s, %d times: gradient off by %.2g, loss by %.2g\n", c->name, w.kind->name,
+            precision_names[w.in], w.smooth ? ", slope 1" : "", times, error, off);
     CHECK(error <= bound && off <= (w.in == PRECISION_FP32 ? SMOOTH_BOUND : bound));
     free(once.gradient), free(again.gradient), free(often.gradient);
 }
@@ -281,10 +228,7 @@ static void check_repeated(const void *row) {
                 smooth.smooth = 1;
                 check_times(c, smooth, times);
             }
-            for (w.path = 0; w.path < PATHS; w.path++) {
-                const int some = w.path == 0 || w.path == PATHS - 1; /* between these they have all kernels */
-                if (has_path(w, w.path) && (some || !EMULATED)) check_times(c, w, times);
-            }
+            check_times(c, w, times);
         }
 }
 

@@ -45,7 +45,7 @@ for option in bounds corner simulator summary; do
 done
 
 case_begin docs__links_lead_somewhere
-for page in README.md CONTRIBUTING.md CHANGELOG.md docs/architecture.md docs/math.md docs/recipes.md docs/scaling.md docs/tutorial.md; do
+for page in README.md CONTRIBUTING.md CHANGELOG.md docs/architecture.md docs/math.md docs/notes/README.md docs/performance.md docs/recipes.md docs/scaling.md docs/tutorial.md; do
     grep -oE '\]\([^)#]+' "$ROOT/$page" | sed 's/^](//' | grep -v '^http' | while read -r target; do
         [ -e "$(dirname "$ROOT/$page")/$target" ] || echo "$page: $target"
     done

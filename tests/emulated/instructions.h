@@ -90,16 +90,8 @@ static inline uint2 load_words(unsigned address) {
     memcpy(&v, emulated::at(address, 8, 8), sizeof v);
     return v;
 }
-static inline uint4 load_vector(unsigned address) {
-    uint4 v;
-    memcpy(&v, emulated::at(address, 16, 16), sizeof v);
-    return v;
-}
 static inline void store_word(unsigned address, unsigned v) {
     memcpy(emulated::at(address, 4, 4), &v, sizeof v);
-}
-static inline void store_vector(unsigned address, uint4 v) {
-    memcpy(emulated::at(address, 16, 16), &v, sizeof v);
 }
 static inline void copy_16(unsigned to, const void *from, int present) {
     emulated::copy(emulated::at(to, 16, 16), present ? from : NULL, 16);
@@ -155,23 +147,6 @@ static inline void load_two_transposed(unsigned r[2], unsigned address) {
 }
 static inline void load_two_transposed_if(int wanted, unsigned r[2], unsigned address) {
     if (wanted) load_two_transposed(r, address);
-}
-
-struct one_matrix {
-    unsigned given, got;
-};
-static inline unsigned transposed(unsigned v) {
-    one_matrix mine = {v, 0};
-    emulated::together<one_matrix>(mine, [](one_matrix **of) {
-        auto number = [&](int row, int column) {
-            return of[row * 4 + column / 2]->given >> column % 2 * 16 & 0xffffu;
-        };
-        for (int lane = 0; lane < emulated::WARP; lane++) {
-            const int g = lane / 4, t = lane % 4 * 2;
-            of[lane]->got = number(t, g) | number(t + 1, g) << 16;
-        }
-    });
-    return mine.got;
 }
 
 /* C (16, 8) += A (16, DEPTH) B (DEPTH, 8). A lane has of A and B so many numbers of a register: two of bf16, one of tf32. */

@@ -90,29 +90,10 @@ static jf_status fail_cuda(const device *d, cudaError_t error, const char *what)
         }                                                                                                    \
     } while (0)
 
-/* One of two ways, of which the first is taken unless the other is asked for. */
-static jf_status choose(device *d, const char *variable, const char *const ways[2], int *chosen) {
-    const char *forced = getenv(variable);
-    for (int i = 0; i < 2; i++)
-        if (!forced || !*forced || strcmp(forced, ways[i]) == 0) {
-            *chosen = i;
-            return JF_OK;
-        }
-    return jf_fail(d->ctx, JF_ERROR_DEVICE, "%s=%s: expected %s or %s", variable, forced, ways[0], ways[1]);
-}
-/* What is not yet settled by measurements, of image networks that are trained. */
-static jf_status choose_ways(device *d) {
-    static const char *const forward[] = {"held", "parts"}, *const ends[] = {"slots", "taps"};
-    cuda_device *own = d->own;
-    JF_TRY(choose(d, "JOINTFLOW_CUDA_FORWARD", forward, &own->by_parts));
-    return choose(d, "JOINTFLOW_CUDA_ENDS", ends, &own->by_taps);
-}
-
 static jf_status open_parts(device *d, int threads) {
     cuda_device *own = d->own;
     struct cudaDeviceProp properties;
     jf_status status;
-    JF_TRY_DONE(choose_ways(d));
     CUDA_TRY_DONE(cudaSetDevice(own->index), "choosing the GPU");
     CUDA_TRY_DONE(cudaGetDeviceProperties(&properties, own->index), "asking for its properties");
     snprintf(own->name, sizeof own->name, "%.*s", (int)sizeof own->name - 1, properties.name);

@@ -46,8 +46,6 @@ typedef struct cuda_device {
     const char *failed_in;
     cuda_profile *profile; /* NULL: none is wanted */
     int capturing;         /* what is asked for is recorded, not run */
-    int by_parts;          /* image networks that are trained go forward part by part (image_parts.cuh) */
-    int by_taps;           /* their ends go back as products of taps (image_ends.cuh) */
 } cuda_device;
 
 #define CUDA_NUMBERS 512

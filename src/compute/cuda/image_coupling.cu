@@ -21,8 +21,6 @@ enum {
     MAX_PIECES = 128    /* of the samples of a wave, for partial gradients of weights */
 };
 
-static_assert(WAVE <= END_SAMPLES, "kernels of ends have room for the samples of a wave");
-
 /* ---- how a call is laid out ---- */
 
 static int is_held(const image_plan *p, precision in) {
@@ -94,15 +92,6 @@ static void lay_out_back(const image_plan *p, const image_passes *m, image_batch
     }
 }
 
-/* What convolutions by taps leave for the sum over these (image_taps.cuh). */
-static void lay_out_columns(const image_plan *p, const image_passes *m, image_batch *b, cuda_room *r,
-                            int rows) {
-    if (p->ends.columns == 0 || m->number_bytes != 2) return;
-    for (int net = p->first_net; net < p->first_net + p->net_count; net++)
-        b->columns[net] =
-            (float *)cuda_take(r, (size_t)rows * pixels_of(p) * (size_t)p->ends.columns * sizeof(float));
-}
-
 static void lay_out_packed(const image_plan *p, precision in, image_batch *b, cuda_room *r) {
     const image_passes *m = passes[in];
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
@@ -121,7 +110,6 @@ static float *lay_out(const image_plan *p, image_batch *b, cuda_room *r, int n, 
     int rows = wave_of(p, n, use);
     lay_out_packed(p, use.precision, b, r);
     if (!use.kept) lay_out_kept(p, use.precision, b, r, rows, use.backward);
-    if (use.backward || use.kept) lay_out_columns(p, m, b, r, rows);
     if (!use.backward) return NULL;
     lay_out_back(p, m, b, r, rows, use.gradients);
     return (float *)cuda_take(r, (size_t)rows * sizeof(float));
@@ -315,7 +303,6 @@ static void image_run(device *d, const layer_plan *plan, const layer_call *call)
     cuda_room scratch = {(char *)call->scratch, 0}, kept = {(char *)call->kept, 0};
     float *ds = lay_out(p, &b, &scratch, call->n, use);
     if (use.kept) lay_out_kept(p, call->precision, &b, &kept, call->n, 1);
-    b.parts = use.kept && own->by_parts && passes[call->precision]->has_parts(own, p);
     for (int first = 0; first < call->n; first += wave) {
         b.rows = call->n - first < wave ? call->n - first : wave;
         run_wave(own, p, call, b, first, ds);

@@ -3,14 +3,13 @@
 #ifndef JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 #define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 
-#include "compute/cuda/image_ends.cuh"
 #include "compute/cuda/image_held.cuh"
 #include "compute/cuda/image_view.cuh"
 
-template <class M> struct network_pass : network_ends<M> {
+template <class M> struct network_pass : network_view<M> {
     typedef typename M::number number;
     typedef network_view<M> seen;
-    using seen::allow, seen::choose, seen::choose_back, seen::back_bytes, seen::in_one, seen::warps_of,
+    using seen::choose, seen::choose_back, seen::back_bytes, seen::in_one, seen::warps_of,
         seen::cut_fragments, seen::blocks_at_once, seen::most_blocks;
     using seen::own, seen::p, seen::b, seen::nets, seen::pixels, seen::acts, seen::sums, seen::held,
         seen::norm, seen::weights, seen::biases, seen::view;
@@ -18,6 +17,17 @@ template <class M> struct network_pass : network_ends<M> {
         seen::back_sums;
 
     /* ---- launches ---- */
+
+    /* A limit is never lowered: launches that were recorded still ask for it. */
+    template <class K> void allow(K kernel, size_t bytes) const {
+        cudaFuncAttributes has = {};
+        cuda_note(own, cudaFuncGetAttributes(&has, kernel),
+                  "asking for the shared memory of an image network");
+        if ((size_t)has.maxDynamicSharedSizeBytes < bytes)
+            cuda_note(own,
+                      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
+                      "shared memory of an image network");
+    }
 
     template <class LOAD, class STORE>
     void product(int part, int direction, LOAD load, STORE store, const char *name) const {
@@ -298,25 +308,13 @@ template <class M> struct network_pass : network_ends<M> {
 
     void forward() const {
         if (held()) return forward_held();
-        const parts_kernels *const parts = b->parts ? parts_for<M>(own, p) : NULL;
-        const bool by_taps = parts && p->ends.columns > 0;
-        if (by_taps)
-            this->in_forward();
-        else
-            product(0, FORWARD, source(), this->template activations<false>(0), "image: convolution in");
+        product(0, FORWARD, source(), this->template activations<false>(0), "image: convolution in");
         for (int q = 1; q < p->parts - 1; q += 3) {
-            if (parts) {
-                this->pointwise(parts, q);
-                this->branches(parts, q + 1);
-                this->pointwise(parts, q + 2);
-                continue;
-            }
             product(q, FORWARD, normalised(q - 1), this->template activations<false>(q), "image: 1x1");
             product(q + 1, FORWARD, normalised(q), this->template activations<false>(q + 1),
                     "image: branches");
             product(q + 2, FORWARD, normalised(q + 1), this->template activations<true>(q + 2), "image: 1x1");
         }
-        if (by_taps) return this->out_forward();
         float_store out = {};
         for (int net = 0; net < 2; net++) {
             out.y[net] = b->out[net];
@@ -358,16 +356,10 @@ template <class M> struct network_pass : network_ends<M> {
         for (int net = 0; net < 2; net++)
             dout.x[net] = b->dout[net], dout.stride[net] = pixels() * (size_t)p->outs[net],
             dout.channels[net] = p->outs[net];
-        const bool by_taps = this->has_ends();
-        if (by_taps) {
-            this->out_back(dh);
-        } else {
-            product(p->parts - 1, BACKWARD, dout, gradients_of(last, wide),
-                    "image: convolution out, backward");
-            norm_back(last, wide, dh, 0);
-            gradient(p->parts - 1, plain(made(last), p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
-                     "image: convolution out, weights");
-        }
+        product(p->parts - 1, BACKWARD, dout, gradients_of(last, wide), "image: convolution out, backward");
+        norm_back(last, wide, dh, 0);
+        gradient(p->parts - 1, plain(made(last), p->K), dout, (outputs + SLOT - 1) / SLOT * SLOT,
+                 "image: convolution out, weights");
         for (int q = p->parts - 2; q >= 1; q -= 3) {
             wait_for(q - 1);
             back(q, dh, wide);
@@ -379,22 +371,16 @@ template <class M> struct network_pass : network_ends<M> {
             norm_back(q - 2, thin, thin, 0);
             branches_weights(q - 1, made(q - 2), wide);
             back(q - 2, thin, last_thin);
-            if (by_taps && q == 3)
-                break; /* the rest is in_back; weights of part 1 are done, since back_in_one */
             wait_for(q);
             norm_back(q - 3, last_thin, dh, 1);
             if (!in_one(q - 2))
                 gradient(q - 2, plain(made(q - 3), p->K), plain(thin, p->K), p->K, "image: 1x1, weights");
         }
-        if (by_taps) {
-            this->in_back(last_thin, dh);
-        } else {
-            gradient(0, source(), plain(dh, p->K), p->K, "image: convolution in, weights");
-            float_store du = {};
-            for (int net = 0; net < 2; net++)
-                du.y[net] = b->du1[net], du.stride[net] = (size_t)p->layer.k, du.channels[net] = p->in;
-            product(0, BACKWARD, plain(dh, p->K), du, "image: convolution in, backward");
-        }
+        gradient(0, source(), plain(dh, p->K), p->K, "image: convolution in, weights");
+        float_store du = {};
+        for (int net = 0; net < 2; net++)
+            du.y[net] = b->du1[net], du.stride[net] = (size_t)p->layer.k, du.channels[net] = p->in;
+        product(0, BACKWARD, plain(dh, p->K), du, "image: convolution in, backward");
         for (int q = 0; q < 3; q++) wait_for(q);
     }
     /* The gradient of the last part of this kind (parts of a residual block repeat every three) is there. */
@@ -487,12 +473,9 @@ static void pass_pack(cuda_device *own, const image_plan *p, const image_batch *
                       int direction) {
     network_pass<M>{{own, p, b}}.pack(params, direction);
 }
-template <class M> static int pass_has_parts(const cuda_device *own, const image_plan *p) {
-    return parts_for<M>(own, p) != NULL;
-}
 #define IMAGE_PASSES(name, M)                                                                                \
     extern "C" const image_passes name;                                                                      \
-    const image_passes name = {M::bytes,     (int)sizeof(M::weights), M::bytes == 2,   pass_has_parts<M>,    \
+    const image_passes name = {M::bytes,     (int)sizeof(M::weights), M::bytes == 2,                         \
                                pass_pack<M>, pass_forward<M>,         pass_backward<M>}
 
 #endif

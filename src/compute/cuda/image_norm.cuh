@@ -40,9 +40,7 @@ template <class M> struct norm_view {
 
     /* mean and 1 / deviation */
     __device__ float2 moments(int net, int sample) const {
-        return moments_of(sum_of_bands(sums, net, sample));
-    }
-    __device__ float2 moments_of(double2 s) const {
+        double2 s = sum_of_bands(sums, net, sample);
         double mean = s.x * share, var = s.y * share - mean * mean; /* of which little may be left */
         return make_float2((float)mean, 1 / sqrtf(fmaxf((float)var, 0) + epsilon));
     }

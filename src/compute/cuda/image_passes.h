@@ -8,7 +8,6 @@
 typedef struct image_batch {
     int rows;            /* samples of this part */
     int first, capacity; /* its first one, and how many there are, in acts and sums */
-    int parts;           /* forward part by part, where that can be chosen (image_parts.cuh) */
     int all; /* acts of all residual blocks are there; otherwise a block takes the place of the one before */
     void *acts[2];  /* numbers: activations, as the plan numbers them, each (capacity, pixels, channels) */
     float *sums[2]; /* (norms, capacity, MAX_BANDS, 2): for the moments of norms */
@@ -25,7 +24,6 @@ typedef struct image_batch {
     void *normalised
         [3][2]; /* numbers: what norms 0, 3, .. and 1, 4, .. and 2, 5, .. made (back_in_one: [1] alone) */
     float *back_sums[2];                 /* (rows, MAX_BANDS, 2) */
-    float *columns[2];                   /* (rows, pixels, columns of the plan's ends) */
     float *partial[2], *norm_partial[2]; /* NULL: gradients are not wanted */
     int pieces, gradient_tiles;          /* of partial: [piece][tile] */
     int norm_samples;                    /* of a piece of norm_partial */
@@ -40,8 +38,6 @@ typedef struct image_batch {
 typedef struct image_passes {
     int number_bytes, lane_bytes; /* of a number; of a tile of weights, for each lane */
     int holds;                    /* whether it can hold samples on the chip */
-    int (*has_parts)(const cuda_device *own,
-                     const image_plan *p); /* whether it can go forward part by part instead */
     void (*pack)(cuda_device *own, const image_plan *p, const image_batch *b, const float *params,
                  int direction);
     void (*forward)(cuda_device *own, const image_plan *p, const image_batch *b);

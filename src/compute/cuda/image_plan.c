@@ -222,25 +222,6 @@ static int fill_stream(const image_plan *p, int32_t *table) {
     return 1;
 }
 
-/* The table of the way forward; 0: that is not possible. */
-static int fill_stream_forward(const image_plan *p, int32_t *table) {
-    const image_net *net = &p->nets[p->first_net];
-    const int convs = net->branches, sets = p->K / 8;
-    for (int k = 0, offset = 0; k < convs; offset += p->K >> k, k++) {
-        const conv_shape *s = &net->blocks[0].branch[k].shape;
-        if (s->out != p->K >> k || s->out != 8 * s->groups || s->in != (8 << k) * s->groups ||
-            s->y_offset != offset)
-            return 0;
-        for (int i = 0; i < sets * 9 << k; i++) {
-            int set = i / (9 << k), tap = i % (9 << k) >> k, eight = i % (1 << k);
-            table[set * STREAM_FORWARD(convs) + 9 * ((1 << k) - 1) + (tap << k) + eight] =
-                tile_of(&p->ops[p->first_net][OP_BRANCHES][FORWARD], k, tap, ((set >> k << k) + eight) * 8,
-                        offset + (set >> k) * 8);
-        }
-    }
-    return 1;
-}
-
 static jf_status plan_stream(device *d, image_plan *p) {
     const image_net *net = &p->nets[p->first_net];
     const int convs = net->branches, reach = 1 << (convs - 1), rows = STREAM_STAGES * STREAM_ROWS;
@@ -264,38 +245,15 @@ static jf_status plan_stream(device *d, image_plan *p) {
     if ((size_t)r.teams > room / (size_t)most) r.teams = (int)(room / (size_t)most);
     if (r.teams < 1) return JF_OK;
     int32_t *table;
-    size_t count = (size_t)(r.sets * STREAM_NUMBERS(convs)),
-           forward = (size_t)(r.sets * STREAM_FORWARD(convs));
+    size_t count = (size_t)(r.sets * STREAM_NUMBERS(convs));
     jf_status status = JF_OK;
-    JF_TRY(MEM_NEW(d->ctx, &table, count > forward ? count : forward));
+    JF_TRY(MEM_NEW(d->ctx, &table, count));
     if (fill_stream(p, table)) {
         status = d->kind->alloc_map(d, &r.table, table, count);
         if (status == JF_OK) p->stream = r;
-        if (status == JF_OK && fill_stream_forward(p, table))
-            status = d->kind->alloc_map(d, &p->stream.forward, table, forward);
     }
     free(table);
     return status;
-}
-
-/* Steps of sixteen terms of a 3x3 convolution's narrow side, of which one more term is for biases; 0: it is not for taps. */
-static int end_steps(const image_conv *conv, int narrow, int K) {
-    const conv_shape *s = &conv->shape;
-    const int steps = 9 * narrow / 16 + 1, most = K == 64 ? 1 : K == 32 ? 3 : 0;
-    return s->kernel == 3 && s->dilation == 1 && s->groups == 1 && narrow < 8 && steps <= most ? steps : 0;
-}
-
-/* Where both networks have as many outputs; their other shapes are the same in any case. */
-static end_plan plan_ends(const cuda_device *own, const image_plan *p) {
-    const end_plan none = {0};
-    const image_net *net = &p->nets[p->first_net];
-    if (!own->by_taps || own->shared_block < END_ROOM || !p->back_in_one || p->depth < 1 ||
-        p->h * p->w > 32 * IMAGE_MAX_BANDS || (p->net_count == 2 && p->outs[0] != p->outs[1]))
-        return none;
-    const int outs = p->outs[p->first_net];
-    end_plan r = {end_steps(&net->in, p->in, p->K), end_steps(&net->out, outs, p->K),
-                  TAP_COLUMNS(p->in > outs ? p->in : outs)};
-    return r.in_steps > 0 && r.out_steps > 0 ? r : none;
 }
 
 static jf_status create_ops(device *d, image_plan *p, int net) {
@@ -439,7 +397,6 @@ jf_status image_plan_create(device *d, image_plan **out, const coupling_layer *l
     p->back_in_one = status == JF_OK && back_in_one(d->own, p);
     if (status == JF_OK) p->held = plan_held(d->own, p);
     if (status == JF_OK) status = plan_stream(d, p);
-    if (status == JF_OK) p->ends = plan_ends(d->own, p);
     if (status == JF_OK && all_have_room(d->own, p))
         *out = p;
     else
@@ -457,8 +414,7 @@ void image_plan_free(device *d, image_plan *p) {
             if (maps[i]) d->kind->release_map(d, maps[i]);
         free(p->place[net]);
     }
-    int32_t *maps[] = {p->norm_table,     p->second_table, p->stream.table,
-                       p->stream.forward, p->source,       p->target};
+    int32_t *maps[] = {p->norm_table, p->second_table, p->stream.table, p->source, p->target};
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         if (maps[i]) d->kind->release_map(d, maps[i]);
     free(p->norm_at);

@@ -42,10 +42,7 @@ typedef struct held_plan {
 /* How teams of warps go back through the branches in a stream of rows (image_stream.cuh). Of each set of eight channels that branches
  * read, the table says: which convolution's biases it has beside those of the first (0: none); of each convolution the first of the
  * eight channels that it gives them; of each convolution and tap where the weights lie among the packed ones (twice the tile, and
- * which half), and where their gradient lies among those of the part (in numbers).
- *
- * Forward (image_stream_forward.cuh) a set has eight channels that each branch gives: of each branch, tap, and eight of the channels that its
- * group reads, the table says where the weights lie among the packed ones. */
+ * which half), and where their gradient lies among those of the part (in numbers). */
 #define STREAM_WARPS            16 /* of a block, at most: room for 128 registers a thread */
 #define STREAM_ROWS             3  /* of a step */
 #define STREAM_STAGES           3
@@ -56,25 +53,13 @@ typedef struct held_plan {
 #define STREAM_WEIGHTS(convs)   (1 + (convs))
 #define STREAM_GRADIENTS(convs) (1 + 10 * (convs))
 #define STREAM_NUMBERS(convs)   (1 + 19 * (convs))
-#define STREAM_FORWARD(convs)   (9 * ((1 << (convs)) - 1))
 typedef struct stream_plan {
     int convs;                     /* 0: not for such branches */
     int sets, strips, teams;       /* of a team: sets of channels, strips of 16 columns; of a block: teams */
     int wide_bytes, thin_bytes;    /* of a pixel in shared memory: of what branches gave, and read */
     int back_bytes, weights_bytes; /* of a team, in either kernel */
     int32_t *table;                /* on the device */
-    int32_t *forward;              /* likewise, (sets, STREAM_FORWARD); NULL: not for such branches */
 } stream_plan;
-
-/* The ends of networks as products of taps (image_ends.cuh): steps of sixteen terms, and numbers of a pixel that a
- * convolution leaves for the sum over its taps. */
-#define TAP_COLUMNS(channels) ((9 * (channels) + 1) / 2 * 2) /* of a narrow side: an even number */
-#define END_SAMPLES           512                            /* of a wave, at most */
-#define END_ROOM              (150 << 10) /* bytes of shared memory that a block takes for these, at most */
-typedef struct end_plan {
-    int in_steps, out_steps;
-    int columns; /* 0: ends are those of the general operators */
-} end_plan;
 
 typedef struct image_plan {
     layer_plan plan;
@@ -88,7 +73,6 @@ typedef struct image_plan {
     int back_in_one;  /* the way back through 1x1 convolutions is one kernel each (image_back.cuh) */
     held_plan held;
     stream_plan stream;
-    end_plan ends;
     image_op ops[2][OP_KINDS][2];  /* [network][kind][direction] */
     part_place *place[2];          /* (parts) */
     size_t *norm_at;               /* (norms): where its packed scale begins; its bias lies behind it */

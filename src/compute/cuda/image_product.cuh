@@ -157,7 +157,7 @@ static __device__ void place_slots(int *to, const op_view &op, const cut &t, int
 
 /* ---- an operator ---- */
 
-template <auto VALUE> struct known { static constexpr auto value = VALUE; };
+template <bool VALUE> struct known { static constexpr bool value = VALUE; };
 
 /* The sum of two numbers over a warp, for its first lane. */
 static __device__ inline float2 warp_sum(float a, float b) {

@@ -5,7 +5,6 @@
 
 #include "compute/cuda/image_back.cuh"
 #include "compute/cuda/image_back_bf16.cuh"
-#include "compute/cuda/image_pointwise.cuh"
 #include "compute/cuda/image_stream.cuh"
 
 template <class M> struct network_view {
@@ -32,15 +31,12 @@ template <class M> struct network_view {
         for (int net = 0; net < 2; net++)
             s.at[net] = (float2 *)b->sums[net] + (size_t)q * (size_t)b->capacity * MAX_BANDS +
                         (size_t)b->first * MAX_BANDS;
-        const int kind = part_kind(p, q); /* the part that sums them */
-        s.bands = held()                                               ? p->held.ranks
-                  : b->parts && kind == OP_BRANCHES                    ? 1
-                  : b->parts && (kind != OP_IN || p->ends.columns > 0) ? pointwise_bands((int)pixels())
-                                                                       : choose(kind, FORWARD).bands;
+        s.bands =
+            held() ? p->held.ranks : choose(part_kind(p, q), FORWARD).bands; /* of the part that sums them */
         return s;
     }
     /* Whether samples stay on the chip through the whole network. */
-    bool held() const { return M::bytes == 2 && p->held.ranks > 0 && !b->parts; }
+    bool held() const { return M::bytes == 2 && p->held.ranks > 0; }
     norm_view<M> norm(int q) const {
         norm_view<M> v = {};
         v.channels = norm_channels(p, q), v.per_element = p->per_element;
@@ -200,19 +196,6 @@ template <class M> struct network_view {
         v.by_w = divider_of(p->w), v.by_thin = divider_of(p->K / SLOT),
         v.by_wide = divider_of(p->concat / SLOT);
         return v;
-    }
-
-    /* ---- launches ---- */
-
-    /* A limit is never lowered: launches that were recorded still ask for it. */
-    template <class K> void allow(K kernel, size_t bytes) const {
-        cudaFuncAttributes has = {};
-        cuda_note(own, cudaFuncGetAttributes(&has, kernel),
-                  "asking for the shared memory of an image network");
-        if ((size_t)has.maxDynamicSharedSizeBytes < bytes)
-            cuda_note(own,
-                      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes),
-                      "shared memory of an image network");
     }
 
     /* ---- what parts read and write ---- */

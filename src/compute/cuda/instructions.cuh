@@ -28,20 +28,8 @@ static __device__ inline uint2 load_words(unsigned address) {
     asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(v.x), "=r"(v.y) : "r"(address));
     return v;
 }
-static __device__ inline uint4 load_vector(unsigned address) {
-    uint4 v;
-    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(v.x), "=r"(v.y), "=r"(v.z), "=r"(v.w)
-                 : "r"(address));
-    return v;
-}
 static __device__ inline void store_word(unsigned address, unsigned v) {
     asm volatile("st.shared.u32 [%0], %1;" ::"r"(address), "r"(v) : "memory");
-}
-static __device__ inline void store_vector(unsigned address, uint4 v) {
-    asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" ::"r"(address), "r"(v.x), "r"(v.y), "r"(v.z),
-                 "r"(v.w)
-                 : "memory");
 }
 /* 16 bytes of global memory on their way to shared memory; zeros where `present` is 0. */
 static __device__ inline void copy_16(unsigned to, const void *from, int present) {
@@ -91,12 +79,6 @@ static __device__ inline void load_two_transposed_if(int wanted, unsigned r[2], 
                  " @p ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2]; }"
                  : "+r"(r[0]), "+r"(r[1])
                  : "r"(address), "r"(wanted));
-}
-/* An 8x8 matrix of 16 bits that a warp has in registers, as ldmatrix leaves it, transposed. */
-static __device__ inline unsigned transposed(unsigned v) {
-    unsigned r;
-    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(r) : "r"(v));
-    return r;
 }
 /* C (16, 8) += A (16, 16) B (16, 8) */
 static __device__ inline void multiply_bf16(float c[4], const unsigned a[4], const unsigned b[2]) {
