@@ -58,7 +58,6 @@ void check_profile(const bench *b);
 void check_scalars(const bench *b);
 void check_rules(const bench *b);
 void check_optimiser(const bench *b);
-void check_optimiser_in_shards(const bench *b);
 void check_resident(const bench *b);
 void check_background(const bench *b);
 void check_recording(const bench *b);

@@ -79,11 +79,6 @@ static int heard(void *own) {
     return last;
 }
 
-static int any_thread(void *own) {
-    (void)own;
-    return 1;
-}
-
 static int take(void *own, uint64_t *number) {
     member *m = own;
     pthread_mutex_lock(&m->room->lock);
@@ -102,7 +97,6 @@ static const ranks_link link_of_threads = {.version = RANKS_LINK_VERSION,
                                            .ended = ended,
                                            .beat = beat,
                                            .heard = heard,
-                                           .any_thread = any_thread,
                                            .take = take,
                                            .leave = leave};
 

@@ -89,55 +89,8 @@ TEST(shared__any_number_of_ranks_differs_by_rounding_alone) {
     for (int i = 0; i < CONTENTS; i++) check_ranks(contents[i], "ref", 0, i % 2 ? 3 : 2, 1e-9);
 }
 
-/* A value of a variable that no rank knows, of this process, which ends with the test. */
-static void check_perhaps_is_refused(const char *variable, const char *message) {
-    case_of_ranks wrong = {.content = contents[0], .expected = JF_ERROR_ARGUMENT, .message = message};
-    setenv(variable, "perhaps", 1);
-    ranks_run(2, 0, train_rank, &wrong);
-}
-
-/* Small sums, of which most are taken while the backward pass goes on. */
-TEST(shared__sums_beside_the_backward_pass_have_the_same_bits) {
-    for (int i = 0; i < CONTENTS; i++) {
-        case_of_ranks after = {.content = contents[i], .device = "cpu"}, beside = after;
-        setenv("JOINTFLOW_OVERLAP", "off", 1); /* of this process, which ends with the test */
-        ranks_run(3, 0, train_rank, &after);
-        setenv("JOINTFLOW_OVERLAP", "100", 1);
-        ranks_run(3, 0, train_rank, &beside);
-        for (int k = 0; k < 3; k++)
-            CHECK(largest_difference(beside.weights[k], after.weights[0], after.count) == 0);
-        case_free(&after);
-        case_free(&beside);
-    }
-    check_ranks(contents[1], "cpu", 1, 8, 0); /* a slice for each rank */
-    check_perhaps_is_refused("JOINTFLOW_OVERLAP", "JOINTFLOW_OVERLAP: found \"perhaps\"");
-}
-
-/* In one memory and by messages, for numbers of ranks that are a power of two and others, with and without slices. */
-TEST(shared__ranks_in_one_memory_have_the_bits_of_those_that_send_messages) {
-    static const char line[] = "weights and gradients lie in memory that all ranks share";
-    for (int i = 0; i < CONTENTS; i++)
-        for (int size = 3; size <= 4; size++) {
-            case_of_ranks sent = {.content = contents[i],
-                                  .device = "cpu",
-                                  .deterministic = i % 2 && size == 4},
-                          common = sent;
-            setenv("JOINTFLOW_SHARED", "off", 1); /* of this process, which ends with the test */
-            ranks_run(size, 0, train_rank, &sent);
-            setenv("JOINTFLOW_SHARED", "on", 1);
-            ranks_run(size, 0, train_rank, &common);
-            CHECK(strstr(sent.log, line) == NULL);
-            CHECK_HAS(common.log, line);
-            for (int k = 0; k < size; k++)
-                CHECK(largest_difference(common.weights[k], sent.weights[0], sent.count) == 0);
-            case_free(&sent);
-            case_free(&common);
-        }
-    check_perhaps_is_refused("JOINTFLOW_SHARED", "JOINTFLOW_SHARED: found \"perhaps\", expected on or off");
-}
-
-/* Several thousand numbers for each rank to add up and update, and bounds among them. */
-TEST(shared__shards_of_a_larger_model_have_the_bits_of_the_whole) {
+/* Messages of several thousand numbers, which are halved on their way, and bounds among the parameters. */
+TEST(shared__ranks_train_the_bytes_of_one_process_for_a_larger_model) {
     static const char content[] =
         "[data]\nset = crescents\n[model]\nblocks = 3\ndepth = 2\nwidth = 96\n"
         "[train]\nrate = 1e-2\nbatch = 40\nbatches = 3\nprecondition = 0\nanneal = 1\nepochs = 2\n"

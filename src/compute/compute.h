@@ -86,18 +86,6 @@ typedef struct adam_step {
     int term_count;
 } adam_step;
 
-/* A step of Adam on buffers that several devices of one machine have in common, of which each takes a part: pieces begin .. end-1 of
- * those that adam_piece() cuts them into. */
-typedef struct adam_shard {
-    adam_step step;     /* of all numbers; its `grad` is not used */
-    real *const *grads; /* (ranks): the gradients that are added up, each (count); zero afterwards */
-    int ranks;
-    int begin, end;
-    real *sum;       /* (numbers of those pieces): room for their sum */
-    double *squares; /* (ADAM_PIECES), in common: sums of squares of all pieces */
-} adam_shard;
-#define ADAM_PIECES 256 /* at most */
-
 /* What a device did with its time since its profile began, in one of its parts. */
 typedef struct profile_part {
     const char *name;
@@ -202,12 +190,6 @@ struct device_kind {
      * the gradient clipped and the rate of the schedule, unless step_begin() of step.h refuses the step, which leaves all
      * three as they are. The gradient is zero afterwards in any case. */
     void (*adam)(device *d, const adam_step *step);
-    /* Optional, together: the same by several devices, each of which does its part; with the bits of one that does all.
-     * adam_piece(): numbers of a piece, but for the last. adam_shard_sum(): gradients are added up by halves (base/tree.h), and
-     * the squares of the pieces; when all devices have done so adam_shard_step() takes the step. */
-    size_t (*adam_piece)(const device *d, size_t count);
-    void (*adam_shard_sum)(device *d, const adam_shard *s);
-    void (*adam_shard_step)(device *d, const adam_shard *s);
     /* bounds: p[map[i]] is brought into lo[i] .. hi[i], for i < count; what is no number stays so */
     void (*clamp)(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count);
 

@@ -261,7 +261,6 @@ void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstat
     for (int i = f->layers - 1; i >= 0; i--) {
         pass layer = pass_of_layer(&c.pass, i);
         f->chain[i].kind->backward(&f->chain[i], &layer, n, c.state, c.dstate, dlogdet);
-        if (p->layer_done) p->layer_done(p->layer_done_for, i);
     }
     embedded_leave_back(f, n, &c, state, dstate);
 }

@@ -30,9 +30,6 @@ typedef struct pass {
     enum precision precision;   /* of the products; the same in a pass and in its backward pass */
     dropout_source dropout;     /* of steps of training alone; likewise */
     int leave_dy; /* of a way back: where y has an embedding, its gradient is not wanted, and dstate of y is left alone */
-    void (*layer_done)(void *arg,
-                       int layer); /* NULL, or called when flow_backward() has a layer's gradients */
-    void *layer_done_for;
 } pass;
 
 /* What a transform is made from. All transforms of a step of the flow get the same, except for the last group.

@@ -2,10 +2,8 @@
  *
  * A sum has one order, that of a binary tree over the ranks, whichever way the numbers travel: few go whole to the partner at
  * distance 1, 2, 4, ...; of many each pair halves what it has, so that no number is sent more than twice (2 count (size-1)/size
- * in all), and the halves return the same way. Ranks beyond the largest power of two give their numbers to a partner first. Where all
- * numbers lie in one memory base/tree.c adds them in the same order. */
+ * in all), and the halves return the same way. Ranks beyond the largest power of two give their numbers to a partner first. */
 #include "base/memory.h"
-#include "base/tree.h"
 #include "ranks/private.h"
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +29,13 @@ static void add_doubles(void *to, const void *from, size_t count) {
     for (size_t i = 0; i < count; i++) a[i] += b[i];
 }
 static const number_kind floats = {sizeof(float), add_floats}, doubles = {sizeof(double), add_doubles};
+
+/* The largest power of two up to `size`. */
+static int power_up_to(int size) {
+    int power = 1;
+    while (power <= size / 2) power *= 2;
+    return power;
+}
 
 static jf_status send_to(ranks *r, const void *bytes, size_t count, int to) {
     return ranks_exchange(r, &(ranks_transfer){.out = bytes, .out_bytes = count, .to = to});
@@ -93,7 +98,7 @@ static jf_status add_by_halves(ranks *r, const number_kind *k, void *values, siz
 
 static jf_status sum(ranks *r, const number_kind *k, void *values, size_t count) {
     size_t bytes = count * k->bytes;
-    int power = tree_power(r->size), beyond = r->rank >= power, paired = r->rank + power < r->size;
+    int power = power_up_to(r->size), beyond = r->rank >= power, paired = r->rank + power < r->size;
     if (r->size == 1 || count == 0) return JF_OK;
     JF_TRY(ranks_room(r, bytes <= WHOLE_BYTES || paired ? bytes : (count / 2 + 1) * k->bytes));
     if (beyond) {

@@ -1,14 +1,14 @@
 /* What ranks need of whatever connects them: a table of functions. The library has one for threads of a test and one that is
  * loaded (module.c): libjointflow-mpi.so, which sees this header and nothing else of the library.
  *
- * A link is used by one thread at a time, and by the one that joined alone unless `any_thread` allows others. Functions that return int: 0 is success. */
+ * Only the thread that joined uses a link. Functions that return int: 0 is success. */
 #ifndef JF_RANKS_LINK_H
 #define JF_RANKS_LINK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define RANKS_LINK_VERSION 2                      /* of this table; a module of another one is refused */
+#define RANKS_LINK_VERSION 3                      /* of this table; a module of another one is refused */
 #define RANKS_LINK_SYMBOL  "jointflow_ranks_link" /* what a module exports: a const ranks_link */
 
 /* Bytes to a rank and bytes from a rank, at the same time; a count of 0: none. */
@@ -38,9 +38,6 @@ typedef struct ranks_link {
      * waits. */
     void (*beat)(void *own, int patience);
     int (*heard)(void *own);
-
-    /* Optional: whether several threads may use the link one after the other; they may not. */
-    int (*any_thread)(void *own);
 
     /* The next of the numbers 0, 1, 2, ... that all ranks take from: no two get the same. 1: *number is it, 0: not yet, to be
      * asked again, -1: it failed. Rank 0 answers the others whenever it calls beat() or heard(). */

@@ -4,7 +4,6 @@
 
 #include "ranks/ranks.h"
 #include <pthread.h>
-#include <stdatomic.h>
 
 struct ranks {
     jf_context *ctx; /* which owns this */
@@ -13,15 +12,14 @@ struct ranks {
     int rank, size;
     int agreed;       /* on a failure: nobody waits for this rank any more */
     int lost;         /* a rank, or the way to it */
-    pthread_t thread; /* that has the link: the one that joined, or that of behind.c */
+    pthread_t thread; /* that joined, and alone uses the link */
     double limit;
     double beaten;   /* when the last sign of life was given, */
     double heard;    /* and the last one came, */
     double patience; /* after which the next may take so many seconds more */
     void *room;      /* (room_bytes): what others send, to be added */
     size_t room_bytes;
-    atomic_int unhurried; /* who waits does so beside others that compute */
-    uint64_t taken;       /* numbers, where there is one rank */
+    uint64_t taken; /* numbers, where there is one rank */
     struct ranks
         *apart; /* what ranks_of() tells while this rank works by itself; NULL: it works with the others */
     struct ranks *whole; /* of such a one: the ranks that it belongs to */

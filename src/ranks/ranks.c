@@ -128,7 +128,7 @@ jf_status ranks_room(ranks *r, size_t bytes) {
 static void pause_a_little(ranks *r, long tries) {
     long patient = context_is_crowded(r->ctx) ? 400 : 20000;
     if (tries < 200) return;
-    if (tries < patient && !atomic_load(&r->unhurried))
+    if (tries < patient)
         sched_yield();
     else
         nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);

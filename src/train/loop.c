@@ -38,23 +38,15 @@ static double elapsed(const trainer *t) {
 }
 
 void trainer_copy(const trainer *t, real *to, const real *from) {
-    if (t->shared.sharded && !ranks_is_first(t->shared.r)) return;
     t->m->d->kind->copy(t->m->d, to, from, t->m->parameters.total);
-}
-
-jf_status trainer_meet(const trainer *t) {
-    return t->shared.sharded ? sharded_meet(t->shared.sharded) : JF_OK;
 }
 
 const real *trainer_weights(const trainer *t) {
     return t->opt.average ? t->opt.average : t->m->params;
 }
 
-static jf_status average_from_here(trainer *t) {
-    if (!t->opt.average) return JF_OK;
-    JF_TRY(trainer_meet(t));
-    trainer_copy(t, t->opt.average, t->m->params);
-    return trainer_meet(t);
+static void average_from_here(trainer *t) {
+    if (t->opt.average) trainer_copy(t, t->opt.average, t->m->params);
 }
 
 static void remember_epoch(trainer *t) {
@@ -141,9 +133,7 @@ static jf_status roll_back(trainer *t, double faulty_step) {
                        phases[(int)t->s.phase].name, t->s.epoch, batch + 1.0, where, MAX_ROLLBACKS);
     jf_warn(t->m->ctx, "values are not finite %s: back to the start of epoch %.0f with half the rate", where,
             t->s.epoch);
-    JF_TRY(trainer_meet(t));
     trainer_return_to_epoch_start(t);
-    JF_TRY(trainer_meet(t));
     t->s.rollbacks = rollbacks;
     t->s.rate_factor = factor;
     tell_device(t);
@@ -335,9 +325,7 @@ static jf_status end_epoch(trainer *t, const phase *p) {
 /* The annealed data change every epoch, so only phases with patience have a best epoch to go back to. */
 static jf_status take_best(trainer *t, const phase *p) {
     if (!p->patience_key || !isfinite(t->s.best)) return JF_OK;
-    JF_TRY(trainer_meet(t));
     trainer_copy(t, t->m->params, t->best);
-    JF_TRY(trainer_meet(t));
     t->s.kept_epoch = t->s.best_epoch;
     t->s.kept_of = t->s.epoch - 1;
     return JF_OK;
@@ -392,7 +380,7 @@ static jf_status run_phase(trainer *t) {
     int batches = phase_batches(p, t->m, t->data);
     double checkpoint_every = recipe_real(t->m->recipe, "train.checkpoint");
     tell_device(t);
-    if (t->s.epoch == 1 && t->s.batch == 0) JF_TRY(average_from_here(t));
+    if (t->s.epoch == 1 && t->s.batch == 0) average_from_here(t);
     while (!phase_over(t, p)) {
         if (t->s.batch == 0) remember_epoch(t);
         JF_TRY((shared_is_needed(&t->shared) ? run_shared_batches : run_batches)(t, batches));
@@ -452,7 +440,7 @@ static jf_status close_run(trainer *t) {
     if (t->s.kept_epoch > 0)
         number_print(sentence + used, sizeof sentence - used, "; kept are the weights of epoch %.0f of %.0f",
                      t->s.kept_epoch, t->s.kept_of);
-    JF_TRY(average_from_here(t));
+    average_from_here(t);
     if (t->s.finished) JF_TRY(tell_loss(t, sentence, sizeof sentence));
     JF_TRY(model_set_trained(t->m, sentence));
     return t->m->d->kind->status(t->m->d);

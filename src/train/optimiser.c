@@ -120,60 +120,30 @@ jf_status optimiser_read(const optimiser *o, const model *m, train_readings *r) 
     return m->d->kind->status(m->d);
 }
 
-/* Of the numbers that have bounds, those before number `end`. */
-static size_t bounded_before(const param_list *list, size_t end) {
-    size_t count = 0;
-    for (int i = 0; i < list->count && list->items[i].offset < end; i++) {
-        const param *p = &list->items[i];
-        size_t here = end - p->offset < p->count ? end - p->offset : p->count;
-        if (param_is_bounded(p)) count += here;
-    }
-    return count;
-}
-
-static void keep_bounds(const optimiser *o, const model *m, size_t first, size_t count) {
-    device *d = m->d;
-    real *lo, *hi;
-    if (count == 0) return;
-    lo = real_at(d, o->lo, first);
-    hi = real_at(d, o->hi, first);
-    d->kind->clamp(d, m->params, o->bounds + first, lo, hi, count);
-    if (o->average) d->kind->clamp(d, o->average, o->bounds + first, lo, hi, count);
-}
-
 void optimiser_keep_bounds(const optimiser *o, model *m) {
-    keep_bounds(o, m, 0, o->bounded);
-}
-
-static adam_step adam_of(const optimiser *o, const model *m) {
-    return (adam_step){.params = m->params,
-                       .grad = o->grad,
-                       .first = o->first,
-                       .second = o->second,
-                       .count = m->parameters.total,
-                       .beta1 = BETA1,
-                       .beta2 = BETA2,
-                       .epsilon = EPSILON,
-                       .decay = o->decay,
-                       .decays = o->decays,
-                       .average = o->average,
-                       .share = o->share,
-                       .clip = o->clip,
-                       .state = reading_at(o, offsetof(train_readings, step)),
-                       .terms = optimiser_terms(o),
-                       .term_count = TERM_COUNT};
+    device *d = m->d;
+    if (o->bounded == 0) return;
+    d->kind->clamp(d, m->params, o->bounds, o->lo, o->hi, o->bounded);
+    if (o->average) d->kind->clamp(d, o->average, o->bounds, o->lo, o->hi, o->bounded);
 }
 
 void optimiser_step(const optimiser *o, model *m) {
-    adam_step step = adam_of(o, m);
+    adam_step step = {.params = m->params,
+                      .grad = o->grad,
+                      .first = o->first,
+                      .second = o->second,
+                      .count = m->parameters.total,
+                      .beta1 = BETA1,
+                      .beta2 = BETA2,
+                      .epsilon = EPSILON,
+                      .decay = o->decay,
+                      .decays = o->decays,
+                      .average = o->average,
+                      .share = o->share,
+                      .clip = o->clip,
+                      .state = reading_at(o, offsetof(train_readings, step)),
+                      .terms = optimiser_terms(o),
+                      .term_count = TERM_COUNT};
     m->d->kind->adam(m->d, &step);
     optimiser_keep_bounds(o, m);
-}
-
-void optimiser_step_shard(const optimiser *o, const model *m, adam_shard *s) {
-    size_t piece = m->d->kind->adam_piece(m->d, m->parameters.total),
-           first = bounded_before(&m->parameters, (size_t)s->begin * piece);
-    s->step = adam_of(o, m);
-    m->d->kind->adam_shard_step(m->d, s);
-    keep_bounds(o, m, first, bounded_before(&m->parameters, (size_t)s->end * piece) - first);
 }

@@ -92,38 +92,6 @@ static jf_status spread_state(trainer *t) {
     return JF_OK;
 }
 
-/* ---- flat buffers ---- */
-
-enum { FLATS = 8 };
-_Static_assert(FLATS + 1 == SHARDED_FLATS + SHARDED_AVERAGES, "there is room for these and the weights");
-
-/* Those of the run but for gradient and weights. */
-static void list_flats(trainer *t, real **out[FLATS]) {
-    real **const all[FLATS] = {&t->opt.first,    &t->opt.second,  &t->opt.average,  &t->best,
-                               &t->start.params, &t->start.first, &t->start.second, &t->start.average};
-    memcpy(out, all, sizeof all);
-}
-
-/* Where ranks have one memory they move there, all that were allocated. */
-static jf_status share_flats(trainer *t) {
-    real **flats[FLATS];
-    sharded *s = t->shared.sharded;
-    if (!s) return JF_OK;
-    list_flats(t, flats);
-    for (int i = 0; i < FLATS; i++)
-        if (*flats[i]) sharded_take(s, t->m, flats[i]);
-    return sharded_take_weights(s, t->m, t->run);
-}
-
-static void leave_flats(trainer *t) {
-    real **flats[FLATS];
-    sharded *s = t->shared.sharded;
-    if (!s) return;
-    list_flats(t, flats);
-    for (int i = 0; i < FLATS; i++) sharded_forget(s, flats[i]);
-    sharded_forget(s, &t->opt.grad);
-}
-
 /* ---- all of it ---- */
 
 jf_status trainer_prepare(trainer *t) {
@@ -144,7 +112,6 @@ jf_status trainer_prepare(trainer *t) {
                 t->batch, t->data->label[c], t->data->class_start[c + 1] - t->data->class_start[c],
                 recipe_int(m->recipe, "train.rows"));
     JF_TRY(optimiser_create(&t->opt, m));
-    if (t->shared.sharded) sharded_take_gradient(t->shared.sharded, m, &t->opt.grad);
     JF_TRY(m->d->kind->alloc_scalars(m->d, &t->scratch_terms, TERM_COUNT));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->rows, train_run_use(m)));
     t->run->pass.dropout = optimiser_dropout(&t->opt, m);
@@ -155,7 +122,6 @@ jf_status trainer_prepare(trainer *t) {
     for (int i = 0; i < 3; i++) JF_TRY(m->d->kind->alloc(m->d, start[i], m->parameters.total));
     if (t->opt.average) JF_TRY(m->d->kind->alloc(m->d, &t->start.average, m->parameters.total));
     if (!t->options->resume) JF_TRY(start_from_data(t));
-    JF_TRY(share_flats(t));
     trainer_copy(t, t->best, m->params);
     t->s = (train_state){
         .epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN, .held_out = NAN};
@@ -168,7 +134,6 @@ jf_status trainer_prepare(trainer *t) {
 
 void trainer_release(trainer *t, jf_status ended) {
     model *m = t->m;
-    leave_flats(t);
     shared_free(&t->shared, m, ended < 0); /* first: devices that wait for lost ranks would never be done */
     feed_free(t->feed);
     if (t->step.m) training_step_free(&t->step);

@@ -67,22 +67,6 @@ static jf_status group_join(shared_work *s, const model *m) {
     return JF_OK;
 }
 
-/* ---- hosts that add up ---- */
-
-/* In one memory, unless sums beside the backward pass were asked for; otherwise by messages, beside the pass or after it. */
-static jf_status choose_sums(shared_work *s, const model *m) {
-    overlap_wish wish;
-    if (ranks_size(s->r) == 1) return JF_OK;
-    JF_TRY(overlap_read_wish(s->r, m->ctx, &wish));
-    if (!wish.asked) JF_TRY(sharded_create(&s->sharded, s->r, m));
-    if (s->sharded)
-        jf_log(m->ctx, "weights and gradients lie in memory that all ranks share, %.0f MiB for all of them",
-               (double)sharded_bytes(s->sharded) / 1048576.0);
-    if (!s->sharded && s->slices == 1) JF_TRY(overlap_create(&s->overlap, s->r, m, wish.least));
-    if (s->overlap) jf_log(m->ctx, "gradients are added up while the backward pass goes on");
-    return JF_OK;
-}
-
 jf_status shared_create(shared_work *s, const model *m, int batch, int deterministic) {
     ranks *r = ranks_of(m->ctx);
     ranks_share mine = ranks_share_of(r, (size_t)batch);
@@ -95,7 +79,6 @@ jf_status shared_create(shared_work *s, const model *m, int batch, int determini
     JF_TRY(MEM_NEW(m->ctx, &s->evaluation, 1));
     if (!deterministic) JF_TRY(group_join(s, m));
     if (deterministic) JF_TRY(take_slices(s, m));
-    if (!s->group) JF_TRY(choose_sums(s, m));
     if (!deterministic) return JF_OK;
     JF_TRY(MEM_NEW(m->ctx, &s->waiting, (size_t)s->levels + 1));
     for (int i = 0; i < s->levels; i++) JF_TRY(m->d->kind->alloc(m->d, &s->waiting[i], m->parameters.total));
@@ -106,8 +89,6 @@ void shared_free(shared_work *s, model *m, int failed) {
     if (s->group && failed) m->d->kind->group_close(m->d, s->group, failed);
     if (s->recording) m->d->kind->recording_free(m->d, s->recording);
     if (s->group && !failed) m->d->kind->group_close(m->d, s->group, failed);
-    overlap_free(s->overlap);
-    sharded_free(s->sharded, m);
     free(s->evaluation);
     for (int i = 0; s->waiting && i < s->levels; i++)
         if (s->waiting[i]) m->d->kind->release(m->d, s->waiting[i]);
@@ -177,14 +158,12 @@ static int has_added_up(void *arg) {
 static jf_status run_slice(shared_work *s, const shared_call *c) {
     device *d = c->m->d;
     *s->evaluation = (shared_evaluation){s, c->m, c->run, c->opt, c->terms};
-    if (s->overlap) overlap_begin(s->overlap, c->run, d->kind->host(d, c->opt->grad));
     if (d->kind->record && !s->recording && s->slices == 1) /* one of several differs by its rows */
         JF_TRY(d->kind->record(d, &s->recording, evaluate_slice, s->evaluation));
     if (s->recording)
         d->kind->replay(d, s->recording);
     else
         evaluate_slice(s->evaluation);
-    if (s->overlap) return overlap_end(s->overlap, c->run);
     return s->group ? ranks_wait(s->r, has_added_up, s->evaluation, "the sum over GPUs (NCCL)") : JF_OK;
 }
 
@@ -212,7 +191,7 @@ static jf_status sum_gradient(const shared_work *s, const shared_call *c) {
     device *d = c->m->d;
     size_t count = c->m->parameters.total;
     double *copy;
-    if (ranks_size(s->r) == 1 || s->group || s->overlap || s->sharded) return JF_OK;
+    if (ranks_size(s->r) == 1 || s->group) return JF_OK;
     if (d->kind->host && d->kind->real_size == sizeof(float))
         return ranks_sum_floats(s->r, d->kind->host(d, c->opt->grad), count);
     if (d->kind->host) return ranks_sum_doubles(s->r, d->kind->host(d, c->opt->grad), count);
@@ -222,18 +201,6 @@ static jf_status sum_gradient(const shared_work *s, const shared_call *c) {
     d->kind->put(d, c->opt->grad, copy, count);
     free(copy);
     return status;
-}
-
-static jf_status sum_message(const shared_work *s, double *message, int count) {
-    _Static_assert(TERM_COUNT + 1 <= RANKS_MEMORY_SUMS, "a message fits");
-    return s->sharded ? sharded_sum(s->sharded, message, count)
-                      : ranks_sum_doubles(s->r, message, (size_t)count);
-}
-
-static jf_status take_step(const shared_work *s, const shared_call *c) {
-    if (s->sharded) return sharded_step(s->sharded, c->opt, c->m);
-    optimiser_step(c->opt, c->m);
-    return JF_OK;
 }
 
 /* The largest of all ranks. */
@@ -256,12 +223,12 @@ jf_status shared_step(shared_work *s, shared_call *c) {
     memcpy(message, sum.value, sizeof sum.value);
     message[TERM_COUNT] = ranks_is_first(s->r) ? c->control : 0;
     JF_TRY(sum_gradient(s, c));
-    JF_TRY(sum_message(s, message, TERM_COUNT + 1));
+    JF_TRY(ranks_sum_doubles(s->r, message, TERM_COUNT + 1));
     c->control = (int)message[TERM_COUNT];
     d->kind->get_scalars(d, sums.value, optimiser_terms(c->opt), TERM_COUNT);
     for (int i = 0; i < TERM_COUNT; i++) sums.value[i] += message[i];
     d->kind->put_scalars(d, optimiser_terms(c->opt), sums.value, TERM_COUNT);
-    JF_TRY(take_step(s, c));
+    optimiser_step(c->opt, c->m);
     return c->wants_drift ? share_drift(s, c, drift) : JF_OK;
 }
 
@@ -271,10 +238,6 @@ jf_status shared_spread(const shared_work *s, const model *m, real *const *buffe
                         size_t bytes) {
     size_t numbers = m->parameters.total;
     double *copy;
-    if (s->sharded) {
-        JF_TRY(ranks_broadcast(s->r, state, bytes, 0));
-        return sharded_meet(s->sharded);
-    }
     JF_TRY(MEM_NEW(m->ctx, &copy, numbers));
     jf_status status = ranks_broadcast(s->r, state, bytes, 0);
     for (int i = 0; i < count && status == JF_OK; i++) {

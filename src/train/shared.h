@@ -2,15 +2,12 @@
  * and by one process that wants the bits of several (deterministic).
  *
  * The gradient and the terms are added up by halves: those of a rank's slices, then those of the ranks (ranks/ranks.h). So with
- * the same slices 1, 2, 4 ... ranks have the same bits. Weights, moments and what follows from them are the same everywhere: each
- * rank has its own, or those of a machine share them (sharded.h). */
+ * the same slices 1, 2, 4 ... ranks have the same bits. Each rank has its own weights and moments, which are the same everywhere. */
 #ifndef JF_TRAIN_SHARED_H
 #define JF_TRAIN_SHARED_H
 
 #include "ranks/ranks.h"
 #include "train/batches.h"
-#include "train/overlap.h"
-#include "train/sharded.h"
 
 #define SHARED_SLICES                                                                                        \
     8 /* of a deterministic step, at most: as many as divide the batch, and so as many ranks at most */
@@ -26,8 +23,6 @@ typedef struct shared_work {
     int rows;                    /* that any rank evaluates at once, at most */
     int levels;                  /* sums of slices that wait for their neighbours: */
     real **waiting;              /* (levels) flat, like the parameters */
-    sharded *sharded;            /* ranks of one machine in one memory; NULL: each has its own */
-    overlap *overlap;            /* of sums with the backward pass; NULL: they are taken after it */
     device_group *group;         /* devices that add up by themselves; NULL: their hosts do */
     device_recording *recording; /* of the evaluation of a slice, where the device records; NULL: none yet */
     shared_evaluation *evaluation; /* what it evaluates */

@@ -115,8 +115,6 @@ void optimiser_set(optimiser *o, const model *m, const train_readings *r);
 jf_status optimiser_read(const optimiser *o, const model *m, train_readings *r);
 /* Steps, keeps the bounds, clears the gradient; changes nothing once there was a fault (see compute/step.h). */
 void optimiser_step(const optimiser *o, model *m);
-/* The same for a shard of the parameters, of a gradient that was added up (adam_shard_sum). */
-void optimiser_step_shard(const optimiser *o, const model *m, adam_shard *s);
 /* A step of training on the batch that lies in run->state: the objective, its gradient, the optimiser. Always the same calls
  * of the device, which records them where it can. All of what it points to outlives it. */
 typedef struct training_step {

@@ -31,11 +31,8 @@ typedef struct trainer {
 } trainer;
 
 /* loop.c */
-double trainer_clock(void); /* seconds */
-/* Flat buffers. Those that ranks have in common (sharded.h) are rank 0's to copy; where others read what is written they meet before and
- * after. */
-void trainer_copy(const trainer *t, real *to, const real *from);
-jf_status trainer_meet(const trainer *t);
+double trainer_clock(void);                                      /* seconds */
+void trainer_copy(const trainer *t, real *to, const real *from); /* flat buffers */
 const real *
 trainer_weights(const trainer *t); /* that are measured and kept: averaged ones, where they are averaged */
 void trainer_return_to_epoch_start(trainer *t);

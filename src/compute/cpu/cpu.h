@@ -125,9 +125,6 @@ void cpu_norm_backward(device *d, const norm_shape *s, int n, real *dx, real *dg
                        const real *x, const real *g);
 void cpu_fill(device *d, real *to, double value, size_t count);
 void cpu_adam(device *d, const adam_step *a);
-size_t cpu_adam_piece(const device *d, size_t count);
-void cpu_adam_shard_sum(device *d, const adam_shard *s);
-void cpu_adam_shard_step(device *d, const adam_shard *s);
 jf_status cpu_profile_start(device *d);
 int cpu_profile_read(const device *d, int part, profile_part *out);
 void cpu_law_forward(device *d, const law_batch *c, real *u, real *logdet);

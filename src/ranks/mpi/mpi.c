@@ -39,7 +39,7 @@ static int start_mpi(mpi_ranks *m, char *why, size_t room) {
     int begun = 0, level;
     MPI_Initialized(&begun);
     if (begun) return 0;
-    if (failed(MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &level), "MPI_Init_thread", why, room))
+    if (failed(MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level), "MPI_Init_thread", why, room))
         return 1;
     m->finalise = 1;
     if (level >= MPI_THREAD_FUNNELED) return 0;
@@ -121,13 +121,6 @@ static void answer_questions(mpi_ranks *m) {
     }
 }
 
-static int any_thread(void *own) {
-    int level = MPI_THREAD_SINGLE;
-    (void)own;
-    MPI_Query_thread(&level);
-    return level >= MPI_THREAD_SERIALIZED;
-}
-
 static int take(void *own, uint64_t *number) {
     mpi_ranks *m = own;
     int come = 0;
@@ -189,6 +182,5 @@ __attribute__((visibility("default"))) const ranks_link jointflow_ranks_link = {
     .ended = ended,
     .beat = beat,
     .heard = heard,
-    .any_thread = any_thread,
     .take = take,
 };
