@@ -12,10 +12,10 @@ static csv_table read_csv(const char *chars) {
     return table;
 }
 
-static void refuse_csv(const char *chars, size_t size, const char *part) {
+static void refuse_as(const char *chars, size_t size, jf_status status, const char *part) {
     jf_context *ctx = new_context();
     csv_table table;
-    CHECK_STATUS(csv_read(ctx, put_file("t.csv", chars, size), &table), JF_ERROR_FORMAT);
+    CHECK_STATUS(csv_read(ctx, put_file("t.csv", chars, size), &table), status);
     CHECK_HAS(jf_context_error(ctx), part);
     CHECK(table.values == NULL && table.names == NULL && table.rows == 0);
     jf_context_free(ctx);
@@ -57,7 +57,22 @@ TEST(csv__a_first_line_of_names_is_the_header) {
     csv_free(&t);
 }
 
-#define REFUSE_CSV(chars, part) refuse_csv(chars, sizeof chars - 1, part)
+TEST(csv__a_header_in_latin_1_is_read_as_that) {
+    csv_table t = read_csv("gr\xF6\xDF"
+                           "e,\"\x80 / m\xB2\",\"a \"\"\xE9\"\"\"\n1,2,3\n");
+    CHECK(t.rows == 1 && t.columns == 3 && t.names != NULL);
+    CHECK_TEXT(t.names[0], "größe");
+    CHECK_TEXT(t.names[1], "€ / m²");
+    CHECK_TEXT(t.names[2], "a \"é\"");
+    csv_free(&t);
+    t = read_csv("größe,€ / m²\n1,2\n"); /* UTF-8 stays what it is */
+    CHECK_TEXT(t.names[0], "größe");
+    CHECK_TEXT(t.names[1], "€ / m²");
+    csv_free(&t);
+}
+
+#define REFUSE_CSV(chars, part)  refuse_as(chars, sizeof chars - 1, JF_ERROR_FORMAT, part)
+#define REFUSE_NAME(chars, part) refuse_as(chars, sizeof chars - 1, JF_ERROR_DATA, part)
 /* It would be lost without a word. */
 TEST(csv__a_first_row_that_is_not_all_numbers_is_no_header) {
     REFUSE_CSV("1,NA,3\n4,5,6\n",
@@ -67,6 +82,16 @@ TEST(csv__a_first_row_that_is_not_all_numbers_is_no_header) {
     REFUSE_CSV("1.5,oops,3\n4,5,6\n", "t.csv:1: column 2: found \"oops\"");
     REFUSE_CSV("x,NA,-1e3\n4,5,6\n", "t.csv:1: column 2: found \"NA\"");
     REFUSE_CSV("1.2.3,4\n4,5\n", "t.csv:1: column 1: found \"1.2.3\"");
+}
+
+TEST(csv__names_that_no_file_has_a_place_for_are_refused_by_column) {
+    REFUSE_NAME("a,b\x1b[31m\n1,2\n",
+                "t.csv:1: column 2: byte 2 of its name has code 27, expected text in UTF-8");
+    REFUSE_NAME("a,\"b\tc\"\n1,2\n", "t.csv:1: column 2: byte 2 of its name has code 9");
+    REFUSE_NAME("a,b\rc\n1,2\n", "t.csv:1: column 2: byte 2 of its name has code 13");
+    REFUSE_NAME("a,b\xC2\x85\n1,2\n", "t.csv:1: column 2: byte 2 of its name has code 194");
+    REFUSE_NAME("a,b\xE9\x81\n1,2\n", "t.csv:1: column 2: byte 4 of its name has code 194");
+    REFUSE_CSV("a,\"b\nc\"\n1,2\n", "t.csv:1: column 2: found a quote that is not closed");
 }
 
 TEST(csv__names_may_hold_digits_and_quotes_make_a_name_of_anything) {
@@ -162,7 +187,7 @@ TEST(csv__damaged_files_are_refused_or_read_but_never_harm) {
             for (size_t c = 0; t.names && c < t.columns; c++) CHECK(strlen(t.names[c]) < sizeof good);
             read++;
         } else {
-            CHECK_STATUS(status, JF_ERROR_FORMAT);
+            CHECK(status == JF_ERROR_FORMAT || status == JF_ERROR_DATA); /* the latter: a name */
             refused++;
         }
         csv_free(&t);

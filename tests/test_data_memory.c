@@ -385,6 +385,53 @@ TEST(data_in_memory__training_takes_no_copy_of_an_array) {
 
 /* ---- mistakes ---- */
 
+TEST(data_in_memory__a_column_is_x_or_y_and_once) {
+    jf_context *ctx = new_context();
+    double values[40] = {0};
+    float floats[40] = {0};
+    jf_data *data = NULL;
+    const ptrdiff_t row = 5 * sizeof *values, column = sizeof *values;
+    jf_array x = {values, JF_DOUBLE, 8, 3, row, column}, y = {values + 2, JF_DOUBLE, 8, 3, row, column};
+    CHECK_STATUS(jf_data_create(&data, ctx, &x, &y), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(ctx), "column 3 of x is column 1 of y, too");
+    y = (jf_array){values + 4, JF_DOUBLE, 8, 3, row, -column};
+    CHECK_STATUS(jf_data_create(&data, ctx, &x, &y), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(ctx), "column 3 of x is column 3 of y, too");
+    CHECK(data == NULL);
+    x.column_stride = 0;
+    CHECK_STATUS(jf_data_create(&data, ctx, &x, NULL), JF_ERROR_DATA);
+    x.column_stride = column;
+    const jf_array apart[] = {{values + 3, JF_DOUBLE, 8, 2, row, column},
+                              {values + 3, JF_DOUBLE, 8, 1, row, 0},
+                              {values + 4, JF_DOUBLE, 8, 2, row, -column},
+                              {floats, JF_FLOAT, 8, 3, row, column}};
+    for (int i = 0; i < 4; i++) {
+        CHECK_STATUS(jf_data_create(&data, ctx, &x, &apart[i]), JF_OK);
+        jf_data_free(data);
+    }
+    jf_context_free(ctx);
+}
+
+TEST(data_in_memory__names_are_utf8_without_control_characters) {
+    static const char *const broken[][4] = {{"a", "b", "c\nd", "e"},
+                                            {"a", "b", "c", "d\x1b[2J"},
+                                            {"gr\xF6\xDF"
+                                             "e",
+                                             "b", "c", "d"}};
+    static const char *const words[] = {"column 3: byte 2 of its name has code 10",
+                                        "column 4: byte 2 of its name has code 27",
+                                        "column 1: byte 3 of its name has code 246"};
+    jf_context *ctx = new_context();
+    arrays a;
+    jf_data *data = data_of(ctx, &a, &layouts[0]);
+    for (int i = 0; i < 3; i++) {
+        CHECK_STATUS(jf_data_set_names(data, broken[i]), JF_ERROR_DATA);
+        CHECK_HAS(jf_context_error(ctx), words[i]);
+    }
+    jf_data_free(data);
+    jf_context_free(ctx);
+}
+
 TEST(data_in_memory__arrays_that_cannot_be_are_refused) {
     jf_context *ctx = new_context();
     double values[8] = {0};

@@ -179,6 +179,35 @@ TEST(table__columns_may_be_chosen_by_name) {
     data_close(&f);
 }
 
+/* By name, number or both, in one file or by two paths to it. */
+TEST(table__a_column_is_x_or_y_and_once) {
+    static const struct {
+        const char *keys, *words;
+    } cases[] = {
+        {"columns = a,b,b\nx = 2\ny = 1", "column 2 (\"b\") is x1 and y0, expected each column once"},
+        {"columns = a,1\nx = 1\ny = 1", "column 1 (\"a\") is x0 and y0"},
+        {"columns = c,a,3\nx = 3\ny = 0", "column 3 (\"c\") is x0 and x2"},
+        {"columns = a,b,2\nx = 1\ny = 2", "column 2 (\"b\") is y0 and y1"},
+        {"y_file = %s\nx = 1\ny = 1", "column 1 (\"a\") is x0 and y0"},
+        {"y_file = %s\ncolumns = a,c,b,3\nx = 2\ny = 2", "column 3 (\"c\") is x1 and y1"}};
+    char keys[768];
+    const char *path = put_text("t.csv", "a,b,c\n1,2,3\n5,6,8\n9,1,1\n");
+    CHECK(symlink(path, test_path("link.csv")) == 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        data_fixture f;
+        int used = snprintf(keys, sizeof keys, "set = table\nfile = %s\n", path);
+        snprintf(keys + used, sizeof keys - (size_t)used, cases[i].keys, test_path("link.csv"));
+        CHECK_STATUS(data_try_open(&f, keys), JF_ERROR_DATA);
+        CHECK_HAS(jf_context_error(f.ctx), cases[i].words);
+        data_close(&f);
+    }
+    put_text("other.csv", "a,b,c\n1,2,3\n5,6,8\n9,1,1\n"); /* the same names, but another file */
+    snprintf(keys, sizeof keys, "set = table\nfile = %s\ny_file = %s\ncolumns = a,c,a\nx = 2\ny = 1", path,
+             test_path("other.csv"));
+    data_fixture f = data_open(keys);
+    data_close(&f);
+}
+
 /* Five columns and six, which get bounds of different kinds; nobody sets any. */
 TEST(table__found_bounds_of_uniform_columns_far_from_zero_hold_every_row_and_little_more) {
     static const double far[] = {1e3, 1e6, -1e6, 123456789.123, 1e9, 1.7e9, -3e9, 1e11, -1e12};

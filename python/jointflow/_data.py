@@ -9,8 +9,8 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from . import _bindings as c
-from ._library import check, context, lib
-from .errors import ShapeError
+from ._library import check, context, encode, lib
+from .errors import DataError, ShapeError
 
 TYPES = {np.dtype(np.float32): c.JF_FLOAT, np.dtype(np.float64): c.JF_DOUBLE}
 
@@ -120,4 +120,14 @@ class Data:
         names = of_x or [f"x{i}" for i in range(self.x.shape[1])]
         if self.y is not None:
             names = names + (of_y or [f"y{i}" for i in range(self.y.shape[1])])
-        check(lib.jf_data_set_names(self.handle, (ctypes.c_char_p * len(names))(*(n.encode() for n in names))))
+        self._check_once(names)
+        check(lib.jf_data_set_names(self.handle, (ctypes.c_char_p * len(names))(*map(encode, names))))
+
+    def _check_once(self, names: List[str]) -> None:
+        """A frame gives copies of its columns: one that stands twice is known by its name and its values."""
+        tables = [self.x] if self.y is None else [self.x, self.y]
+        first: Dict[str, np.ndarray] = {}
+        for name, column in zip(names, (column for table in tables for column in table.T)):
+            if name in first and np.array_equal(first[name], column):
+                raise DataError(f'column "{name}" stands twice among those of x and y, expected each once')
+            first.setdefault(name, column)

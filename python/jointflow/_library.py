@@ -11,7 +11,7 @@ from typing import Any, Callable, Iterator, List, Optional
 
 from . import _bindings as c
 from ._watch import Interrupts
-from .errors import BY_STATUS, Error, Warning
+from .errors import ArgumentError, BY_STATUS, Error, Warning
 
 HERE = pathlib.Path(__file__).resolve().parent
 VARIABLE = "JOINTFLOW_LIBRARY"
@@ -183,5 +183,8 @@ def take_text(address: Optional[int]) -> str:
 
 
 def encode(text: "str | os.PathLike[str] | None") -> Optional[bytes]:
-    """A path or a text as C takes it."""
-    return None if text is None else os.fsencode(text)
+    """A path or a text as C takes it, which would end it at a null character."""
+    made = None if text is None else os.fsencode(text)
+    if made is not None and b"\0" in made:
+        raise ArgumentError(f"{text!r} holds a null character, expected text without")
+    return made

@@ -37,13 +37,13 @@ class Recipe:
 
     def set(self, values: Mapping[str, Any]) -> None:
         for key, value in values.items():
-            check(lib.jf_recipe_set(self.handle, key.encode(), recipe_text(value).encode()))
+            check(lib.jf_recipe_set(self.handle, encode(key), encode(recipe_text(value))))
 
     def set_data(self, data: Data) -> None:
         check(lib.jf_recipe_set_data(self.handle, data.handle))
 
     def get(self, key: str) -> Optional[str]:
-        found = lib.jf_recipe_get(self.handle, key.encode())
+        found = lib.jf_recipe_get(self.handle, encode(key))
         return None if found is None else found.decode()
 
     def text(self) -> str:

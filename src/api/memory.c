@@ -2,6 +2,7 @@
 #include "api/api.h"
 #include "base/number.h"
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 
 /* As in a table of a file. */
@@ -38,6 +39,29 @@ static memory_array array_of(const jf_array *a) {
                           .column_stride = dense ? size : a->column_stride};
 }
 
+/* The column of `b` that is column i of `a`; -1: there is none. */
+static ptrdiff_t find_column(const memory_array *a, size_t i, const memory_array *b) {
+    intptr_t apart = (intptr_t)a->values + (intptr_t)i * a->column_stride - (intptr_t)b->values, at = 0;
+    if (a->is_float != b->is_float || a->row_stride != b->row_stride) return -1;
+    if (b->column_stride == 0) return apart == 0 ? 0 : -1;
+    at = apart / b->column_stride;
+    return apart % b->column_stride == 0 && at >= 0 && (size_t)at < b->columns ? at : -1;
+}
+
+/* Views of one array may overlap. */
+static jf_status check_once(jf_context *ctx, const memory_array *x, const memory_array *y) {
+    if (x->columns > 1 && x->column_stride == 0)
+        return jf_fail(ctx, JF_ERROR_DATA, "data in memory: all columns of x are one, expected each once");
+    for (size_t i = 0; y->columns && i < x->columns; i++) {
+        ptrdiff_t at = find_column(x, i, y);
+        if (at >= 0)
+            return jf_fail(ctx, JF_ERROR_DATA,
+                           "data in memory: column %zu of x is column %zu of y, too, expected each once",
+                           i + 1, (size_t)at + 1);
+    }
+    return JF_OK;
+}
+
 jf_status jf_data_create(jf_data **out, jf_context *ctx, const jf_array *x, const jf_array *y) {
     *out = NULL;
     if (!x) return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: no array of x was given");
@@ -48,6 +72,7 @@ jf_status jf_data_create(jf_data **out, jf_context *ctx, const jf_array *x, cons
                        "data in memory: x has %zu rows and y has %zu, expected as many, a row beside each",
                        x->rows, y->rows);
     memory_array of_x = array_of(x), of_y = y ? array_of(y) : (memory_array){0};
+    JF_TRY(check_once(ctx, &of_x, &of_y));
     return memory_rows_create(ctx, out, x->rows, &of_x, &of_y);
 }
 

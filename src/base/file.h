@@ -38,7 +38,8 @@ jf_status file_check_below(jf_context *ctx, const char *folder, const char *path
 int file_exists(const char *path);
 int file_is_folder(const char *path);
 int file_is_link(const char *path);
-const char *file_extension(const char *path); /* ".csv", "" where there is none */
+int file_is_same(const char *path, const char *other); /* both are there, and one file */
+const char *file_extension(const char *path);          /* ".csv", "" where there is none */
 /* The user's own folder of data: $XDG_DATA_HOME/jointflow, or ~/.local/share/jointflow; NULL where there is no HOME. */
 jf_status file_user_data(jf_context *ctx, char **out);
 /* Looks for a data file: as given, in $JOINTFLOW_DATA, in the user's own folder. The message of a failure lists the

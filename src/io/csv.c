@@ -8,7 +8,9 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/utf8.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,22 +122,55 @@ static jf_status read_row(reader *in) {
     return JF_OK;
 }
 
-/* Copies a name; a doubled quote inside quotes stands for one. */
-static jf_status copy_name(reader *in, const field *f, char **out) {
-    JF_TRY(MEM_NEW(in->ctx, out, f->length + 1));
+jf_status csv_check_name(jf_context *ctx, const char *where, size_t column, const char *name) {
+    size_t good = utf8_plain_prefix(name, strlen(name));
+    if (!name[good]) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_DATA,
+                   "%s: column %zu: byte %zu of its name has code %d, expected text in UTF-8 without control "
+                   "characters",
+                   where, column + 1, good + 1, (unsigned char)name[good]);
+}
+
+/* Copies a name; a doubled quote inside quotes stands for one. `latin`: it is not UTF-8 yet. */
+static jf_status copy_name(reader *in, const field *f, int latin, char **out) {
+    JF_TRY(MEM_NEW(in->ctx, out, 3 * f->length + 1));
     char *to = *out;
     for (size_t i = 0; i < f->length; i++) {
-        *to++ = f->chars[i];
+        if (latin)
+            to += utf8_from_windows(to, f->chars + i, 1);
+        else
+            *to++ = f->chars[i];
         if (f->quoted && f->chars[i] == '"' && i + 1 < f->length && f->chars[i + 1] == '"') i++;
     }
     return JF_OK;
 }
 
+/* A name with a line break, which quotes allow, would continue on the next line. */
+static jf_status check_quotes(const reader *in, size_t column, const field *f) {
+    int open = 0;
+    for (size_t i = 0; i < f->length; i++) open ^= f->chars[i] == '"';
+    if (f->quoted || !open || f->chars[0] != '"') return JF_OK;
+    return jf_fail(in->ctx, JF_ERROR_FORMAT,
+                   "%s:%zu: column %zu: found a quote that is not closed, expected a name in one line",
+                   in->path, in->line, column + 1);
+}
+
 static jf_status read_names(reader *in) {
     csv_table *t = in->table;
+    char where[PATH_MAX + 32];
+    size_t length = (size_t)(in->end - in->at);
+    int latin = utf8_prefix(in->at, length) < length;
     JF_TRY(MEM_NEW(in->ctx, &t->names, t->columns));
+    if (latin)
+        jf_log(in->ctx, "%s:%zu: the header is not UTF-8: read as Windows-1252 (Latin-1)", in->path,
+               in->line);
     field f;
-    for (size_t column = 0; next_field(in, &f); column++) JF_TRY(copy_name(in, &f, &t->names[column]));
+    number_print(where, sizeof where, "%s:%zu", in->path, in->line);
+    for (size_t column = 0; next_field(in, &f); column++) {
+        JF_TRY(check_quotes(in, column, &f));
+        JF_TRY(copy_name(in, &f, latin, &t->names[column]));
+        JF_TRY(csv_check_name(in->ctx, where, column, t->names[column]));
+    }
     return JF_OK;
 }
 

@@ -11,12 +11,15 @@ typedef struct csv_table {
 } csv_table;
 
 /* A first line of names is the header: quoted or not, with blank fields and plain digits among them, but no other numbers.
- * One that is neither that nor a row of numbers is refused. Blank lines and lines that begin with # are skipped. */
+ * One that is neither that nor a row of numbers is refused. Blank lines and lines that begin with # are skipped. Names that
+ * are not UTF-8 are read as Windows-1252, with a line in the log. */
 jf_status csv_read(jf_context *ctx, const char *path, csv_table *out);
 void csv_free(csv_table *table);
 /* Every number reads back the same. `names` may be NULL. */
 jf_status csv_write(jf_context *ctx, const char *path, const char *const *names, const double *values,
                     size_t rows, size_t columns);
+/* Refuses the name of column `column` (from 0) unless it is UTF-8 without control characters; `where` is for the message. */
+jf_status csv_check_name(jf_context *ctx, const char *where, size_t column, const char *name);
 /* A name as it stands in a file, in quotes where it could be read as something else; `path` is for the message. */
 jf_status csv_add_name(jf_context *ctx, const char *path, text *out, const char *name);
 

@@ -1,5 +1,6 @@
 #include "io/memory_rows.h"
 #include "base/memory.h"
+#include "io/csv.h"
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -108,8 +109,10 @@ jf_status memory_rows_set_names(memory_rows *r, const char *const *names) {
     char **copy = NULL;
     jf_status status = JF_OK;
     if (names) JF_TRY(MEM_NEW(ctx, &copy, count));
-    for (size_t i = 0; names && i < count && status == JF_OK; i++)
+    for (size_t i = 0; names && i < count && status == JF_OK; i++) {
         status = mem_copy_text(ctx, &copy[i], names[i] ? names[i] : "");
+        if (status == JF_OK) status = csv_check_name(ctx, "data in memory", i, copy[i]);
+    }
     if (status != JF_OK) {
         names_free(copy, count);
         return status;

@@ -98,6 +98,10 @@ const char *row_file_path(const row_file *f) {
     return f->path;
 }
 
+int row_file_same(const row_file *a, const row_file *b) {
+    return a == b || (!a->memory && !b->memory && file_is_same(a->path, b->path));
+}
+
 size_t row_file_rows(const row_file *f) {
     return f->rows;
 }

@@ -14,7 +14,8 @@ jf_status row_file_open(jf_context *ctx, row_file **out, const char *path);
 /* Columns are those of x, then those of y. */
 jf_status row_file_open_memory(jf_context *ctx, row_file **out, memory_rows *rows);
 void row_file_close(row_file *f);
-const char *row_file_path(const row_file *f); /* for messages */
+const char *row_file_path(const row_file *f);            /* for messages */
+int row_file_same(const row_file *a, const row_file *b); /* by whatever paths they were opened */
 size_t row_file_rows(const row_file *f);
 size_t row_file_columns(const row_file *f);
 /* The axes after that of the rows where there are several, in memory those of y; otherwise of rank 0. */

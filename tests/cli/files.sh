@@ -26,7 +26,7 @@ printf '[data]\nset = table\nfile = table.csv\nx = 2\ny = 1\n' > table.ini
 fails '--set data.file: byte 4 of the value has code 233, .*' jointflow train table.ini --set data.file="$latin.csv"
 mkdir -p "pictures/$latin" && : > "pictures/$latin/a.png"
 printf '[data]\nset = images\nimages = pictures\n[model]\nnet = resnext\n' > images.ini
-fails '.*: the name of a class is not UTF-8, expected one that is .*: rename the folder' jointflow train images.ini
+fails '.*: byte 4 of the name of a class has code 233, expected text in UTF-8 .*: rename the folder' jointflow train images.ini
 expect_no_file out
 
 case_begin names__beyond_ascii_survive_training_and_resuming

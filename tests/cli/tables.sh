@@ -203,6 +203,29 @@ run jointflow sample run -y '0;0.1;0.2;0.3;0.4;0.5;0.6' -n 10 --corner -o many.p
 expect_status 0
 expect_error_line '.*many.png: the first 6 values of y are drawn, 10 rows with others are left out'
 
+case_begin train__a_header_in_latin_1_is_read_saved_and_resumed
+{ printf 'gr\366\337e,b,c\n'; tail -n +2 "$work/t.csv" | cut -d, -f1-3; } > latin.csv
+run jointflow train latin.csv --x-columns größe,b --y-columns c -o run --no-report --set train.epochs=1
+expect_status 0
+expect_line 'latin.csv:1: the header is not UTF-8: read as Windows-1252 \(Latin-1\)'
+run jointflow train run/recipe.ini -o run --no-report --quiet --resume
+expect_status 0
+run jointflow sample run -y 0.5 -n 3
+expect_line '"?größe"?,b,c'
+run jointflow density run latin.csv
+expect_status 0
+
+case_begin train__a_column_is_x_or_y_and_once
+for columns in 'a,b b' 'a,1 c' 'a,b 4,2' 'a b,b'; do
+    run jointflow train "$work/t.csv" --x-columns ${columns% *} --y-columns ${columns#* } -o run $QUICK
+    expect_status 1
+    expect_error_line '.*t.csv: column [12] \("[ab]"\) is .*, expected each column once'
+done
+run jointflow train --x "$work/t.csv" --y "$work/t.csv" -o run $QUICK
+expect_status 1
+expect_error_line '.*t.csv: column 1 \("a"\) is x0 and y0, expected each column once'
+expect_no_file run
+
 # Unix times, a second apart on average
 awk 'BEGIN { srand(4); print "t,y"; for (i = 0; i < 1000; i++) { y = rand(); s = 0; for (k = 0; k < 6; k++) s += rand();
      printf "%.3f,%.9g\n", 1700000000 + 1000 * y + 100 * s, y } }' > "$work/times.csv"

@@ -92,6 +92,32 @@ def test_fit__keeps_the_names_of_a_data_frame(parameters, examples):
     assert flow.x_names_ == ["east"] and flow.y_names_ == ["y0"]
 
 
+class Frame(np.ndarray):
+    """As much of a data frame as is asked for."""
+
+    def __new__(cls, values, columns):
+        made = np.asarray(values).view(cls)
+        made.columns = columns
+        return made
+
+
+def test_fit__refuses_a_column_that_is_x_and_y_or_stands_twice(examples):
+    x, y = examples
+    both = np.hstack((x, y))
+    for a, b in ((both, both[:, 1:]), (both[:, ::-1], both[:, :1]),
+                 (Frame(x, ["a"]), Frame(x.copy(), ["a"])), (Frame(np.hstack((x, x)), ["a", "a"]), y)):
+        with pytest.raises(jointflow.errors.DataError, match="column .*expected each once"):
+            jointflow.Flow(progress=False).fit(a, b)
+    jointflow.Flow(progress=False, epochs=1, blocks=1, width=4).fit(Frame(x, ["a"]), Frame(y, ["a"]))
+
+
+def test_fit__refuses_names_with_control_characters(examples):
+    x, y = examples
+    for name in ("a\nb", "a\x1b[31m", "a\x00b", "\udcf6"):
+        with pytest.raises(ValueError, match="column|null"):
+            jointflow.Flow(progress=False).fit(Frame(x, [name]), y)
+
+
 def test_fit__keeps_within_bounds(parameters):
     x = np.random.default_rng(0).uniform(0, 1, (3000, 1))
     flow = jointflow.Flow(**parameters, bounds="x0=0:1").fit(x, x**2)

@@ -84,12 +84,13 @@ static jf_status name_class(jf_context *ctx, image_set *out, const char *folder)
     if (strchr(name, ','))
         return jf_fail(ctx, JF_ERROR_DATA, "%s: the name of a class has a comma, expected one without",
                        folder);
-    if (utf8_prefix(name, strlen(name)) < strlen(name))
+    size_t good = utf8_plain_prefix(name, strlen(name));
+    if (name[good])
         return jf_fail(
             ctx, JF_ERROR_DATA,
-            "%s: the name of a class is not UTF-8, expected one that is (no model file could hold it): "
-            "rename the folder",
-            folder);
+            "%s: byte %zu of the name of a class has code %d, expected text in UTF-8 without control "
+            "characters: rename the folder",
+            folder, good + 1, (unsigned char)name[good]);
     memcpy(out->class_name[out->classes++], name, strlen(name) + 1);
     return JF_OK;
 }

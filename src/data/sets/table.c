@@ -165,6 +165,34 @@ static jf_status take_named(dataset *d, const recipe *r, const char *list) {
     return status;
 }
 
+static jf_status refuse_twice(const dataset *d, int first, int second) {
+    char words[160];
+    size_t column;
+    const row_file *f = file_of(d, second, &column);
+    int in_x = first < d->dim_x, also_x = second < d->dim_x;
+    return jf_fail(d->ctx, JF_ERROR_DATA, "%s: %s is %s%d and %s%d, expected each column once",
+                   row_file_path(f), row_file_column_words(f, column, words, sizeof words), in_x ? "x" : "y",
+                   in_x ? first : first - d->dim_x, also_x ? "x" : "y", also_x ? second : second - d->dim_x);
+}
+
+/* A column that is x and y, or stands twice in one of them, would make every density of the model worthless. */
+static jf_status check_once(const dataset *d) {
+    const table *own = d->own;
+    int same_file = row_file_same(own->x_file, own->y_file),
+        *element; /* 1 + that of each column; 0: none yet */
+    size_t of_x = row_file_columns(own->x_file), column;
+    jf_status status = JF_OK;
+    JF_TRY(MEM_NEW(d->ctx, &element, of_x + row_file_columns(own->y_file)));
+    for (int i = 0; status == JF_OK && i < dataset_dim(d); i++) {
+        int in_x = file_of(d, i, &column) == own->x_file || same_file;
+        int *before = &element[in_x ? column : of_x + column];
+        if (*before) status = refuse_twice(d, *before - 1, i);
+        *before = i + 1;
+    }
+    free(element);
+    return status;
+}
+
 static jf_status choose_columns(dataset *d, const recipe *r) {
     table *own = d->own;
     const char *list = recipe_get(r, "data.columns");
@@ -173,7 +201,8 @@ static jf_status choose_columns(dataset *d, const recipe *r) {
             r, "data.y", "found %d columns, expected 1 since data.discrete says that y is a class", d->dim_y);
     JF_TRY(MEM_NEW(d->ctx, &own->x_columns, (size_t)d->dim_x));
     JF_TRY(MEM_NEW(d->ctx, &own->y_columns, (size_t)d->dim_y + 1)); /* never of size 0 */
-    return list[0] ? take_named(d, r, list) : take_leading(d);
+    JF_TRY(list[0] ? take_named(d, r, list) : take_leading(d));
+    return check_once(d);
 }
 
 /* Names, where every column that is used has one. */
