@@ -30,6 +30,16 @@ for file in "$ROOT"/models/*.safetensors "$ROOT"/models/*/*.safetensors; do
     expect_line "$name +[^ ].*"
 done
 
+# The divergence of a table and its standard error.
+divergence_in() { awk '$1 == "divergence" { found = $2; getline; print found, $3; exit }' "$1"; }
+
+case_begin models__the_divergence_of_a_card_is_that_of_judging_within_the_errors
+for name in rule-circle rule-diamond; do
+    run jointflow judge $name --points 100000 --seed 1
+    expect awk 'BEGIN { d = ARGV[1] - ARGV[3]; exit !(ARGV[4] > 0 && d * d < 16 * (ARGV[2]^2 + ARGV[4]^2)) }' \
+        $(divergence_in "$work/stdout") $(divergence_in "$ROOT/models/$name.md")
+done
+
 case_begin models__all_together_take_at_most_15_megabytes
 expect test "$(cat "$ROOT"/models/*.safetensors "$ROOT"/models/*/* 2> /dev/null | wc -c)" -le 15000000
 
