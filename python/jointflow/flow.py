@@ -16,7 +16,7 @@ from ._model import Model
 from ._then import Then
 from ._training import Recipe, train
 from ._watch import Progress, Watch
-from .errors import ArgumentError, NotFittedError, ShapeError, Warning
+from .errors import ArgumentError, Error, NotFittedError, ShapeError, Warning
 from .judgement import Judgement
 
 # Parameters of Flow that are keys of a recipe.
@@ -79,6 +79,7 @@ class Flow:
         self.seed, self.device, self.threads, self.folder, self.progress = seed, device, threads, folder, progress
         self._model: Optional[Model] = None
         self._larger: Optional[List[Model]] = None
+        self._vouched = False
         self._draws = itertools.count()
 
     # ---- as an estimator of scikit-learn ----
@@ -109,6 +110,7 @@ class Flow:
         if callable(state["progress"]):
             state["progress"] = None
         state["_file"] = self._model.to_bytes() if self._model else None
+        state["_vouched"] = self._can_enlarge()
         state["_drawn"] = next(self._draws)
         self._draws = itertools.count(state["_drawn"])
         return state
@@ -119,6 +121,7 @@ class Flow:
         self.__dict__.update(state)
         self._draws = itertools.count(drawn)
         self._larger = None
+        self._vouched = bool(state.get("_vouched"))
         self._model = None if file is None else Model.from_bytes(file, self.device, self.threads)
 
     # ---- learning ----
@@ -248,8 +251,17 @@ class Flow:
         if then is not None and not (then is True and self.model_.then):
             return _then.chosen(self.model_, then, self.device, self.threads)
         if self._larger is None:
-            self._larger = _then.chosen(self.model_, None, self.device, self.threads)
+            # what could be loaded before pickling is taken by its name: the file is no longer in its folder
+            names = self.model_.then if self._vouched and self.model_.then else None
+            self._larger = _then.chosen(self.model_, names, self.device, self.threads)
         return self._larger
+
+    def _can_enlarge(self) -> bool:
+        """Whether the models that the recipe names may be loaded, and can be."""
+        try:
+            return bool(self._model and self._model.then and self._then(None))
+        except Error:
+            return False
 
     def sample(self, y: Any = None, n: Optional[int] = None, *, seed: Optional[int] = None, temperature: float = 1.0,
                denoise: bool = False, then: Then = None) -> np.ndarray:

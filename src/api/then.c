@@ -1,6 +1,9 @@
 /* Public: models that make larger what another one draws. */
 #include "answer/enlarge.h"
 #include "api/image.h"
+#include "base/file.h"
+#include "base/shell.h"
+#include "io/shipped.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +18,81 @@ void jf_then_free(jf_then *then) {
     *then = (jf_then){.count = 0};
 }
 
-/* All models of one name. */
-static jf_status load_name(jf_then *t, jf_context *ctx, const char *name, const jf_load_options *options) {
+/* ---- names in a model file, which a stranger may have written ---- */
+
+/* A regular file, or a folder, that is really below `folder`; NULL: there is no such one. Yours to free. */
+static char *path_below(const char *folder, const char *path) {
+    size_t length = strlen(folder);
+    char *found = realpath(path, NULL);
+    int below = found && strncmp(found, folder, length) == 0 && (length == 1 || found[length] == '/');
+    if (below && (file_is_regular(found) || file_is_folder(found))) return found;
+    free(found);
+    return NULL;
+}
+
+/* Below the folder of the model, from there or from the working folder. */
+static jf_status find_below(const model *m, const char *name, char **out) {
+    char *path;
+    JF_TRY(file_join(m->ctx, &path, *name == '/' ? "" : m->folder, name));
+    *out = path_below(m->folder, path);
+    if (!*out) *out = path_below(m->folder, name);
+    free(path);
+    return JF_OK;
+}
+
+/* Model `index` of that name below the folder of m, or of those that came with the program; *file NULL: there is none. */
+static jf_status find_allowed(const model *m, const char *name, int index, char **file) {
+    char *own, *folder = NULL;
+    JF_TRY(find_below(m, name, &own));
+    jf_status status = JF_OK;
+    *file = NULL;
+    if (own) {
+        status = jf_model_find(file, m->ctx, own, index);
+        char *found = status == JF_OK && *file ? path_below(m->folder, *file) : NULL;
+        free(*file);
+        *file = found;
+    } else if (*name != '/' && !strstr(name, "..")) {
+        status = shipped_find_folder(m->ctx, &folder, &shipped_models, name);
+        if (status == JF_OK && folder) status = shipped_file_at(m->ctx, file, &shipped_models, folder, index);
+        if (status == JF_OK && !folder && index == 0)
+            status = shipped_find(m->ctx, file, &shipped_models, name);
+    }
+    free(own);
+    free(folder);
+    if (status == JF_OK && *file && file_is_regular(*file)) return JF_OK;
+    free(*file);
+    *file = NULL;
+    return status == JF_OK && index == 0 ? jf_fail(m->ctx, JF_ERROR_IO, "%s: not found", name) : status;
+}
+
+/* What a name in a model file leads to may be any file of the user's: no message quotes it. */
+static jf_status refuse(const model *m, jf_status status, const char *names) {
+    text words = {0};
+    shell_add_path(&words, names);
+    JF_TRY(text_check(m->ctx, &words));
+    jf_fail(m->ctx, status,
+            "data.then = %s, which makes the images of the model larger: found no model that could be "
+            "used, neither among those that came with the program nor below %s; models from elsewhere are "
+            "given by "
+            "--then %s",
+            names, m->folder, words.chars);
+    text_free(&words);
+    return status;
+}
+
+static int is_of_files(jf_status status) {
+    return status != JF_ERROR_MEMORY && status != JF_ERROR_DEVICE && status != JF_ERROR_RANK &&
+           status != JF_STOPPED;
+}
+
+/* ---- loading ---- */
+
+/* All models of one name; `from`: the model whose file has the name, NULL where the user gave it. */
+static jf_status load_name(jf_then *t, jf_context *ctx, const model *from, const char *name,
+                           const jf_load_options *options) {
     for (int i = 0;; i++) {
         char *file;
-        JF_TRY(jf_model_find(&file, ctx, name, i));
+        JF_TRY(from ? find_allowed(from, name, i, &file) : jf_model_find(&file, ctx, name, i));
         if (!file) return JF_OK;
         jf_status status = t->count < JF_CHAIN_MOST ? jf_model_load(&t->models[t->count], ctx, file, options)
                                                     : jf_fail(ctx, JF_ERROR_ARGUMENT,
@@ -30,13 +103,14 @@ static jf_status load_name(jf_then *t, jf_context *ctx, const char *name, const 
     }
 }
 
-static jf_status load_names(jf_then *t, jf_context *ctx, const char *names, const jf_load_options *options) {
+static jf_status load_names(jf_then *t, jf_context *ctx, const model *from, const char *names,
+                            const jf_load_options *options) {
     for (const char *at = names; *at;) {
         size_t length = strcspn(at, ",");
         char *name;
         JF_TRY(MEM_NEW(ctx, &name, length + 1));
         memcpy(name, at, length);
-        jf_status status = load_name(t, ctx, name, options);
+        jf_status status = load_name(t, ctx, from, name, options);
         free(name);
         JF_TRY(status);
         at += length + (at[length] == ',');
@@ -65,9 +139,12 @@ static jf_status say_whence(jf_context *ctx, jf_status status, const char *names
 
 jf_status jf_then_load(jf_then *out, const jf_model *m, const char *names, const jf_load_options *options) {
     const char *wanted = names ? names : jf_model_then(m);
+    const model *from = !names && m->folder ? m : NULL;
     *out = (jf_then){.count = 0};
     if (!*wanted || strcmp(wanted, "none") == 0) return JF_OK;
-    jf_status status = load_names(out, m->ctx, wanted, options);
+    jf_status status = load_names(out, m->ctx, from, wanted, options);
+    if (status != JF_OK) jf_then_free(out);
+    if (status != JF_OK && from && is_of_files(status)) return refuse(m, status, wanted);
     if (status == JF_OK) status = put_in_order(out, m);
     if (status == JF_OK) return JF_OK;
     jf_then_free(out);

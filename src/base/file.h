@@ -38,6 +38,7 @@ jf_status file_check_below(jf_context *ctx, const char *folder, const char *path
 int file_exists(const char *path);
 int file_is_folder(const char *path);
 int file_is_link(const char *path);
+int file_is_regular(const char *path);
 int file_is_same(const char *path, const char *other); /* both are there, and one file */
 const char *file_extension(const char *path);          /* ".csv", "" where there is none */
 /* The user's own folder of data: $XDG_DATA_HOME/jointflow, or ~/.local/share/jointflow; NULL where there is no HOME. */

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/permutation.h"
+#include "data/named.h"
 #include "io/checksum.h"
 #include <math.h>
 #include <stdlib.h>
@@ -405,7 +406,7 @@ static jf_status open_as(jf_context *ctx, dataset **out, const recipe *r, int is
     d->ctx = ctx;
     d->kind = kind;
     d->is_test = is_test;
-    jf_status status = fill_in(d, r);
+    jf_status status = named_opened(r, fill_in(d, r));
     if (status != JF_OK) {
         dataset_free(d);
         return status;
@@ -428,6 +429,7 @@ jf_status dataset_name_test(recipe **out, const recipe *r, const test_file *file
             "expected a model of images or of a table",
             file->rows ? "data in memory" : file->path, recipe_get(r, "data.set"));
     JF_TRY(recipe_clone(out, r));
+    recipe_trust(*out);
     jf_status status = kind->name_test(*out, file);
     if (status == JF_OK) status = recipe_check(*out);
     if (status == JF_OK) return JF_OK;

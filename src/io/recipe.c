@@ -61,6 +61,7 @@ jf_status recipe_clone(recipe **out, const recipe *r) {
     for (size_t i = 0; i < r->table_count && status == JF_OK; i++)
         status = declare(copy, r->tables[i].keys, r->tables[i].only_if, r->tables[i].later);
     recipe_set_rows(copy, r->rows);
+    copy->foreign = r->foreign;
     if (status == JF_OK)
         *out = copy;
     else
@@ -72,6 +73,18 @@ void recipe_set_rows(recipe *r, memory_rows *rows) {
     memory_rows_hold(rows);
     memory_rows_free(r->rows);
     r->rows = rows;
+}
+
+void recipe_distrust(recipe *r) {
+    r->foreign = 1;
+}
+
+void recipe_trust(recipe *r) {
+    r->foreign = 0;
+}
+
+int recipe_is_foreign(const recipe *r) {
+    return r->foreign;
 }
 
 memory_rows *recipe_rows(const recipe *r) {

@@ -28,6 +28,11 @@ jf_status recipe_set(recipe *r, const char *dotted_key, const char *value);
 /* The same for a default that depends on the case at hand: where the key does not apply, after whatever is set later, it is
  * ignored instead of refused. */
 jf_status recipe_suggest(recipe *r, const char *dotted_key, const char *value);
+/* It came with a model file, which a stranger may have written; and so did its copies. Those whose files the user named
+ * since are not (recipe_trust). */
+void recipe_distrust(recipe *r);
+void recipe_trust(recipe *r);
+int recipe_is_foreign(const recipe *r);
 /* Rows in memory that the recipe's data are made of, which it holds, and so do its copies; NULL: none. */
 void recipe_set_rows(recipe *r, memory_rows *rows);
 memory_rows *recipe_rows(const recipe *r);

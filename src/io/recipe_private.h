@@ -26,6 +26,7 @@ struct jf_recipe {
     recipe_table *tables;
     size_t table_count, table_capacity;
     memory_rows *rows; /* recipe_set_rows() */
+    int foreign;       /* recipe_distrust() */
 };
 
 /* What a declaration says about a key. */

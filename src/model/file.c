@@ -24,6 +24,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "model/model.h"
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -440,6 +441,18 @@ static jf_status check_chain(const recipe *r, const tensor_file *file, const cha
     return JF_OK;
 }
 
+/* The folder that the user named, also where the file in it is a link. */
+static jf_status find_folder(model *m, const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL;
+    JF_TRY(mem_copy_text(m->ctx, &folder, slash ? path : "."));
+    if (slash) folder[slash - path + (slash == path)] = 0;
+    m->folder = realpath(folder, NULL);
+    free(folder);
+    if (m->folder) return JF_OK;
+    return jf_fail(m->ctx, JF_ERROR_IO, "%s: its folder could not be found: %s", path, strerror(errno));
+}
+
 jf_status model_load(jf_context *ctx, model **out, const char *path, const char *device_name, int threads,
                      declare_fn declare_all) {
     tensor_file *file = NULL;
@@ -460,6 +473,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     JF_TRY_DONE(read_note(ctx, file, path, "seed", &seed));
     JF_TRY_DONE(read_note(ctx, file, path, "trained", &trained));
     JF_TRY_DONE(recipe_parse(ctx, &r, recipe_note, name));
+    recipe_distrust(r);
     JF_TRY_DONE(declare_all(r));
     JF_TRY_DONE(recipe_check(r));
     JF_TRY_DONE(read_units(ctx, file, path, &units));
@@ -485,6 +499,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     JF_TRY_DONE(check_chain(r, file, path, format, m->flow->steps)); /* of images only the flow knows them */
     JF_TRY_DONE(model_read_weights(m, file, path));
     JF_TRY_DONE(model_set_trained(m, trained));
+    JF_TRY_DONE(find_folder(m, path));
     *out = m;
     m = NULL;
 done:

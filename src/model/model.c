@@ -106,6 +106,7 @@ void model_free(model *m) {
     recipe_free(m->recipe);
     units_free(&m->units);
     free(m->trained);
+    free(m->folder);
     jf_context_free(m->ctx);
     free(m);
 }

@@ -42,6 +42,7 @@ struct jf_model {
     real *params;          /* flat */
     spare_run *spare;      /* buffers between two uses */
     char *trained;         /* a sentence about the training so far, "" before it */
+    char *folder;          /* of the file that it was read from, without links; NULL: it was made here */
 };
 
 jf_status model_declare(recipe *r); /* keys of [model] and [loss] */

@@ -120,6 +120,16 @@ def test_then__flows_are_pickled_without_the_other_models(flow):
     assert np.array_equal(again.sample(name, 2, seed=1), flow.sample(name, 2, seed=1))
 
 
+def test_then__a_model_file_has_models_loaded_from_its_own_folder_alone(folder, tmp_path):
+    alone = tmp_path / "alone.safetensors"
+    alone.write_bytes((folder / "small.safetensors").read_bytes())
+    flow = jointflow.load(alone)
+    for stranger in (flow, pickle.loads(pickle.dumps(flow))):
+        with pytest.raises(jointflow.errors.Error, match="models from elsewhere are given by --then"):
+            stranger.sample(flow.class_names_[0], 1)
+        assert stranger.sample(flow.class_names_[0], 1, then=folder / "pair").shape == (1, 28, 28)
+
+
 def test_then__models_that_are_gone_are_named(folder, tmp_path):
     (tmp_path / "gone").mkdir()
     gone = train(tmp_path / "gone.safetensors", folder / "small.ini", data__down=2, data__then=tmp_path / "gone",

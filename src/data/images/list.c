@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "data/images/image_set.h"
 #include "data/known.h"
+#include "data/named.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,8 +42,9 @@ const recipe_key image_keys[] = {
 /* ---- loading ---- */
 
 /* Of a known set that is not here the message tells how to get it. */
-static jf_status find_files(jf_context *ctx, char **out, const char *name) {
-    jf_status status = file_find_data(ctx, out, name);
+static jf_status find_files(jf_context *ctx, char **out, const recipe *r) {
+    const char *name = recipe_get(r, "data.images");
+    jf_status status = named_find(r, "data.images", out);
     for (const known_set *set = known_sets; status == JF_ERROR_IO && set->name; set++)
         if (strcmp(set->name, name) == 0)
             return jf_fail(ctx, status, "%s; \"jointflow data fetch %s\" fetches it", jf_context_error(ctx),
@@ -87,8 +89,8 @@ static jf_status load(jf_context *ctx, image_set *out, const recipe *r, int may_
     *out = (image_set){.h = 0};
     const char *name = recipe_get(r, "data.images");
     char *found = NULL;
-    if (!find_source(name, NULL)) JF_TRY(find_files(ctx, &found, name));
-    jf_status status = load_from(ctx, out, r, found, may_lack);
+    if (!find_source(name, NULL)) JF_TRY(find_files(ctx, &found, r));
+    jf_status status = named_opened(r, load_from(ctx, out, r, found, may_lack));
     free(found);
     if (status != JF_OK) image_set_free(out);
     return status;

@@ -3,6 +3,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "data/images/image_set.h"
+#include "data/named.h"
 #include "io/npy.h"
 #include <math.h>
 #include <stdlib.h>
@@ -63,13 +64,13 @@ static jf_status take_labels(jf_context *ctx, image_set *out, const char *path, 
     return JF_OK;
 }
 
-static jf_status read_labels(jf_context *ctx, image_set *out, const char *name) {
+static jf_status read_labels(jf_context *ctx, image_set *out, const recipe *r) {
     char *path = NULL;
     double *values = NULL;
     int rank;
     size_t shape[NPY_MAX_RANK];
     jf_status status;
-    JF_TRY_DONE(file_find_data(ctx, &path, name));
+    JF_TRY_DONE(named_find(r, "data.labels", &path));
     JF_TRY_DONE(npy_read(ctx, path, &values, &rank, shape));
     JF_TRY_DONE(take_labels(ctx, out, path, values, rank, shape));
 done:
@@ -83,8 +84,7 @@ static jf_status stack_load(jf_context *ctx, image_set *out, const recipe *r, co
     JF_TRY(npy_read_stack(ctx, &stack, found));
     jf_status status = take_images(ctx, out, &stack, found);
     npy_stack_free(&stack); /* what was not taken */
-    if (status == JF_OK && !recipe_is(r, "data.labels", "none"))
-        status = read_labels(ctx, out, recipe_get(r, "data.labels"));
+    if (status == JF_OK && !recipe_is(r, "data.labels", "none")) status = read_labels(ctx, out, r);
     return status;
 }
 

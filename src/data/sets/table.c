@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/bounds.h"
+#include "data/named.h"
 #include "io/checksum.h"
 #include <math.h>
 #include <stdlib.h>
@@ -69,7 +70,7 @@ static jf_status open_memory(const dataset *d, const recipe *r, row_file **out) 
 static jf_status open_file(const dataset *d, const recipe *r, const char *key, row_file **out) {
     char *path;
     if (recipe_is(r, key, MEMORY_ROWS_FILE)) return open_memory(d, r, out);
-    JF_TRY(file_find_data(d->ctx, &path, recipe_get(r, key)));
+    JF_TRY(named_find(r, key, &path));
     const char *extension = file_extension(path);
     jf_status status = strcmp(extension, ".csv") == 0 || strcmp(extension, ".npy") == 0
                            ? row_file_open(d->ctx, out, path)

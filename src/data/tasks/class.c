@@ -32,7 +32,9 @@ static const recipe_key later_keys[] = {
     {"data", "then", KEY_TEXT, "none", 0, 0, NULL,
      "Models of super-resolution that make what is drawn larger again: run folders or "
      "model files, separated by commas, a folder of model files, or the name of models that come with the "
-     "program; or none."},
+     "program; or none. A model file has those taken that lie below its own folder or came with the program; "
+     "others "
+     "are given by --then."},
     {0}};
 
 static const double margin = 0.01;

@@ -1,0 +1,132 @@
+# Model files that strangers wrote: which files of the reader's they can have opened, and what they can have shown.
+. "$(dirname "$0")/lib.sh"
+TINY="$ROOT/tests/cli/glyphs.ini"
+train() {
+    jointflow train "$1" -o "$2" --no-report --quiet "${@:3}" 2> "$work/train.log" || { cat "$work/train.log" >&2; exit 1; }
+}
+grep -v 'kernels\|cardinality\|residual\|norm' "$TINY" > "$work/small.ini"
+train "$work/small.ini" "$work/small" --set model.net=dense --set model.condition=fixed --set model.depth=1 \
+    --set model.width=4 --set data.down=1 --set data.one_hot=yes --set data.then=THEN
+train "$TINY" "$work/large" --set data.task=superres --set data.classes=all
+awk 'BEGIN { print "a,b,c"; for (i = 0; i < 200; i++) print sin(i) "," cos(3 * i) "," i % 7 }' > "$work/table.csv"
+train "$ROOT/tests/cli/tiny.ini" "$work/table" --set data.set=table --set data.file="$work/table.csv" --set data.x=2 \
+    --set data.y=1
+SMALL="$work/small/model.safetensors" LARGE="$work/large/model.safetensors" TABLE="$work/table/model.safetensors"
+
+# forge FROM TO NOTE OLD NEW: a model file with another text in a note of its metadata, and no checksum.
+forge() {
+    python3 - "$@" << 'END'
+import json, struct, sys
+source, target, note, old, new = sys.argv[1:]
+data = open(source, "rb").read()
+size = struct.unpack("<Q", data[:8])[0]
+header = json.loads(data[8:8 + size])
+notes = header["__metadata__"]
+assert old in notes[note], notes[note]
+notes[note] = notes[note].replace(old, new)
+notes.pop("checksum", None)
+text = json.dumps(header).encode()
+text += b" " * (-len(text) % 8)
+open(target, "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])
+END
+}
+# refused COMMAND...: one sentence, soon, within 4 GB, without a word of what is in the files.
+LIMIT='ulimit -v 4000000; exec "$@"'
+[ -z "$SANITIZE" ] || LIMIT='exec "$@"' # sanitizers take more address space than that
+refused() {
+    run timeout 30 bash -c "$LIMIT" - "$@"
+    expect_status 1
+    expect_error_line_count 1
+    expect_error_line 'jointflow: .*'
+    ! grep -qE 'hunter2|letmein' "$work/stdout" "$work/stderr" || case_fail "what is in a file is quoted"
+}
+# What a model may name, but must not have opened.
+set_traps() {
+    mkdir trap
+    printf 'hunter2:letmein\n' > trap/secret
+    { head -c 8 /dev/zero; cat trap/secret; } > trap/zeros.safetensors
+    printf '\030\0\0\0\0\0\0\0{"letmein": hunter2     }' > trap/broken.safetensors
+    mkfifo trap/pipe trap/pipe.safetensors
+    ln -s /dev/zero trap/zero
+}
+
+case_begin then__of_a_model_file_opens_no_file_outside_of_its_folder
+set_traps
+mkdir own
+ln -s ../trap own/out
+ln -s "$LARGE" own/link.safetensors
+for name in "$PWD/trap/secret" "$PWD/trap/zeros.safetensors" "$PWD/trap/broken.safetensors" "$PWD/trap/pipe" \
+    "$PWD/trap" /dev/zero "$PWD/trap/zero" ../trap/secret trap/broken.safetensors out/broken.safetensors \
+    out/pipe link.safetensors "$LARGE" ../../large; do
+    forge "$SMALL" own/m.safetensors recipe 'then = THEN' "then = $name"
+    refused jointflow sample own/m.safetensors -n 1 -o a.npy
+    expect_error_line "jointflow: data.then = $name, which makes .*: found no model .* are given by --then $name"
+done
+expect_no_file a.npy
+
+case_begin then__of_a_model_file_takes_what_is_below_its_folder_or_came_with_the_program
+mkdir -p own/inner
+cp "$LARGE" own/inner/large.safetensors
+for name in inner inner/large.safetensors "$PWD/own/inner" own/inner; do
+    forge "$SMALL" own/m.safetensors recipe 'then = THEN' "then = $name"
+    run jointflow sample own/m.safetensors -y ring -n 1 -o a.npy
+    expect_status 0
+    expect grep -aq "'shape': (1, 28, 28)" a.npy
+done
+mkdir shipped
+cp "$LARGE" shipped/glyphs-large.safetensors
+forge "$SMALL" own/m.safetensors recipe 'then = THEN' 'then = glyphs-large'
+JOINTFLOW_MODELS="$PWD/shipped" run jointflow sample own/m.safetensors -y ring -n 1 -o b.npy
+expect_status 0
+expect_same a.npy b.npy
+cd own && printf 'hunter2' > inner/other.safetensors && forge m.safetensors m.safetensors recipe glyphs-large inner
+refused jointflow sample m.safetensors -n 1 -o c.npy
+
+case_begin then__the_words_to_paste_name_the_same_models
+folder="it's a \"pair\" of \$HOME"
+mkdir "$folder" own
+cp "$LARGE" "$folder/large.safetensors"
+forge "$SMALL" own/m.safetensors recipe 'then = THEN' "then = $folder"
+refused jointflow sample own/m.safetensors -n 1 -o a.npy
+paste=$(sed -n 's/.*are given by //p' "$work/stderr")
+run sh -c "jointflow sample own/m.safetensors -y ring -n 1 $paste -o a.npy"
+expect_status 0
+expect grep -aq "'shape': (1, 28, 28)" a.npy
+
+case_begin data__that_a_model_file_names_are_not_quoted_and_no_pipe_is_opened
+set_traps
+cp trap/secret trap/secret.csv
+printf 'a,b,c\n1,2,letmein\n' > trap/rows.csv
+printf 'hunter2,letmein\n1,2\n' > trap/names.csv
+printf 'hunter2' > trap/array.npy
+truncate -s 3G trap/sparse.csv trap/sparse.npy
+mkfifo trap/pipe.csv trap/pipe.npy
+ln -s /dev/zero trap/zero.csv
+ln -s /dev/zero trap/zero.npy
+mkdir trap/folder.csv
+for name in secret.csv rows.csv names.csv array.npy sparse.csv sparse.npy pipe.csv pipe.npy zero.csv zero.npy folder.csv \
+    secret pipe zero; do
+    forge "$TABLE" m.safetensors recipe "file = $work/table.csv" "file = $PWD/trap/$name"
+    refused jointflow judge m.safetensors --points 20
+    refused jointflow report m.safetensors -o out
+done
+# what the user names is told in detail
+run jointflow judge "$TABLE" --test trap/rows.csv
+expect_error_line 'jointflow: .*rows.csv:2: column 3 .*letmein.*'
+
+case_begin images__that_a_model_file_names_are_not_quoted_and_no_pipe_is_opened
+set_traps
+mkdir trap/idx trap/classes trap/empty
+mkfifo trap/idx/train-images-idx3-ubyte trap/idx/train-labels-idx1-ubyte
+mkdir trap/classes/hunter2 && printf 'letmein' > trap/classes/hunter2/a.png
+printf 'hunter2' > trap/array.npy
+truncate -s 3G trap/sparse.npy
+mkfifo trap/pipe.npy
+for name in secret pipe pipe.npy zero array.npy sparse.npy idx empty; do
+    forge "$LARGE" m.safetensors recipe 'images = glyphs' "images = $PWD/trap/$name"
+    refused jointflow judge m.safetensors --points 20
+    refused jointflow sample m.safetensors --row 0 -o a.png
+    refused jointflow superres m.safetensors --row 0 -o a.png
+done
+forge "$LARGE" m.safetensors recipe 'images = glyphs' "images = $PWD/trap/classes"
+refused jointflow judge m.safetensors --points 20
