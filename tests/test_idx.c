@@ -79,7 +79,7 @@ TEST(idx__wrong_headers_are_refused_by_what_is_wrong) {
            "ends after 6 bytes, expected a header of 16");
     refuse(put_file("f", "", 0), 3, JF_ERROR_FORMAT, "ends after 0 bytes");
     refuse(test_path("missing"), 3, JF_ERROR_IO, "could not be opened");
-    refuse(test_folder(), 3, JF_ERROR_FORMAT, "could not be read");
+    refuse(test_folder(), 3, JF_ERROR_IO, "is a folder; expected a file");
 }
 
 TEST(idx__content_must_be_as_long_as_announced) {

@@ -116,7 +116,9 @@ jf_status image_array_read(jf_context *ctx, image_array *out, const char *path) 
 
 jf_status image_array_read_masked(jf_context *ctx, image_array *out, const char *path) {
     *out = (image_array){0};
-    return picture_is_png(path) ? read_transparent(ctx, out, path) : image_array_read(ctx, out, path);
+    int is_png;
+    JF_TRY(picture_is_png(ctx, &is_png, path));
+    return is_png ? read_transparent(ctx, out, path) : image_array_read(ctx, out, path);
 }
 
 jf_status image_array_write(jf_context *ctx, const image_array *images, int columns, const char *path) {

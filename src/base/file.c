@@ -21,6 +21,35 @@ static jf_status fail_errno(jf_context *ctx, const char *path, const char *what)
 
 /* ---- reading ---- */
 
+/* The shell's names of what it passes on, such as a pipe for <(COMMAND): whoever types one means it. */
+static int is_descriptor(const char *path) {
+    return strcmp(path, "/dev/stdin") == 0 || strncmp(path, "/dev/fd/", 8) == 0 ||
+           strncmp(path, "/proc/self/fd/", 14) == 0;
+}
+
+static jf_status check_kind(jf_context *ctx, const char *path, mode_t mode) {
+    if (S_ISREG(mode) || (is_descriptor(path) && !S_ISDIR(mode))) return JF_OK;
+    const char *kind = S_ISDIR(mode) ? "folder" : S_ISFIFO(mode) ? "pipe" : "device";
+    return jf_fail(ctx, JF_ERROR_IO, "%s: is a %s; expected a file", path, kind);
+}
+
+/* O_NONBLOCK: opening a pipe that nobody writes to would never end. What is opened then blocks as usual. */
+jf_status file_open(jf_context *ctx, int *fd, const char *path) {
+    struct stat info;
+    jf_status status;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0) return fail_errno(ctx, path, "could not be opened");
+    if (fstat(*fd, &info) != 0)
+        status = fail_errno(ctx, path, "could not be examined");
+    else
+        status = check_kind(ctx, path, info.st_mode);
+    if (status == JF_OK && fcntl(*fd, F_SETFL, 0) != 0) status = fail_errno(ctx, path, "could not be opened");
+    if (status == JF_OK) return JF_OK;
+    close(*fd);
+    *fd = -1;
+    return status;
+}
+
 static jf_status fail_too_large(jf_context *ctx, const char *path, size_t limit) {
     return jf_fail(ctx, JF_ERROR_FORMAT, "%s: too large; expected at most %zu bytes", path, limit);
 }
@@ -64,14 +93,12 @@ static jf_status read_all(jf_context *ctx, char **out, size_t *size, const char 
 jf_status file_read(jf_context *ctx, char **out, size_t *size, const char *path, size_t limit) {
     *out = NULL;
     *size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fail_errno(ctx, path, "could not be opened");
+    int fd;
     struct stat info;
     jf_status status = JF_OK;
+    JF_TRY(file_open(ctx, &fd, path));
     if (fstat(fd, &info) != 0)
         status = fail_errno(ctx, path, "could not be examined");
-    else if (S_ISDIR(info.st_mode))
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: is a folder; expected a file", path);
     else if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > limit)
         status = fail_too_large(ctx, path, limit);
     /* one byte more than expected, so that the end of the file is seen without growing */
@@ -98,8 +125,8 @@ static jf_status map_open_file(jf_context *ctx, void **out, size_t *size, const 
 jf_status file_map(jf_context *ctx, void **out, size_t *size, const char *path) {
     *out = NULL;
     *size = 0;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return fail_errno(ctx, path, "could not be opened");
+    int fd;
+    JF_TRY(file_open(ctx, &fd, path));
     jf_status status = map_open_file(ctx, out, size, path, fd);
     close(fd); /* the mapping stays */
     return status;

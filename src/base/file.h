@@ -6,6 +6,9 @@
 #include "base/context.h"
 #include <stdint.h>
 
+/* For reading. Refuses all but regular files, and never waits for the other end of a pipe; names of descriptors, such as
+ * /dev/stdin and /dev/fd/3, may be anything but a folder. */
+jf_status file_open(jf_context *ctx, int *fd, const char *path);
 jf_status file_read(jf_context *ctx, char **out, size_t *size, const char *path,
                     size_t limit); /* NUL-terminated */
 /* A regular file as memory that is read when it is touched; NULL and 0 where it is empty. What another process writes into

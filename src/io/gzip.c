@@ -4,13 +4,12 @@
  * says about its size is not asked for, and a small file that would expand to a huge one ends at the
  * limit. */
 #include "io/gzip.h"
+#include "base/file.h"
 #include "base/memory.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -153,15 +152,8 @@ jf_status gzip_read(jf_context *ctx, uint8_t **out, size_t *size, const char *pa
     r->ctx = ctx;
     r->path = path;
     r->limit = limit;
-    r->fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a pipe is not waited for */
-    struct stat info;
-    jf_status status;
-    if (r->fd < 0) {
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: could not be opened: %s", path, strerror(errno));
-    } else if (fstat(r->fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-        status = jf_fail(ctx, JF_ERROR_IO, "%s: could not be read: not a regular file", path);
-        close(r->fd);
-    } else {
+    jf_status status = file_open(ctx, &r->fd, path);
+    if (status == JF_OK) {
         status = read_content(r);
         close(r->fd);
     }

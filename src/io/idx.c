@@ -8,9 +8,9 @@
 #include "base/file.h"
 #include "io/gzip.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 static const size_t value_limit = (size_t)1 << 31;
@@ -33,8 +33,13 @@ static const char *type_name(int code) {
 
 /* The first bytes of the content. zlib's own reader takes raw files, too. */
 static jf_status peek(jf_context *ctx, const char *path, uint8_t *head, int size) {
-    gzFile file = gzopen(path, "rb");
-    if (!file) return jf_fail(ctx, JF_ERROR_IO, "%s: could not be opened: %s", path, strerror(errno));
+    int fd;
+    JF_TRY(file_open(ctx, &fd, path));
+    gzFile file = gzdopen(fd, "rb");
+    if (!file) {
+        close(fd);
+        return jf_fail(ctx, JF_ERROR_MEMORY, "%s: not enough memory to read it", path);
+    }
     int found = gzread(file, head, (unsigned)size);
     gzclose(file);
     if (found < 0) return jf_fail(ctx, JF_ERROR_FORMAT, "%s: could not be read or decompressed", path);

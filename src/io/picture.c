@@ -3,9 +3,9 @@
 #include "io/jpeg.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 static const struct format {
     const char *signature; /* that a file begins with */
@@ -20,13 +20,16 @@ int picture_named(const char *path) {
     return 0;
 }
 
-/* The first bytes; how many there are, or -1 where it cannot be opened. */
-static int read_start(const char *path, char start[SIGNATURE]) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return -1;
-    int length = (int)fread(start, 1, SIGNATURE, file);
-    fclose(file);
-    return length;
+/* The first bytes, and how many there are. */
+static jf_status read_start(jf_context *ctx, const char *path, char start[SIGNATURE], int *length) {
+    int fd;
+    *length = 0;
+    JF_TRY(file_open(ctx, &fd, path));
+    ssize_t found = read(fd, start, SIGNATURE);
+    close(fd);
+    if (found < 0) return jf_fail(ctx, JF_ERROR_IO, "%s: could not be read: %s", path, strerror(errno));
+    *length = (int)found;
+    return JF_OK;
 }
 
 static int begins(const struct format *f, const char *start, int length) {
@@ -34,16 +37,19 @@ static int begins(const struct format *f, const char *start, int length) {
     return length >= wanted && memcmp(start, f->signature, (size_t)wanted) == 0;
 }
 
-int picture_is_png(const char *path) {
+jf_status picture_is_png(jf_context *ctx, int *is, const char *path) {
     char start[SIGNATURE];
-    return begins(&formats[0], start, read_start(path, start));
+    int length;
+    JF_TRY(read_start(ctx, path, start, &length));
+    *is = begins(&formats[0], start, length);
+    return JF_OK;
 }
 
 jf_status picture_read(jf_context *ctx, pixels *out, const char *path, int max_side) {
     char start[SIGNATURE];
     *out = (pixels){.h = 0};
-    int length = read_start(path, start);
-    if (length < 0) return jf_fail(ctx, JF_ERROR_IO, "%s: could not be opened: %s", path, strerror(errno));
+    int length;
+    JF_TRY(read_start(ctx, path, start, &length));
     for (int i = 0; i < FORMATS; i++)
         if (begins(&formats[i], start, length)) return formats[i].read(ctx, out, path, max_side);
     return jf_fail(ctx, JF_ERROR_FORMAT,

@@ -8,7 +8,7 @@
 jf_status picture_read(jf_context *ctx, pixels *out, const char *path, int max_side);
 /* Whether a file has the name of a picture: .png, .jpg, .jpeg, in any letters. */
 int picture_named(const char *path);
-int picture_is_png(const char *path);         /* by its content; not where it cannot be opened */
-#define PICTURE_ENDINGS ".png, .jpg or .jpeg" /* in messages */
+jf_status picture_is_png(jf_context *ctx, int *is, const char *path); /* by its content */
+#define PICTURE_ENDINGS ".png, .jpg or .jpeg"                         /* in messages */
 
 #endif

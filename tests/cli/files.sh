@@ -29,6 +29,20 @@ printf '[data]\nset = images\nimages = pictures\n[model]\nnet = resnext\n' > ima
 fails '.*: byte 4 of the name of a class has code 233, expected text in UTF-8 .*: rename the folder' jointflow train images.ini
 expect_no_file out
 
+case_begin files__a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for
+mkfifo p.csv p.npy p.png p.ini p.idx
+within() { timeout -s KILL 10 "$@"; }
+fails 'p.csv: is a pipe; expected a file' within jointflow sample "$MODEL" -y @p.csv
+fails 'p.npy: is a pipe; expected a file' within jointflow density "$MODEL" p.npy
+fails 'p.csv: is a pipe; expected a file' within jointflow train p.csv --x-columns 1 --y-columns 2
+fails 'p.ini: is a pipe; expected a file' within jointflow train p.ini
+printf '[data]\nset = images\nimages = pictures\n[model]\nnet = resnext\n' > images.ini
+mkdir -p pictures/a && mkfifo pictures/a/1.png
+fails '.*pictures/a/1.png: is a pipe; expected a file' within jointflow train images.ini
+fails '/dev/zero: is a device; expected a file' within jointflow info /dev/zero
+run within jointflow train <(cat "$TINY") -o run --no-report --quiet
+expect_status 0
+
 case_begin names__beyond_ascii_survive_training_and_resuming
 cp "$TINY" 'Größe 日本.ini'
 run jointflow train 'Größe 日本.ini' -o run --no-report --quiet
