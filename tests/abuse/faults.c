@@ -14,7 +14,8 @@
  *
  * All is counted from the start of main on. What stdio keeps in its buffers is written when a file is flushed or closed,
  * so those calls count in place of the system calls behind them. */
-#define _GNU_SOURCE /* RTLD_NEXT, dl_iterate_phdr */
+#undef _FORTIFY_SOURCE /* functions of the C library are defined here, which it makes inline */
+#define _GNU_SOURCE    /* RTLD_NEXT, dl_iterate_phdr */
 #include <dlfcn.h>
 #include <errno.h>
 #include <execinfo.h>

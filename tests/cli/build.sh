@@ -22,7 +22,7 @@ configure() {
     [ -z "$SANITIZE" ] || skip "the rules are those of other builds"
     run cmake -G "$generator" -S "$source" -B made -DCMAKE_C_COMPILER_LAUNCHER="$work/launcher" \
         -DCMAKE_CUDA_COMPILER_LAUNCHER="$work/launcher" "$@" \
-        $(sed -nE 's/^(JOINTFLOW_(CUDA|MPI):[A-Z]*=.*)/-D\1/p' "$BUILD/CMakeCache.txt")
+        $(sed -nE 's/^(JOINTFLOW_(CUDA|MPI|HARDENING):[A-Z]*=.*)/-D\1/p' "$BUILD/CMakeCache.txt")
     [ -n "$case_skip" ] || expect_status 0
 }
 
