@@ -2,6 +2,7 @@
 #include "cli.h"
 #include "guard.h"
 #include "page.h"
+#include "visitors.h"
 #include <arpa/inet.h>
 #include <errno.h>
 #include <microhttpd.h>
@@ -11,8 +12,6 @@
 
 enum {
     THREADS = 4,             /* requests that are answered at the same time */
-    MOST_CONNECTIONS = 64,   /* of which a browser holds six */
-    IDLE_SECONDS = 30,       /* after which a silent connection is closed */
     CONNECTION_BYTES = 32768 /* for the head of a request, which is refused where it is longer */
 };
 
@@ -20,6 +19,7 @@ struct server {
     struct MHD_Daemon *daemon;
     explorer *e;
     guard guard;
+    visitors *visitors;
     char address[128];
 };
 
@@ -145,7 +145,7 @@ static enum MHD_Result take_header(void *user, enum MHD_ValueKind kind, const ch
     return MHD_YES;
 }
 
-static enum MHD_Result begin_request(const server *s, struct MHD_Connection *connection, const char *path,
+static enum MHD_Result begin_request(server *s, struct MHD_Connection *connection, const char *path,
                                      const char *method, void **own) {
     pending *p = calloc(1, sizeof *p);
     const char *rest;
@@ -154,6 +154,7 @@ static enum MHD_Result begin_request(const server *s, struct MHD_Connection *con
     *own = p;
     MHD_get_connection_values(connection, MHD_HEADER_KIND, take_header, &head);
     p->status = guard_check(&s->guard, &head, &rest, &p->why);
+    if (p->status == 200) visitors_begin(s->visitors, connection);
     if (p->status == 413) return send_refusal(connection, p->status, p->why); /* before it is sent at all */
     return MHD_YES;
 }
@@ -180,6 +181,7 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
         *count = 0;
         return MHD_YES;
     }
+    visitors_complete(s->visitors, connection);
     if (p->status != 200) return send_refusal(connection, p->status, p->why);
     if (p->too_large) return send_refusal(connection, 413, "the request is larger than 1 MiB");
     if (p->body.failed) return send_refusal(connection, 500, "not enough memory");
@@ -192,8 +194,10 @@ static enum MHD_Result handle(void *user, struct MHD_Connection *connection, con
 
 static void end_request(void *user, struct MHD_Connection *connection, void **own,
                         enum MHD_RequestTerminationCode why) {
+    server *s = user;
     pending *p = *own;
-    (void)user, (void)connection, (void)why;
+    (void)why;
+    visitors_answered(s->visitors, connection);
     if (p) buffer_free(&p->body);
     free(p);
     *own = NULL;
@@ -237,12 +241,13 @@ static void write_address(server *s, const any_address *a, const char *given) {
 
 static struct MHD_Daemon *start_daemon(server *s, const any_address *a) {
     unsigned flags = MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO;
+    unsigned most = VISITORS_ROOM, idle = VISITORS_IDLE;
     if (a->any.sa_family == AF_INET6) flags |= MHD_USE_IPv6;
     return MHD_start_daemon(flags, 0, NULL, NULL, handle, s, MHD_OPTION_SOCK_ADDR, &a->any,
-                            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT,
-                            (unsigned)MOST_CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
-                            MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-                            MHD_OPTION_NOTIFY_COMPLETED, end_request, NULL, MHD_OPTION_END);
+                            MHD_OPTION_THREAD_POOL_SIZE, (unsigned)THREADS, MHD_OPTION_CONNECTION_LIMIT, most,
+                            MHD_OPTION_CONNECTION_TIMEOUT, idle, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                            (size_t)CONNECTION_BYTES, MHD_OPTION_NOTIFY_CONNECTION, visitors_notice,
+                            s->visitors, MHD_OPTION_NOTIFY_COMPLETED, end_request, s, MHD_OPTION_END);
 }
 
 int server_start(server **out, explorer *e, const server_options *options) {
@@ -255,6 +260,10 @@ int server_start(server **out, explorer *e, const server_options *options) {
     if (!guard_create(&s->guard)) {
         free(s);
         return cli_fail("no random numbers for a token: %s", strerror(errno));
+    }
+    if (!(s->visitors = visitors_create())) {
+        free(s);
+        return cli_fail_memory();
     }
     errno = 0;
     if (read_address(options->address, options->port, &a)) s->daemon = start_daemon(s, &a);
@@ -273,7 +282,9 @@ int server_start(server **out, explorer *e, const server_options *options) {
 }
 
 void server_stop(server *s) {
-    if (s && s->daemon) MHD_stop_daemon(s->daemon);
+    if (!s) return;
+    if (s->daemon) MHD_stop_daemon(s->daemon);
+    visitors_free(s->visitors);
     free(s);
 }
 

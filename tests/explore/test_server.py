@@ -134,6 +134,93 @@ def explore__connections_that_say_nothing_leave_room_for_others():
             link.close()
 
 
+class Trickle:
+    """Connections that send a byte every two seconds, and come again where they are closed."""
+
+    def __init__(self, server, count):
+        self.address, self.links, self.ended = ("127.0.0.1", server.port), [], threading.Event()
+        self.head = f"GET /{'0' * 32}/ HTTP/1.1\r\nX: {'x' * 1000}".encode()
+        self.links = [self.connect() for _ in range(count)]
+        self.thread = threading.Thread(target=self.send)
+        self.thread.start()
+
+    def connect(self):
+        return socket.create_connection(self.address, 10)
+
+    def send(self):
+        for i in range(len(self.head)):
+            for k, link in enumerate(self.links):
+                try:
+                    link.sendall(self.head[i:i + 1])
+                except OSError:
+                    link.close()
+                    self.links[k] = self.connect()
+            if self.ended.wait(2):
+                return
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.ended.set()
+        self.thread.join()
+        for link in self.links:
+            link.close()
+
+
+def explore__clients_that_trickle_leave_room_for_others():
+    for count in [64, 300]:
+        with Server("crescents") as s, Trickle(s, count):
+            for _ in range(3):
+                began = time.time()
+                check(s.ask("sample", y=[0], n=5)["n"] == 5, "beside", count, "connections that trickle")
+                check(time.time() - began < 5, "beside", count, "connections it takes", time.time() - began, "s")
+                time.sleep(0.7)
+
+
+def closed_after(server, head, seconds):
+    """When the server closes a connection that sends a head, and then a byte every half a second."""
+    began = time.time()
+    with socket.create_connection(("127.0.0.1", server.port), 0.5) as link:
+        try:
+            link.sendall(head)
+            while time.time() - began < seconds:
+                try:
+                    if not link.recv(1000):
+                        break
+                except TimeoutError:
+                    link.sendall(b"x")
+        except OSError:
+            pass
+    return time.time() - began
+
+
+def explore__a_head_has_ten_seconds_and_a_known_connection_is_not_cut():
+    with Server("crescents") as s:
+        known, body = s.connect(), json.dumps({"y": [0], "n": 5})
+        known.request("GET", f"/{s.token}/")
+        known.getresponse().read()
+        known.putrequest("POST", f"/{s.token}/api/sample")
+        known.putheader("Content-Type", "application/json")
+        known.putheader("Content-Length", str(len(body)))
+        known.endheaders()
+        first, found = known.sock, []
+        heads = [b"", b"GET /" + s.token.encode() + b"/ HTTP/1.1\r\nX: "]
+        late = [threading.Thread(target=lambda head=head: found.append(closed_after(s, head, 25))) for head in heads]
+        for thread in late:
+            thread.start()
+        for thread in late:
+            thread.join()
+        check(all(9 < seconds < 20 for seconds in found), "heads were waited for", found, "s")
+        with Trickle(s, 64):  # take no known connection's place
+            time.sleep(1)
+            known.send(body.encode())
+            answer = known.getresponse()
+            check(answer.status == 200 and json.loads(answer.read())["n"] == 5, "a body that took long")
+            check(known.sock is first, "by the same connection")
+        known.close()
+
+
 def explore__nothing_but_loopback_is_listened_on_unless_asked_for():
     with Server("crescents") as s:
         listening = [line.split() for line in open("/proc/net/tcp", encoding="ascii").readlines()[1:]]
