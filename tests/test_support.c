@@ -191,7 +191,7 @@ static column_look look_of(double (*value)(rng *r), int rows) {
     rng r = rng_stream(data_key(7), 0);
     look_begin(&look);
     for (int i = 0; i < rows; i++) look_range(&look, values[i] = value(&r));
-    for (int i = 0; i < rows; i++) look_edges(&look, values[i]);
+    look_edges(&look, values, rows);
     free(values);
     return look;
 }
@@ -210,7 +210,7 @@ static double digit(rng *r) {
 
 TEST(bounds__of_evenly_filled_intervals_are_found_and_no_others) {
     int found;
-    for (int rows = 300; rows <= 300000; rows *= 10) {
+    for (int rows = 1000; rows <= 1000000; rows *= 10) {
         column_look look = look_of(uniform, rows);
         column_support s = look_interval(&look, &found);
         CHECK(found && s.lo == -3 && s.hi == 3);
@@ -230,10 +230,62 @@ TEST(bounds__of_evenly_filled_intervals_are_found_and_no_others) {
     CHECK_TEXT(look_hint(&look, "t", hint, sizeof hint), "");
 }
 
+static double bimodal(rng *r) {
+    return rng_normal(r) + (rng_uniform(r) < 0.5 ? -3 : 3);
+}
+static double far_modes(rng *r) {
+    return rng_normal(r) + (rng_uniform(r) < 0.5 ? -30 : 30);
+}
+static double half_normal(rng *r) {
+    return fabs(rng_normal(r));
+}
+
+/* How many of so many columns are taken for intervals. */
+static int intervals_found(double (*value)(rng *r), int rows, int columns) {
+    double values[1000];
+    int all = 0, found;
+    CHECK(rows <= 1000);
+    for (int k = 0; k < columns; k++) {
+        column_look look;
+        rng r = rng_stream(data_key(11), (uint64_t)k);
+        look_begin(&look);
+        for (int i = 0; i < rows; i++) look_range(&look, values[i] = value(&r));
+        look_edges(&look, values, rows);
+        look_interval(&look, &found);
+        all += found;
+    }
+    return all;
+}
+
+#ifdef SANITIZED
+enum { COLUMNS = 400 };
+#else
+enum { COLUMNS = 4000 };
+#endif
+
+/* 20,000 columns of each size. */
+TEST(bounds__are_found_for_at_most_1_of_1000_unbounded_columns) {
+    static double (*const unbounded[])(rng *) = {normal, exponential, bimodal, far_modes, half_normal};
+    enum { KINDS = sizeof unbounded / sizeof *unbounded };
+    for (int rows = 200; rows <= 500; rows += rows < 300 ? 100 : 200) {
+        int found = 0;
+        for (int k = 0; k < KINDS; k++) found += intervals_found(unbounded[k], rows, COLUMNS);
+        fprintf(stderr, "%d rows: %d of %d unbounded columns\n", rows, found, KINDS * COLUMNS);
+        CHECK(found * 1000 <= KINDS * COLUMNS);
+    }
+}
+
+TEST(bounds__are_found_for_95_of_100_uniform_columns_of_300_rows_and_for_all_of_1000) {
+    int found = intervals_found(uniform, 300, COLUMNS);
+    fprintf(stderr, "300 rows: %d of %d uniform columns\n", found, COLUMNS);
+    CHECK(found * 100 >= 95 * COLUMNS);
+    CHECK(intervals_found(uniform, 1000, COLUMNS) == COLUMNS);
+}
+
 /* With 1500 rows the last one is six gaps or more from the edge of one column in 400. */
 TEST(bounds__the_rounder_edge_is_taken_where_the_last_row_is_some_gaps_away) {
     int found;
-    column_look look = {.lo = -2.999, .hi = 2.974, .rows = 1500, .near_lo = 30, .near_hi = 30};
+    column_look look = {.lo = -2.999, .hi = 2.974, .rows = 1500, .gap_lo = 0.004, .gap_hi = 0.004};
     column_support s = look_interval(&look, &found);
     CHECK(found && s.lo == -3 && s.hi == 3);
 }

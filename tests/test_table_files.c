@@ -212,7 +212,7 @@ TEST(table__a_column_is_x_or_y_and_once) {
 TEST(table__found_bounds_of_uniform_columns_far_from_zero_hold_every_row_and_little_more) {
     static const double far[] = {1e3, 1e6, -1e6, 123456789.123, 1e9, 1.7e9, -3e9, 1e11, -1e12};
     static const double wide[] = {1e-3, 1, 7.3, 100, 1e4, 1e6};
-    enum { ROWS = 400, FAR = sizeof far / sizeof *far, WIDE = sizeof wide / sizeof *wide };
+    enum { ROWS = 1000, FAR = sizeof far / sizeof *far, WIDE = sizeof wide / sizeof *wide };
     double *values = calloc(ROWS * WIDE, sizeof *values);
     CHECK(values);
     for (int k = 0; k < 2 * FAR; k++) {

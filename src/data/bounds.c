@@ -112,7 +112,8 @@ jf_status bounds_parse(dataset *d, const recipe *r, const char *key) {
 /* ---- finding ---- */
 
 enum { ENOUGH_ROWS = 200, GAPS = 10 };
-#define EDGE_SHARE 0.3 /* of the mean density: an edge that has less falls off */
+#define EDGE_MEAN                                                                                            \
+    0.43 /* of the outer third's length: an edge falls off where the mean distance of values from the inner end is less */
 
 void look_begin(column_look *look) {
     *look = (column_look){.lo = INFINITY, .hi = -INFINITY, .whole = 1};
@@ -125,14 +126,27 @@ void look_range(column_look *look, double value) {
     look->rows++;
 }
 
-void look_edges(column_look *look, double value) {
-    double room = BOUNDS_NEAR * (look->hi - look->lo);
-    look->near_lo += value <= look->lo + room;
-    look->near_hi += value >= look->hi - room;
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
 }
 
-static int is_edge(const column_look *look, long near) {
-    return look->rows >= ENOUGH_ROWS && (double)near >= EDGE_SHARE * BOUNDS_NEAR * (double)look->rows;
+/* The mean distance between neighbours in the outer third, which begins at values[0] and goes on by `step`; 0 where the density
+ * falls off. Between the inner end and the outermost value, the others are uniform if the density is: their mean is 0.5 of the length,
+ * with a standard error of 1 / sqrt(12 third). In an exponential tail it is about 1 / log(third), since the outermost value is far out. */
+static double edge_gap(const double *values, long third, int step) {
+    double sum = 0, length = fabs(values[third * step] - values[0]);
+    for (long i = 1; i < third; i++) sum += fabs(values[i * step] - values[0]);
+    return length > 0 && sum >= EDGE_MEAN * length * (double)(third - 1) ? length / (double)third : 0;
+}
+
+void look_edges(column_look *look, double *values, long count) {
+    long third = count / 3;
+    if (look->rows < ENOUGH_ROWS || third < 2) return;
+    qsort(values, (size_t)count, sizeof *values, ascending);
+    double share = (double)count / (double)look->rows;
+    look->gap_lo = share * edge_gap(values + third, third, -1);
+    look->gap_hi = share * edge_gap(values + count - 1 - third, third, 1);
 }
 
 /* The number with the fewest digits in [from, to], which are close to each other. */
@@ -147,14 +161,12 @@ static double roundest(double from, double to, double range) {
 column_support look_interval(const column_look *look, int *found) {
     column_support s = {.kind = SUPPORT_CUT};
     double range = look->hi - look->lo;
-    *found = !look->whole && range > 0 && is_edge(look, look->near_lo) && is_edge(look, look->near_hi);
+    *found = !look->whole && range > 0 && look->gap_lo > 0 && look->gap_hi > 0;
     if (!*found) return (column_support){0};
     /* neighbours at an edge are about a gap apart, and the edge is k gaps or more beyond the last of them with probability
      * exp(-k). An interval that is a little too wide does no harm; one that is too narrow refuses rows. */
-    double gap_lo = BOUNDS_NEAR * range / (double)look->near_lo,
-           gap_hi = BOUNDS_NEAR * range / (double)look->near_hi;
-    s.lo = roundest(look->lo - GAPS * gap_lo, look->lo, range);
-    s.hi = 0 - roundest(-look->hi - GAPS * gap_hi, -look->hi, range);
+    s.lo = roundest(look->lo - GAPS * look->gap_lo, look->lo, range);
+    s.hi = 0 - roundest(-look->hi - GAPS * look->gap_hi, -look->hi, range);
     return s;
 }
 

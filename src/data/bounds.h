@@ -12,19 +12,24 @@
  * text names none. */
 jf_status bounds_parse(dataset *d, const recipe *r, const char *key);
 
-/* What a column's values look like, from two walks over them. */
+/* What a column's values look like. */
 typedef struct column_look {
-    double lo, hi;         /* least and greatest */
-    long near_lo, near_hi; /* how many are in the outer hundredths of the range */
+    double lo, hi; /* least and greatest */
+    double gap_lo,
+        gap_hi; /* mean distance between neighbours below and above; 0: the density falls off there */
     long rows;
     int whole; /* all are whole numbers */
 } column_look;
-#define BOUNDS_NEAR 0.02 /* of the range: the share that near_lo and near_hi count */
+enum { LOOK_SAMPLE = 4096 }; /* values that look_edges() needs at most */
 void look_begin(column_look *look);
-void look_range(column_look *look, double value); /* first walk */
-void look_edges(column_look *look, double value); /* second walk */
+void look_range(column_look *look, double value); /* each value */
+/* Then some or all of the values, from rows at even distances; sorts them. */
+void look_edges(column_look *look, double *values, long count);
 /* An interval whose density does not fall off towards either edge, as of a uniform prior: *found is then 1, and the bounds
- * are the roundest numbers that fit. */
+ * are the roundest numbers that fit.
+ *
+ * Of 20,000 normal, exponential or bimodal columns of 200 rows or more at most 1 in 1,000 is taken for an interval; of
+ * uniform columns at least 95% with 300 rows, and all with 1,000. */
 column_support look_interval(const column_look *look, int *found);
 /* "0 or more; ...": a support that people may have forgotten to name; "" where there is none. */
 const char *look_hint(const column_look *look, const char *name, char *out, size_t size);

@@ -85,12 +85,17 @@ static jf_status x_columns_of(jf_context *ctx, const table_files *t, const char 
     return JF_OK;
 }
 
-static void look_at(const row_file *f, const size_t *columns, int count, column_look *looks) {
+/* values: room for LOOK_SAMPLE. */
+static void look_at(const row_file *f, const size_t *columns, int count, column_look *looks, double *values) {
+    size_t rows = row_file_rows(f), step = (rows + LOOK_SAMPLE - 1) / LOOK_SAMPLE;
     for (int i = 0; i < count; i++) look_begin(&looks[i]);
-    for (size_t row = 0; row < row_file_rows(f); row++)
+    for (size_t row = 0; row < rows; row++)
         for (int i = 0; i < count; i++) look_range(&looks[i], row_file_value(f, row, columns[i]));
-    for (size_t row = 0; row < row_file_rows(f); row++)
-        for (int i = 0; i < count; i++) look_edges(&looks[i], row_file_value(f, row, columns[i]));
+    for (int i = 0; i < count; i++) {
+        long taken = 0;
+        for (size_t row = 0; row < rows; row += step) values[taken++] = row_file_value(f, row, columns[i]);
+        look_edges(&looks[i], values, taken);
+    }
 }
 
 /* Few intervals are cut. Of many the share of samples that lies inside of all falls, and edges are learned worse than by a
@@ -135,17 +140,20 @@ static void add_found(jf_context *ctx, const row_file *f, const size_t *columns,
 static jf_status find_bounds(jf_context *ctx, const table_files *t, const table_request *q, text *out) {
     size_t *columns = NULL, dim = (size_t)t->size.dim_x;
     column_look *looks = NULL;
+    double *values = NULL;
     char *name = NULL;
     jf_status status;
     JF_TRY_DONE(MEM_NEW(ctx, &columns, dim));
+    JF_TRY_DONE(MEM_NEW(ctx, &values, LOOK_SAMPLE));
     JF_TRY_DONE(MEM_NEW(ctx, &looks, dim));
     JF_TRY_DONE(MEM_NEW(ctx, &name, (q->x_columns ? strlen(q->x_columns) : 0) + 1));
     JF_TRY_DONE(x_columns_of(ctx, t, q->x_columns, columns, name));
-    look_at(t->x, columns, t->size.dim_x, looks);
+    look_at(t->x, columns, t->size.dim_x, looks, values);
     add_found(ctx, t->x, columns, t->size.dim_x, looks, out);
 done:
     free(columns);
     free(looks);
+    free(values);
     free(name);
     return status;
 }
