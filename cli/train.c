@@ -117,7 +117,7 @@ static int check_folder(const call *c, const char *folder) {
 
 /* ---- what it says ---- */
 
-/* A word as a shell reads it back. */
+/* A word as a POSIX shell reads it back. */
 static void print_word(FILE *out, const char *word) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
     if (*word && !word[strspn(word, plain)]) {
@@ -165,7 +165,7 @@ static void say_how_to_sample(const call *c, const jf_model *m, const char *fold
     int dim = jf_model_dim_y(m), classes = jf_model_classes(m);
     fputs("samples: ", stdout);
     print_word(stdout, c->argv[0]);
-    fputs(" sample ", stdout);
+    fputs(*folder == '-' ? " sample ./" : " sample ", stdout);
     print_word(stdout, folder);
     for (int i = 0; i < classes; i++) {
         const char *name = jf_model_class_name(m, i);

@@ -2,6 +2,7 @@
 #include "flow_fixture.h"
 
 #include "base/file.h"
+#include "base/shell.h"
 #include "io/recipe_private.h"
 #include "io/safetensors.h"
 #include "jointflow/jointflow.h"
@@ -171,5 +172,50 @@ TEST(strangers__a_model_file_takes_memory_for_what_it_holds_whatever_its_recipe_
             open_with_each_key(ctx, path, devices[d]);
         }
     }
+    jf_context_free(ctx);
+}
+
+/* ---- strings ---- */
+
+TEST(strangers__words_in_commands_come_back_from_a_shell) {
+    static const char *const words[] = {"run",  "",      "it's", "a \"b\" $HOME `id`; rm *",
+                                        "-x",   "--y=1", "'",    "Gr\303\266\303\237e",
+                                        "a\\b", "~",     "#a"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        text command = {0};
+        char found[256] = "", expected[256];
+        text_add(&command, "printf %%s ");
+        shell_add_path(&command, words[i]);
+        FILE *shell = popen(command.chars, "r");
+        CHECK(shell != NULL);
+        found[fread(found, 1, sizeof found - 1, shell)] = 0;
+        CHECK(pclose(shell) == 0);
+        snprintf(expected, sizeof expected, "%s%s", words[i][0] == '-' ? "./" : "", words[i]);
+        CHECK_TEXT(found, expected);
+        text_free(&command);
+    }
+}
+
+TEST(strangers__strings_of_a_model_file_are_shown_as_they_are_or_refused) {
+    static const char *const bad[] = {"\33[2J",     "a\rb",         "a\tb",        "\177",
+                                      "\302\2331m", "\342\200\256", "\342\201\246"};
+    static const char *const good[] = {"", "ein Gr\303\266\303\237enma\303\237", "\346\227\245\346\234\254",
+                                       "\342\200\223 \342\201\204"};
+    jf_context *ctx = NULL;
+    jf_model *m = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        for (size_t k = 2; k < NOTES; k++) {
+            forge(ctx, JF_TESTS_DIR "/golden/models/format_5.safetensors", test_path("m"), keys[k], bad[i]);
+            CHECK_STATUS(jf_model_load(&m, ctx, test_path("m"), NULL), JF_ERROR_FORMAT);
+            CHECK_HAS(jf_context_error(ctx), "expected text without control characters");
+        }
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
+        forge(ctx, JF_TESTS_DIR "/golden/models/format_5.safetensors", test_path("m"), "trained", good[i]);
+        CHECK_STATUS(jf_model_load(&m, ctx, test_path("m"), NULL), JF_OK);
+        jf_model_free(m);
+    }
+    jf_fail(ctx, JF_ERROR_IO, "%s", "a\33[2J\302\233b\342\200\256c\303\266");
+    CHECK_TEXT(jf_context_error(ctx), "a?[2J??b???c\303\266");
     jf_context_free(ctx);
 }

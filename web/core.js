@@ -25,6 +25,12 @@ function shown(value, digits = 4) {
   return String(Number(value.toPrecision(digits))).replace("-", "−");
 }
 
+/* A path as a shell reads it back, which is no option to the program. */
+function shellPath(path) {
+  const word = path.startsWith("-") ? "./" + path : path;
+  return /^[\w./=,:+@%-]+$/.test(word) ? word : `'${word.replace(/'/g, "'\\''")}'`;
+}
+
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
 
 /* ---- questions to the program ---- */

@@ -142,7 +142,7 @@ class ImageView {
   remember() {
     this.state.set({ m: this.index, y: this.pad ? null : this.y, n: this.n === IMAGE_COUNT ? null : this.n, seed: this.seed, pick: this.chosen,
       temperature: this.temperature === 1 ? null : this.temperature });
-    byId("command").textContent = `jointflow sample ${this.model.name} ` + (this.pad ? "-y @INPUT.png" : `-y ${this.y.join(",")}`) +
+    byId("command").textContent = `jointflow sample ${shellPath(this.model.name)} ` + (this.pad ? "-y @INPUT.png" : `-y ${this.y.join(",")}`) +
       ` -n ${this.n} --seed ${this.seed}` + (this.temperature !== 1 ? ` --temperature ${this.temperature}` : "") + " -o samples.png";
   }
 
@@ -278,7 +278,7 @@ class ChainView {
   draw() {
     const began = performance.now(), { h, w, channels, values } = this.pad.image;
     this.state.set({ m: "chain", seed: this.seed });
-    byId("command").textContent = `jointflow superres ${this.models.map((m) => m.name).join(" ")} INPUT.png` +
+    byId("command").textContent = `jointflow superres ${this.models.map((m) => shellPath(m.name)).join(" ")} INPUT.png` +
       (this.counts.length === 2 ? ` --coarse ${this.counts[0]} --fine ${this.counts[1]}` : "") + ` --seed ${this.seed}`;
     this.asked.ask({ image: { h, w, channels, values }, counts: this.counts, seed: this.seed }, (answer) => {
       if (this.closed) return;

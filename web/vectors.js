@@ -131,9 +131,8 @@ class VectorView {
   }
 
   command() {
-    const name = /^[\w./-]+$/.test(this.model.name) ? this.model.name : `'${this.model.name.replace(/'/g, "'\\''")}'`;
     const number = (v) => String(Number(v.toPrecision(10)));
-    return `jointflow sample ${name}` + (this.model.dim_y ? ` -y ${this.y.map(number).join(",")}` : "") + ` -n ${this.n} --seed ${this.seed}` +
+    return `jointflow sample ${shellPath(this.model.name)}` + (this.model.dim_y ? ` -y ${this.y.map(number).join(",")}` : "") + ` -n ${this.n} --seed ${this.seed}` +
       (this.temperature !== 1 ? ` --temperature ${number(this.temperature)}` : "") + " --with-z";
   }
 

@@ -5,6 +5,7 @@
  * one that begins, which then takes over the entry: there are as many as threads that lived at the same time. */
 #include "base/context.h"
 #include "base/number.h"
+#include "base/shown.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -186,8 +187,7 @@ static void compose(char message[MESSAGE_SIZE], const char *format, va_list argu
     int length = number_vprint(message, MESSAGE_SIZE, format, arguments);
     if (length < 0) message[0] = '\0';
     if (length >= MESSAGE_SIZE) memcpy(message + MESSAGE_SIZE - 4, "...", 4);
-    for (char *c = message; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = *c == '\n' || *c == '\t' ? ' ' : '?';
+    shown_replace(message);
 }
 
 jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...) {

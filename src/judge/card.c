@@ -1,6 +1,7 @@
 #include "answer/conditions.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "data/known.h"
 #include "judge/history.h"
 #include "judge/pack.h"
@@ -99,13 +100,17 @@ static void add_facts(const model *m, const card_facts *f, text *out) {
 static void add_use(const model *m, const card_facts *f, text *out) {
     const model_units *u = &m->units;
     int image = u->image.h > 0;
-    text_add(out, "\n## Use\n\n    jointflow sample %s", f->name);
-    if (u->classes)
-        text_add(out, " -y %s", u->class_name[0][0] ? u->class_name[0] : "0");
-    else if (u->dim_y)
+    text_add(out, "\n## Use\n\n    jointflow sample ");
+    shell_add_path(out, f->name);
+    if (u->classes) {
+        text_add(out, " -y ");
+        shell_add_word(out, u->class_name[0][0] ? u->class_name[0] : "0");
+    } else if (u->dim_y) {
         text_add(out, image ? " -y @IMAGE.png" : " -y VALUE");
-    text_add(out, " -o samples.%s\n    jointflow judge %s\n", image || u->dim_x == 2 ? "png" : "csv",
-             f->name);
+    }
+    text_add(out, " -o samples.%s\n    jointflow judge ", image || u->dim_x == 2 ? "png" : "csv");
+    shell_add_path(out, f->name);
+    text_add(out, "\n");
 }
 
 /* ---- how it was made ---- */

@@ -2,6 +2,7 @@
 #include "answer/pictures.h"
 #include "base/file.h"
 #include "base/number.h"
+#include "base/shell.h"
 #include "draw/html.h"
 #include "judge/judge.h"
 #include "judge/pictures.h"
@@ -204,27 +205,31 @@ static void numbers(page *p) {
 }
 
 /* Commands that work on this model as they stand, but for files that only the reader has. */
-static void how_to_use(const page *p, char *out, size_t size) {
+static void how_to_use(const page *p, text *out) {
     const model_units *u = &p->m->units;
-    char words[64] = "", last[32];
+    int image = u->image.h > 0;
+    char last[32];
+    text_add(out, "jointflow sample ");
+    shell_add_path(out, p->folder);
     if (u->classes) {
         const char *name = u->class_name[u->classes - 1];
         number_print(last, sizeof last, "%g", u->label[u->classes - 1]);
-        number_print(words, sizeof words, " -y %s", name[0] ? name : last);
+        text_add(out, " -y ");
+        shell_add_word(out, name[0] ? name : last);
     } else if (u->dim_y) {
-        number_print(words, sizeof words, u->image.h > 0 ? " -y @IMAGE.png" : " -y VALUE");
+        text_add(out, image ? " -y @IMAGE.png" : " -y VALUE");
     }
-    int image = u->image.h > 0;
-    number_print(out, size, "jointflow sample %s%s -n %d -o samples.%s\n%s%s%sjointflow judge %s --json",
-                 p->folder, words, image ? 25 : 1000, image ? "png" : "csv",
-                 image ? "" : "jointflow density ", image ? "" : p->folder, image ? "" : " DATA.csv\n",
-                 p->folder);
+    text_add(out, " -n %d -o samples.%s\n", image ? 25 : 1000, image ? "png" : "csv");
+    if (!image) text_add(out, "jointflow density ");
+    if (!image) shell_add_path(out, p->folder);
+    text_add(out, "%sjointflow judge ", image ? "" : " DATA.csv\n");
+    shell_add_path(out, p->folder);
+    text_add(out, " --json");
 }
 
 static jf_status fill(page *p) {
     const model *m = p->m;
-    char command[600];
-    text recipe_text = {0};
+    text commands = {0}, recipe_text = {0};
     jf_status status;
     char title[160];
     number_print(title, sizeof title, "jointflow: %s", recipe_short_name(m->recipe));
@@ -260,8 +265,9 @@ static jf_status fill(page *p) {
     html_paragraph(&p->html, m->trained);
     numbers(p);
     html_section(&p->html, "How to use it");
-    how_to_use(p, command, sizeof command);
-    html_preformatted(&p->html, command);
+    how_to_use(p, &commands);
+    JF_TRY_DONE(text_check(m->ctx, &commands));
+    html_preformatted(&p->html, commands.chars);
     html_section(&p->html, "Recipe");
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
@@ -269,6 +275,7 @@ static jf_status fill(page *p) {
     html_end(&p->html);
     JF_TRY_DONE(text_check(m->ctx, &p->html));
 done:
+    text_free(&commands);
     text_free(&recipe_text);
     return status;
 }

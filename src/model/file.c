@@ -23,6 +23,7 @@
 #include "base/half.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/shown.h"
 #include "model/model.h"
 #include <errno.h>
 #include <inttypes.h>
@@ -211,6 +212,22 @@ static jf_status read_note(jf_context *ctx, const tensor_file *file, const char 
     if (*out) return JF_OK;
     return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow model: \"%s\" is missing from its metadata",
                    path, key);
+}
+
+/* Whatever a model file says may be shown on a terminal, and stand in tables and pages. Of its strings a recipe and columns have
+ * several lines. */
+static jf_status check_notes(jf_context *ctx, const tensor_file *file, const char *path) {
+    for (size_t i = 0; i < NOTES; i++) {
+        const char *value = tensors_note(file, note_keys[i]);
+        int is_recipe = strcmp(note_keys[i], "recipe") == 0, is_lines = strcmp(note_keys[i], "columns") == 0;
+        size_t good = value ? shown_prefix(value, is_recipe ? "\n\t" : is_lines ? "\n" : "") : 0;
+        if (value && value[good])
+            return jf_fail(ctx, JF_ERROR_FORMAT,
+                           "%s: byte %zu of \"%s\" in its metadata has code %d, expected text without "
+                           "control characters",
+                           path, good + 1, note_keys[i], (unsigned char)value[good]);
+    }
+    return JF_OK;
 }
 
 static jf_status read_format(jf_context *ctx, const tensor_file *file, const char *path, int *format) {
@@ -468,6 +485,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     JF_TRY_DONE(tensors_read(ctx, &file, path));
     JF_TRY_DONE(read_format(ctx, file, path, &format));
     JF_TRY_DONE(tensors_check_content(ctx, file, path, note_keys, notes_of(format)));
+    JF_TRY_DONE(check_notes(ctx, file, path));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
     JF_TRY_DONE(read_note(ctx, file, path, "seed", &seed));

@@ -130,3 +130,49 @@ for name in secret pipe pipe.npy zero array.npy sparse.npy idx empty; do
 done
 forge "$LARGE" m.safetensors recipe 'images = glyphs' "images = $PWD/trap/classes"
 refused jointflow judge m.safetensors --points 20
+
+case_begin strings__of_a_model_file_bring_no_control_characters_to_the_terminal
+for text in $'\e[2J' $'a\rb' $'\x7f' $'\xc2\x9b31m' $'\xe2\x80\xae' $'\xe2\x81\xa7' $'a\nb'; do
+    for note in trained class_names; do
+        forge "$SMALL" m.safetensors "$note" '' "$text"
+        refused jointflow info m.safetensors
+        expect_error_line "jointflow: m.safetensors: byte [0-9]+ of \"$note\" in its metadata has code [0-9]+, expected .*"
+    done
+done
+for text in $'\e[2J' $'\r' $'\xc2\x9b31m' $'\xe2\x80\xae'; do
+    forge "$TABLE" m.safetensors columns a "a$text"
+    refused jointflow sample m.safetensors -y 0 -n 1
+    refused jointflow judge m.safetensors --points 20
+    forge "$TABLE" m.safetensors recipe table.csv "table$text.csv"
+    refused jointflow judge m.safetensors --points 20
+    ! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f\x80-\xff]' "$work/stderr" || case_fail "control characters are shown"
+done
+
+case_begin commands__of_reports_and_cards_can_be_pasted_whatever_the_names
+strange="it's a \"run\" of \$HOME; é"
+mkdir "$strange"
+cp "$TABLE" "$strange/model.safetensors"
+run jointflow report "$strange" --points 20
+expect_status 0
+# paste FILE: its commands, with a y and data in the place of what only the reader has
+paste() {
+    python3 - "$1" "$work/table.csv" << 'END'
+import html, re, sys
+page = html.unescape(open(sys.argv[1]).read())
+for line in re.findall(r"^(?:<pre>|    )?(jointflow (?:sample|density|judge) .*?)(?:</pre>)?$", page, re.M):
+    line = line.replace("VALUE", "1").replace("DATA.csv", sys.argv[2])
+    print(line.replace(" --json", " --points 20 --json"))
+END
+}
+paste "$strange/report.html" > commands
+expect test "$(wc -l < commands)" = 3
+run jointflow pack "$strange" -o "$strange.safetensors" --points 20
+expect_status 0
+paste "$strange.md" | sed 's/ judge .*/& --points 20/' > card
+expect test "$(wc -l < card)" = 2
+# the card's names are those of models that came with the program
+JOINTFLOW_MODELS="$PWD" run sh -ec "$(cat card)"
+expect_status 0
+run sh -ec "$(cat commands)"
+expect_status 0
+expect_file samples.png

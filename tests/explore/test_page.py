@@ -5,6 +5,7 @@ import csv
 import json
 import pathlib
 import random
+import shutil
 import struct
 import subprocess
 import time
@@ -12,7 +13,7 @@ import zlib
 
 import axe
 from browser import Browser
-from harness import PROGRAM, Server, check, expect_bytes, near, not_sanitized, npy, run, sample, tiny_model
+from harness import PROGRAM, ROOT, Server, check, expect_bytes, near, not_sanitized, npy, run, sample, tiny_model
 
 READY = "!!(page.view && page.view.x)"  # samples of vectors are on screen
 
@@ -78,6 +79,20 @@ def explore__a_class_button_shows_what_sample_draws_of_that_class():
         wait_for_y(b, 1)
         b.wait("!page.view.asked.busy")
         expect_same(b, "crescents", 2, "-y", "1", "-n", "2000", "--seed", "1")
+
+
+def explore__commands_can_be_pasted_whatever_the_name_of_the_model():
+    for shipped, words in [("crescents", "-y "), ("fashion-class", "-y ")]:
+        name = f'it\'s a "{shipped}" $HOME.safetensors'
+        shutil.copy(ROOT / "models" / f"{shipped}.safetensors", name)
+        with Server(name) as s, Browser() as b:
+            b.open(s.address)
+            b.wait("!!document.getElementById('command').textContent")
+            told = b.text("#command")
+            check(words in told, told)
+            typed = subprocess.run(["sh", "-c", told.replace("jointflow", "printf '%s\\n'", 1)], capture_output=True, text=True,
+                                   check=True).stdout.splitlines()
+            check(typed[:2] == ["sample", name], typed)
 
 
 def explore__a_slider_shows_what_sample_draws_at_its_place():
