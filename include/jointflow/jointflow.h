@@ -21,6 +21,12 @@
  * named, a model that jf_model_set_data() or jf_model_measure_reach() changes. One training into a folder at a time; two at
  * once into two folders are fine. Callbacks are called by the thread that made the call.
  *
+ * Forks. In a forked child every function returns, jf_..._free() too, whatever other threads of its parent did at the time of the
+ * fork; the child computes on the threads that call, and a device with memory of its own refuses (JF_ERROR_DEVICE). Two things
+ * are not promised: a child that draws or fetches while another thread of its parent did, since their libraries have locks, and
+ * one that returns from a callback of its parent's call: it has to end, or to execute another program, inside of it. A training
+ * refuses to go on there, and the run of the parent stays as it is. Ranks are of the parent alone.
+ *
  * Lives. A handle keeps what it was made with: models keep their context and their data, recipes their context. So handles may
  * be freed in any order; the context itself goes when the last of them does.
  *

@@ -39,7 +39,7 @@ static int relay_progress(void *user, const train_progress *p) {
                             .model = p->model};
     jf_progress progress = {
         .phase = p->phase, .done = (uint64_t)p->batch, .total = (uint64_t)p->batches, .training = &training};
-    return context_tell(ctx, &progress) != JF_OK;
+    return (int)context_tell(ctx, &progress);
 }
 
 jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf_train_options *options) {

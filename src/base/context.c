@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MESSAGE_SIZE = 2048 };
 /* Seconds between two questions of context_poll(). */
@@ -37,6 +38,7 @@ struct jf_context {
     void (*company_poll)(void *company);
     void (*company_leave)(void *company);
     pthread_t company_thread; /* that joined it, and alone works with it */
+    pid_t company_process;    /* a forked child has no part in it */
     int read_only;
     int crowded;
 };
@@ -68,6 +70,10 @@ jf_status jf_context_create(jf_context **out) {
     return *out ? JF_OK : JF_ERROR_MEMORY; /* the one failure without a message: there is no place for it */
 }
 
+static int has_company(const jf_context *ctx) {
+    return ctx->company && ctx->company_process == getpid();
+}
+
 jf_context *context_hold(jf_context *ctx) {
     if (ctx) atomic_fetch_add(&ctx->holders, 1);
     return ctx;
@@ -75,7 +81,7 @@ jf_context *context_hold(jf_context *ctx) {
 
 void jf_context_free(jf_context *ctx) {
     if (!ctx || atomic_fetch_sub(&ctx->holders, 1) > 1) return;
-    if (ctx->company) ctx->company_leave(ctx->company);
+    if (has_company(ctx)) ctx->company_leave(ctx->company);
     for (thread_message *m = ctx->messages, *next; m; m = next) {
         next = m->next;
         free(m);
@@ -101,10 +107,11 @@ void context_set_company(jf_context *ctx, void *company, void (*poll)(void *comp
     ctx->company_poll = poll;
     ctx->company_leave = leave;
     ctx->company_thread = pthread_self();
+    ctx->company_process = getpid();
 }
 
 void *context_company(const jf_context *ctx) {
-    if (!ctx || !ctx->company || !pthread_equal(ctx->company_thread, pthread_self())) return NULL;
+    if (!ctx || !has_company(ctx) || !pthread_equal(ctx->company_thread, pthread_self())) return NULL;
     const thread_message *m = message_of_this_thread(ctx);
     return m && m->asking ? NULL : ctx->company;
 }
@@ -135,15 +142,21 @@ jf_status context_tell(jf_context *ctx, const jf_progress *progress) {
     thread_message *m = place_of_this_thread(ctx);
     if (m && m->asking) return JF_OK; /* a call that the callback makes has no progress of its own */
     if (m) m->asking = 1;
+    pid_t process = getpid();
     int stop = ctx->progress(ctx->progress_user, progress);
     if (m) m->asking = 0;
+    if (getpid() != process)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT,
+                       "%s: the progress callback returned in a forked child, expected its parent alone: the "
+                       "child has to end, or to execute another program, inside of the callback",
+                       progress->phase);
     if (!stop) return JF_OK;
     return jf_fail(ctx, JF_STOPPED, "%s: stopped on request", progress->phase);
 }
 
 jf_status context_poll(jf_context *ctx, const char *phase, uint64_t done, uint64_t total) {
     struct timespec t;
-    if (ctx && ctx->company) ctx->company_poll(ctx->company);
+    if (ctx && has_company(ctx)) ctx->company_poll(ctx->company);
     if (!ctx || !ctx->progress) return JF_OK;
     thread_message *m = place_of_this_thread(ctx);
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -21,7 +21,8 @@ enum { MAX_HOST = 256, ATTEMPTS = 100 };
 
 struct folder_lock {
     char *path;
-    int fd; /* -1: the file system has no locks */
+    int fd;        /* -1: the file system has no locks */
+    pid_t process; /* that took it: a forked child has the descriptor, too, and not the lock */
 };
 
 static jf_status fail_errno(jf_context *ctx, const char *path, const char *what) {
@@ -107,6 +108,7 @@ jf_status folder_lock_take(jf_context *ctx, folder_lock **out, const char *folde
     *out = NULL;
     JF_TRY(MEM_NEW(ctx, &l, 1));
     l->fd = -1;
+    l->process = getpid();
     jf_status status = file_join(ctx, &l->path, folder, FOLDER_LOCK_NAME);
     int again = 1;
     for (int i = 0; status == JF_OK && again && i < ATTEMPTS; i++)
@@ -126,7 +128,8 @@ jf_status folder_lock_take(jf_context *ctx, folder_lock **out, const char *folde
 void folder_lock_release(folder_lock *l) {
     if (!l) return;
     if (l->fd >= 0) {
-        if (has_name(l->fd, l->path)) (void)unlink(l->path); /* while it is still ours */
+        if (getpid() == l->process && has_name(l->fd, l->path))
+            (void)unlink(l->path); /* while it is still ours */
         close(l->fd);
     }
     free(l->path);

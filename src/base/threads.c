@@ -15,7 +15,10 @@
  *
  * Threads that wait, for a job or for its end, spin for a while and then sleep on a condition variable.
  * Whoever changes the state looks afterwards whether somebody sleeps; whoever goes to sleep says so and then
- * looks at the state again. With both sequentially consistent, one of the two sees the other. */
+ * looks at the state again. With both sequentially consistent, one of the two sees the other.
+ *
+ * A forked child has a copy of the pool and none of its threads. There the caller does all tasks, nobody is waited for,
+ * and the lock and its conditions, which a lost thread may hold, are not touched. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/threads.h"
 #include "base/memory.h"
@@ -54,6 +57,7 @@ struct thread_pool {
     int spins; /* 0 where threads outnumber processors: a spinning thread would keep a working one waiting */
     worker *workers; /* (threads - 1); the caller of pool_run() is worker 0 */
     int started;
+    pid_t process; /* that has the threads */
     job now, background;
     alignas(CACHE_LINE) atomic_int taken;    /* somebody has the pool for its job */
     alignas(CACHE_LINE) atomic_int sleepers; /* workers asleep, or about to be */
@@ -93,6 +97,11 @@ int threads_available(void) {
     return count > MAX_THREADS ? MAX_THREADS : (int)count;
 }
 
+/* A system call: asked only where a thread would sleep or wake others. */
+static int is_forked(const thread_pool *pool) {
+    return getpid() != pool->process;
+}
+
 static int has_tasks(job *j) {
     return (uint32_t)atomic_load(&j->ticket) != 0;
 }
@@ -112,7 +121,8 @@ static int take_task(job *j, int *task) {
 
 /* Wakes the caller if that was the last report. */
 static void report(thread_pool *pool, job *j, int done) {
-    if (atomic_fetch_sub(&j->unfinished, done) == done && atomic_load(&pool->caller_sleeps)) {
+    if (atomic_fetch_sub(&j->unfinished, done) == done && atomic_load(&pool->caller_sleeps) &&
+        !is_forked(pool)) {
         pthread_mutex_lock(&pool->lock);
         pthread_cond_signal(&pool->job_done);
         pthread_mutex_unlock(&pool->lock);
@@ -166,7 +176,7 @@ static void *worker_main(void *arg) {
 }
 
 static void wake_workers(thread_pool *pool) {
-    if (atomic_load(&pool->sleepers) == 0) return;
+    if (atomic_load(&pool->sleepers) == 0 || is_forked(pool)) return;
     pthread_mutex_lock(&pool->lock);
     pthread_cond_broadcast(&pool->job_there);
     pthread_mutex_unlock(&pool->lock);
@@ -177,6 +187,7 @@ static void wait_for_end(thread_pool *pool, job *j) {
         if (atomic_load(&j->unfinished) == 0) return;
         spin_pause();
     }
+    if (is_forked(pool)) return; /* a task that a lost thread had begun is not finished */
     pthread_mutex_lock(&pool->lock);
     atomic_store(&pool->caller_sleeps, 1);
     while (atomic_load(&j->unfinished) != 0) pthread_cond_wait(&pool->job_done, &pool->lock);
@@ -233,6 +244,15 @@ static int start_worker(worker *w) {
     return error;
 }
 
+static void end_threads(thread_pool *pool) {
+    atomic_store(&pool->stop, 1);
+    wake_workers(pool);
+    for (int i = 0; i < pool->started; i++) pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->job_done);
+    pthread_cond_destroy(&pool->job_there);
+    pthread_mutex_destroy(&pool->lock);
+}
+
 jf_status pool_create(jf_context *ctx, thread_pool **out, int threads) {
     *out = NULL;
     if (threads < 1 || threads > MAX_THREADS)
@@ -242,6 +262,7 @@ jf_status pool_create(jf_context *ctx, thread_pool **out, int threads) {
     if (!pool) return jf_fail(ctx, JF_ERROR_MEMORY, "not enough memory for a pool of %d threads", threads);
     memset(pool, 0, sizeof *pool);
     pool->threads = threads;
+    pool->process = getpid();
     pool->spins = threads <= threads_available() && !context_is_crowded(ctx) ? SPINS : 0;
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->job_there, NULL);
@@ -268,16 +289,37 @@ jf_status pool_create(jf_context *ctx, thread_pool **out, int threads) {
 
 void pool_free(thread_pool *pool) {
     if (!pool) return;
-    atomic_store(&pool->stop, 1);
-    wake_workers(pool);
-    for (int i = 0; i < pool->started; i++) pthread_join(pool->workers[i].thread, NULL);
-    pthread_cond_destroy(&pool->job_done);
-    pthread_cond_destroy(&pool->job_there);
-    pthread_mutex_destroy(&pool->lock);
+    if (!is_forked(pool)) end_threads(pool);
     free(pool->workers);
     free(pool);
 }
 
 int pool_threads(const thread_pool *pool) {
     return pool->threads;
+}
+
+/* ---- locks ---- */
+
+void process_lock_init(process_lock *l) {
+    pthread_mutex_init(&l->mutex, NULL);
+    atomic_init(&l->process, getpid());
+}
+
+void process_lock_destroy(process_lock *l) {
+    if (atomic_load(&l->process) == getpid()) pthread_mutex_destroy(&l->mutex);
+}
+
+/* In a forked child the first thread that comes makes the mutex anew, while others wait for it. */
+void process_lock_take(process_lock *l) {
+    int self = getpid(), owner;
+    while ((owner = atomic_load(&l->process)) != self) {
+        if (owner == 0 || !atomic_compare_exchange_strong(&l->process, &owner, 0)) continue;
+        pthread_mutex_init(&l->mutex, NULL);
+        atomic_store(&l->process, self);
+    }
+    pthread_mutex_lock(&l->mutex);
+}
+
+void process_lock_release(process_lock *l) {
+    pthread_mutex_unlock(&l->mutex);
 }

@@ -28,6 +28,7 @@
 #include "compute/rule/rule.h"
 #include "compute/step.h"
 #include <stdint.h>
+#include <sys/types.h>
 
 typedef struct scalar scalar;
 typedef struct device_data device_data;           /* a device's own */
@@ -254,7 +255,8 @@ struct device_kind {
 struct device {
     const device_kind *kind;
     jf_context *ctx;
-    int index; /* of several of its kind: NAME:1 is the second */
+    int index;     /* of several of its kind: NAME:1 is the second */
+    pid_t process; /* that opened it */
     void *own;
 };
 
@@ -267,6 +269,8 @@ jf_status device_open(jf_context *ctx, device **out, const char *name, int threa
 jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kind,
                            int threads); /* of any table */
 void device_close(device *d);
+/* Refuses a device with memory of its own in a forked child, which its driver does not serve. */
+jf_status device_check_process(const device *d);
 #define DEVICE_MAX_WORDS 96
 void device_describe(const device *d, char out[DEVICE_MAX_WORDS]); /* "cpu (float, avx512, 2 threads)" */
 /* The same with what products are computed in, where the device has a choice: "cuda (float, NVIDIA H200; products in bf16)" */

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 extern const device_kind device_cpu, device_ref, device_cuda;
 
@@ -91,6 +92,7 @@ static jf_status open_numbered(jf_context *ctx, device **out, const device_kind 
     d->kind = kind;
     d->ctx = ctx;
     d->index = index;
+    d->process = getpid();
     jf_status status = kind->open(d, threads);
     if (status != JF_OK) {
         free(d);
@@ -145,6 +147,17 @@ void device_describe_at(const device *d, precision in, char out[DEVICE_MAX_WORDS
     char further[32];
     snprintf(further, sizeof further, "; products in %s", precision_names[in]);
     describe_with(d, d->kind->precisions ? further : "", out);
+}
+
+/* ---- processes ---- */
+
+jf_status device_check_process(const device *d) {
+    if (!d->kind->memory || d->process == getpid()) return JF_OK;
+    return jf_fail(
+        d->ctx, JF_ERROR_DEVICE,
+        "device \"%s\" was opened before this process was forked, expected after: a forked process "
+        "cannot use it; load the model on another device",
+        d->kind->name);
 }
 
 /* ---- the end ---- */

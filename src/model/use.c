@@ -49,6 +49,8 @@ void spare_run_free(spare_run *s) {
 
 /* A run of its own for each caller, with room for `rows`: the spare one, if it is there and large enough. */
 static jf_status take_run(const model *m, flow_run **out, int rows) {
+    *out = NULL;
+    JF_TRY(device_check_process(m->d));
     *out = atomic_exchange(&m->spare->run, NULL);
     if (*out) (*out)->pass.params = m->params; /* which lie elsewhere while several ranks train */
     if (*out && (*out)->n_max >= rows) return JF_OK;

@@ -169,8 +169,8 @@ static double seconds_left(const trainer *t) {
 }
 
 /* Whether a stop is wanted is remembered until the next batch would begin. */
-static void report(trainer *t, int batches) {
-    if (!t->options->progress || !ranks_is_first(t->shared.r)) return;
+static jf_status report(trainer *t, int batches) {
+    if (!t->options->progress || !ranks_is_first(t->shared.r)) return JF_OK;
     const phase *p = &phases[(int)t->s.phase];
     train_progress progress = {.phase = p->name,
                                .epoch = (int)t->s.epoch,
@@ -190,7 +190,10 @@ static void report(trainer *t, int batches) {
                                .held_out = t->s.held_out,
                                .best_epoch = (int)t->s.best_epoch,
                                .model = t->s.batch == batches ? t->m : NULL};
-    t->stop |= t->options->progress(t->options->user, &progress) != 0;
+    int wanted = t->options->progress(t->options->user, &progress);
+    if (wanted < 0) return (jf_status)wanted;
+    t->stop |= wanted != 0;
+    return JF_OK;
 }
 
 static int saving_seconds(const trainer *t) {
@@ -299,7 +302,7 @@ static jf_status end_epoch(trainer *t, const phase *p) {
     } else {
         t->s.since_best++;
     }
-    report(t, phase_batches(p, t->m, t->data));
+    JF_TRY(report(t, phase_batches(p, t->m, t->data)));
     if (t->history) {
         history_row row = {p->name,
                            (int)t->s.epoch,
@@ -356,7 +359,7 @@ static jf_status run_batches(trainer *t, int batches) {
         run_batch(t, batches);
         if (t->s.batch < batches && trainer_clock() - t->last_read < t->options->interval) continue;
         JF_TRY(read_device(t));
-        if (t->s.batch < batches) report(t, batches); /* of a whole epoch once all is known of it */
+        if (t->s.batch < batches) JF_TRY(report(t, batches)); /* of a whole epoch once all is known of it */
     }
     return JF_OK;
 }
@@ -370,7 +373,7 @@ static jf_status run_shared_batches(trainer *t, int batches) {
         if (control == 0 && t->s.batch < batches) continue;
         JF_TRY(read_device(t));
         if (control & SHARED_STOP) return JF_STOPPED;
-        if (t->s.batch < batches) report(t, batches);
+        if (t->s.batch < batches) JF_TRY(report(t, batches));
     }
     return JF_OK;
 }

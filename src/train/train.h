@@ -32,7 +32,8 @@ typedef struct train_options {
     /* Seconds between two looks at what the device has done, and so between two reports; 0: after every batch. Epochs end
      * with one in any case. What becomes of the run does not depend on it. */
     double interval;
-    int (*progress)(void *user, const train_progress *p); /* non-zero: stop after the batch; may be NULL */
+    /* positive: stop after the batch; negative: a failure, without saving; may be NULL */
+    int (*progress)(void *user, const train_progress *p);
     void *user;
 } train_options;
 

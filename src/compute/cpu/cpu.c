@@ -88,7 +88,7 @@ static void *large_pages(size_t bytes) {
 static void cpu_close(device *d) {
     cpu_device *own = d->own;
     pool_free(own->pool);
-    pthread_mutex_destroy(&own->partial_lock);
+    process_lock_destroy(&own->partial_lock);
     free(own->partial);
     free(own->meters);
     free(own);
@@ -101,7 +101,7 @@ static jf_status cpu_open(device *d, int threads) {
     JF_TRY(MEM_NEW(d->ctx, &own, 1));
     d->own = own;
     own->kernels = kernels;
-    pthread_mutex_init(&own->partial_lock, NULL);
+    process_lock_init(&own->partial_lock);
     own->partial = large_pages(CPU_PARTIAL * sizeof(float));
     jf_status status = own->partial
                            ? pool_create(d->ctx, &own->pool, threads > 0 ? threads : threads_available())

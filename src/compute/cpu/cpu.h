@@ -8,7 +8,6 @@
 #include "base/threads.h"
 #include "compute/compute.h"
 #include "compute/cpu/meter.h"
-#include <pthread.h>
 #include <stdatomic.h>
 
 #define CPU_SLICES     8                 /* partial sums of single operations on a batch, at most */
@@ -53,8 +52,8 @@ typedef struct cpu_device {
     thread_pool *pool;
     const cpu_kernels *kernels;
     float *partial; /* (CPU_PARTIAL); there from the start, so that no operation can run out of memory */
-    pthread_mutex_t partial_lock; /* of several threads that use the device one at a time has them */
-    meter *meters;                /* (threads); NULL: no profile is wanted */
+    process_lock partial_lock; /* of several threads that use the device one at a time has them */
+    meter *meters;             /* (threads); NULL: no profile is wanted */
     double metered_since;
 } cpu_device;
 

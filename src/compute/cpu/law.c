@@ -78,12 +78,12 @@ static void law_piece(void *arg, int piece, int worker) {
 
 /* Every piece adds to gradients of its own, which are summed in the order of the pieces. */
 static void law_run_summed(cpu_device *own, law_call *k) {
-    pthread_mutex_lock(&own->partial_lock);
+    process_lock_take(&own->partial_lock);
     k->partial = own->partial;
     pool_run(own->pool, k->pieces, law_piece, k);
     own->kernels->add_parts(k->dA, k->partial, k->stride, k->pieces, k->na);
     if (k->nb) own->kernels->add_parts(k->db, k->partial + k->na, k->stride, k->pieces, k->nb);
-    pthread_mutex_unlock(&own->partial_lock);
+    process_lock_release(&own->partial_lock);
 }
 
 static void law_run(device *d, law_call *k) {
