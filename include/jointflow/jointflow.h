@@ -11,6 +11,10 @@
  * JF_STOPPED (positive) where the progress callback of the context asked for it; the message is then at jf_context_error(),
  * where each thread finds its own. The library never prints, exits or aborts.
  *
+ * NULL. Every argument is needed, except for options, titles, callbacks' `user`, arrays of 0 rows, and what a comment says may be
+ * NULL: JF_ERROR_ARGUMENT otherwise, and a message that names it where there is a context. A function that returns no status
+ * gives 0, NAN, "" or NULL of NULL.
+ *
  * Structs. One that begins with `size` may grow in later versions, at its end: the caller sets it to sizeof, options and
  * results alike, and leaves all else that it does not know of 0, which is the default. Where there are options NULL stands for
  * all defaults. Structs without `size` will not change, except for those that the library makes and hands to a callback.
@@ -112,7 +116,8 @@ jf_status jf_data_set_names(jf_data *d, const char *const *names);
 /* Before it is used: each y is a series (steps, channels) or an image (h, w) or (h, w, channels), in C order; count sizes, the
  * product of which is the number of its columns. jf_recipe_for_table() then chooses an embedding for it (model.embed). */
 jf_status jf_data_set_y_shape(jf_data *d, const size_t *sizes, size_t count);
-/* Before it is used: called once nobody keeps the data any more, by the thread that let go of them last. */
+/* Before it is used: called once nobody keeps the data any more, by the thread that let go of them last. release NULL: nothing
+ * is. */
 void jf_data_on_release(jf_data *d, void (*release)(void *user), void *user);
 void jf_data_free(jf_data *d);
 
@@ -120,7 +125,7 @@ void jf_data_free(jf_data *d);
 typedef struct jf_recipe jf_recipe;
 /* A path, or the name of a recipe that came with the program ("crescents", "paper/sectors"). */
 jf_status jf_recipe_load(jf_recipe **out, jf_context *ctx, const char *path);
-jf_status jf_recipe_parse(jf_recipe **out, jf_context *ctx, const char *text, const char *name);
+jf_status jf_recipe_parse(jf_recipe **out, jf_context *ctx, const char *chars, const char *name);
 /* A table that comes without a recipe: sizes, law, epochs and regularisation follow from its dimensions and the number of
  * its rows. Files are .csv or .npy, an array (rows, columns); one of both, or one of x and one of y, row by row. A .npy file of
  * y may have one or two axes more: series (rows, steps, channels) or images (rows, h, w) and (rows, h, w, channels), which get
@@ -282,6 +287,7 @@ typedef struct jf_use_options {
  * latent points. Both may be NULL, options too. */
 jf_status jf_sample(const jf_model *m, size_t n, const double *y, double *x, double *y_back, double *z,
                     const jf_use_options *options);
+/* y_out may be NULL, and y_back. */
 jf_status jf_encode(const jf_model *m, size_t n, const double *x, const double *y, double *z, double *y_out,
                     const jf_use_options *options);
 jf_status jf_decode(const jf_model *m, size_t n, const double *z, const double *y, double *x, double *y_back,
@@ -303,7 +309,7 @@ typedef struct jf_density_summary {
     int64_t lost; /* rows that sampler_mean leaves out: no y* with F_Y'(x, y*) = y was found for them */
     int exact;    /* from the Jacobian (few dimensions); 0: the whole map's log-determinant stands in */
 } jf_density_summary;
-/* log p(x | y) = log p_Z(F_Z) + log |det dF_Z/dx| of each row. */
+/* log p(x | y) = log p_Z(F_Z) + log |det dF_Z/dx| of each row. summary may be NULL. */
 jf_status jf_density(const jf_model *m, size_t n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options);
 

@@ -67,6 +67,7 @@ static jf_status order_models(chain *c, int count, const model *const *models) {
     static const char *const which[CHAIN_MOST] = {"first", "second", "third",   "fourth",
                                                   "fifth", "sixth",  "seventh", "eighth"};
     for (; c->steps < count; c->steps++) {
+        JF_NEEDS(c->ctx, models[c->steps]);
         c->m[c->steps] = models[c->steps];
         JF_TRY(open_task(models[c->steps], which[c->steps], &c->t[c->steps]));
     }
@@ -77,7 +78,7 @@ static jf_status order_models(chain *c, int count, const model *const *models) {
 }
 
 jf_status chain_open(chain *out, int count, const model *const *models) {
-    *out = (chain){.ctx = count > 0 ? models[0]->ctx : NULL};
+    *out = (chain){.ctx = count > 0 ? CONTEXT_OF(models[0]) : NULL};
     if (count < 1) return JF_ERROR_ARGUMENT;
     if (count > CHAIN_MOST)
         return jf_fail(out->ctx, JF_ERROR_ARGUMENT, "%d models, expected at most %d", count, CHAIN_MOST);

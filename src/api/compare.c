@@ -37,6 +37,8 @@ static jf_status cut(jf_context *ctx, double **out, const jf_table *t, size_t co
 
 jf_status jf_compare(jf_comparison *out, jf_context *ctx, const jf_table *a, const jf_table *b,
                      const jf_compare_options *options) {
+    JF_NEEDS(ctx, out, ctx, a, b);
+    if (a->rows && b->rows) JF_NEEDS(ctx, a->values, b->values);
     jf_compare_options o;
     jf_comparison made = {0};
     two_sample_result results[JF_MAX_TWO_SAMPLE];

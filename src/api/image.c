@@ -3,6 +3,11 @@
 #include "answer/conditions.h"
 #include <stdlib.h>
 
+jf_status check_images(jf_context *ctx, const jf_images *images) {
+    if (images->values || images->count == 0) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_ARGUMENT, "jf_images: values is NULL, expected %zu images", images->count);
+}
+
 image_array images_taken(const jf_images *images) {
     return (image_array){.values = images->values,
                          .count = count_as_int(images->count),
@@ -22,6 +27,7 @@ jf_images images_given(const image_array *images) {
 /* ---- files ---- */
 
 jf_status jf_images_read(jf_images *out, jf_context *ctx, const char *path) {
+    JF_GIVES(ctx, out, ctx, path);
     image_array images;
     jf_status status = image_array_read(ctx, &images, path);
     *out = images_given(&images);
@@ -29,6 +35,7 @@ jf_status jf_images_read(jf_images *out, jf_context *ctx, const char *path) {
 }
 
 jf_status jf_images_read_masked(jf_images *out, jf_context *ctx, const char *path) {
+    JF_GIVES(ctx, out, ctx, path);
     image_array images;
     jf_status status = image_array_read_masked(ctx, &images, path);
     *out = images_given(&images);
@@ -36,6 +43,8 @@ jf_status jf_images_read_masked(jf_images *out, jf_context *ctx, const char *pat
 }
 
 jf_status jf_images_write(jf_context *ctx, const jf_images *images, size_t columns, const char *path) {
+    JF_NEEDS(ctx, ctx, images, path);
+    JF_TRY(check_images(ctx, images));
     image_array taken = images_taken(images);
     return image_array_write(ctx, &taken, count_as_int(columns), path);
 }
@@ -49,6 +58,7 @@ void jf_images_free(jf_images *images) {
 /* ---- the task of a model ---- */
 
 jf_status jf_model_image_form(jf_image_form *out, const jf_model *m) {
+    JF_NEEDS(CONTEXT_OF(m), out, m);
     jf_image_form form = {.task = ""};
     task *t;
     JF_TRY(SIZED_BEGIN(m->ctx, jf_image_form, out));
@@ -76,9 +86,9 @@ jf_status jf_model_image_form(jf_image_form *out, const jf_model *m) {
 }
 
 jf_status jf_restore(jf_images *out, const jf_model *m, size_t n, const double *x, const double *y) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     task *t;
     image_array images = {0};
-    *out = (jf_images){0};
     JF_TRY(check_values(m, n, x, y));
     JF_TRY(model_task(m, &t));
     jf_status status = restore_images(t, (int)n, (row_view){x, (size_t)m->units.dim_x},
@@ -89,15 +99,19 @@ jf_status jf_restore(jf_images *out, const jf_model *m, size_t n, const double *
 }
 
 jf_status jf_image_answers(const jf_model *m, const jf_images *whole, const double *y, double *x) {
+    JF_NEEDS(CONTEXT_OF(m), m, whole);
+    JF_TRY(check_images(m->ctx, whole));
+    if (whole->count) JF_NEEDS(m->ctx, x);
     image_array taken = images_taken(whole);
     JF_TRY(check_conditions(m, whole->count, y));
     return image_answers(m, &taken, y, x);
 }
 
 jf_status jf_degrade(jf_images *inputs, const jf_model *m, const jf_images *whole, uint64_t seed) {
+    JF_GIVES(CONTEXT_OF(m), inputs, m, whole);
+    JF_TRY(check_images(m->ctx, whole));
     task *t;
     image_array taken = images_taken(whole), made = {0};
-    *inputs = (jf_images){0};
     JF_TRY(model_task(m, &t));
     jf_status status = degrade_images(t, &taken, seed, &made);
     task_free(t);
@@ -106,6 +120,7 @@ jf_status jf_degrade(jf_images *inputs, const jf_model *m, const jf_images *whol
 }
 
 jf_status jf_data_image(jf_images *out, const jf_model *m, int64_t row, int of_training) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     image_array image;
     jf_status status = data_image(m, (long)row, of_training, &image);
     *out = images_given(&image);
@@ -116,6 +131,8 @@ jf_status jf_data_image(jf_images *out, const jf_model *m, int64_t row, int of_t
 
 jf_status jf_image_conditions_create(jf_image_conditions *out, const jf_model *m, const jf_images *given,
                                      int degrade, uint64_t seed) {
+    JF_NEEDS(CONTEXT_OF(m), out, m, given);
+    JF_TRY(check_images(m->ctx, given));
     image_array taken = images_taken(given);
     image_conditions made;
     JF_TRY(SIZED_BEGIN(m->ctx, jf_image_conditions, out));

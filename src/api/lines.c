@@ -38,9 +38,9 @@ static jf_lines lines_given(const answer_lines *l) {
 
 jf_status jf_lines_along_z(jf_lines *out, const jf_model *m, size_t lines, size_t steps, size_t conditions,
                            const double *y, const jf_use_options *options) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     lines_request r;
     answer_lines made;
-    *out = (jf_lines){0};
     JF_TRY(take_request(m, &r, lines, steps, options));
     JF_TRY(check_conditions(m, conditions, y));
     jf_status status = lines_along_z(m, &made, &r, count_as_int(conditions), y);
@@ -50,13 +50,12 @@ jf_status jf_lines_along_z(jf_lines *out, const jf_model *m, size_t lines, size_
 
 jf_status jf_lines_along_y(jf_lines *out, const jf_model *m, size_t lines, size_t steps, const double *from,
                            const double *to, const jf_use_options *options) {
+    JF_GIVES(CONTEXT_OF(m), out, m, from, to);
     lines_request r;
     answer_lines made;
-    *out = (jf_lines){0};
     JF_TRY(take_request(m, &r, lines, steps, options));
     if (m->units.dim_y == 0)
         return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED, "a line in y: this model has no condition");
-    if (!from || !to) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "a line in y: no ends were given");
     JF_TRY(check_conditions(m, 1, from));
     JF_TRY(check_conditions(m, 1, to));
     jf_status status = lines_along_y(m, &made, &r, from, to);
@@ -66,9 +65,9 @@ jf_status jf_lines_along_y(jf_lines *out, const jf_model *m, size_t lines, size_
 
 jf_status jf_lines_through(jf_lines *out, const jf_model *m, size_t lines, size_t steps, const double *y,
                            const jf_use_options *options) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     lines_request r;
     answer_lines made;
-    *out = (jf_lines){0};
     JF_TRY(take_request(m, &r, lines, steps, options));
     if (m->units.dim_y == 0)
         return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED, "a line in y: this model has no condition");
@@ -80,9 +79,9 @@ jf_status jf_lines_through(jf_lines *out, const jf_model *m, size_t lines, size_
 
 jf_status jf_lines_between(jf_lines *out, const jf_model *m, size_t lines, size_t steps, size_t conditions,
                            const double *z, const double *y, const jf_use_options *options) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     lines_request r;
     answer_lines made;
-    *out = (jf_lines){0};
     if (lines < 1 || lines > INT_MAX / 2 || conditions < 1 || lines % conditions != 0)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "%zu lines in groups of %zu, expected 1 or more of each, and whole groups", lines,
@@ -104,15 +103,25 @@ static answer_lines lines_taken(const jf_lines *l) {
                           .conditions = count_as_int(l->conditions)};
 }
 
-jf_status jf_lines_draw(const jf_model *m, const jf_lines *l, const char *title, int full_range,
+static jf_status check_lines(const model *m, const jf_lines *lines) {
+    if (lines->rows && lines->steps) JF_NEEDS(m->ctx, lines->z, lines->x);
+    return JF_OK;
+}
+
+jf_status jf_lines_draw(const jf_model *m, const jf_lines *lines, const char *title, int full_range,
                         const char *path) {
-    answer_lines taken = lines_taken(l);
+    JF_NEEDS(CONTEXT_OF(m), m, lines, path);
+    JF_TRY(check_lines(m, lines));
+    answer_lines taken = lines_taken(lines);
     return picture_lines(m, &taken, NULL, title, full_range, path);
 }
 
-jf_status jf_lines_draw_images(const jf_model *m, const jf_lines *l, const jf_images *images,
+jf_status jf_lines_draw_images(const jf_model *m, const jf_lines *lines, const jf_images *images,
                                const char *title, int full_range, const char *path) {
-    answer_lines taken = lines_taken(l);
+    JF_NEEDS(CONTEXT_OF(m), m, lines, images, path);
+    JF_TRY(check_lines(m, lines));
+    JF_TRY(check_images(m->ctx, images));
+    answer_lines taken = lines_taken(lines);
     image_array made = images_taken(images);
     return picture_lines(m, &taken, &made, title, full_range, path);
 }

@@ -63,8 +63,7 @@ static jf_status check_once(jf_context *ctx, const memory_array *x, const memory
 }
 
 jf_status jf_data_create(jf_data **out, jf_context *ctx, const jf_array *x, const jf_array *y) {
-    *out = NULL;
-    if (!x) return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: no array of x was given");
+    JF_GIVES(ctx, out, ctx, x);
     JF_TRY(check_array(ctx, "x", x));
     if (y) JF_TRY(check_array(ctx, "y", y));
     if (y && y->rows != x->rows)
@@ -78,7 +77,7 @@ jf_status jf_data_create(jf_data **out, jf_context *ctx, const jf_array *x, cons
 
 jf_status jf_data_fill(jf_data **out, jf_context *ctx, size_t rows, size_t dim_x, size_t dim_y,
                        jf_fill_fn fill, void *user) {
-    *out = NULL;
+    JF_GIVES(ctx, out, ctx);
     JF_TRY(check_size(ctx, "x", rows, dim_x, 1));
     JF_TRY(check_size(ctx, "y", rows, dim_y, 0));
     if (!fill) return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: no function to fill rows was given");
@@ -86,10 +85,12 @@ jf_status jf_data_fill(jf_data **out, jf_context *ctx, size_t rows, size_t dim_x
 }
 
 jf_status jf_data_set_names(jf_data *d, const char *const *names) {
+    JF_NEEDS(NULL, d);
     return memory_rows_set_names(d, names);
 }
 
 jf_status jf_data_set_y_shape(jf_data *d, const size_t *sizes, size_t count) {
+    JF_NEEDS(d ? memory_rows_context(d) : NULL, d, sizes);
     size_t columns = memory_rows_columns(d) - memory_rows_columns_x(d);
     jf_context *ctx = memory_rows_context(d);
     y_axes axes = {0};
@@ -110,6 +111,7 @@ jf_status jf_data_set_y_shape(jf_data *d, const size_t *sizes, size_t count) {
 }
 
 void jf_data_on_release(jf_data *d, void (*release)(void *user), void *user) {
+    if (!d) return;
     memory_rows_on_release(d, release, user);
 }
 
@@ -124,6 +126,7 @@ static jf_status set_count(jf_recipe *r, const char *key, size_t count) {
 }
 
 jf_status jf_recipe_set_data(jf_recipe *r, jf_data *data) {
+    JF_NEEDS(r ? recipe_context(r) : NULL, r, data);
     size_t dim_x = memory_rows_columns_x(data);
     JF_TRY(recipe_set(r, "data.set", "table"));
     JF_TRY(recipe_set(r, "data.file", MEMORY_ROWS_FILE));
@@ -135,6 +138,7 @@ jf_status jf_recipe_set_data(jf_recipe *r, jf_data *data) {
 
 /* Of a table, since the recipe of anything else does not read them. */
 jf_status jf_model_set_data(jf_model *m, jf_data *data) {
+    JF_NEEDS(CONTEXT_OF(m), m);
     if (data && !recipe_is(m->recipe, "data.file", MEMORY_ROWS_FILE))
         return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED,
                        "data in memory for a model that was not trained on such: expected data.file = "

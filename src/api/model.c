@@ -48,6 +48,7 @@ static jf_status model_of_run(jf_context *ctx, char **out, const char *path) {
 }
 
 jf_status jf_model_find(char **out, jf_context *ctx, const char *name, int index) {
+    JF_GIVES(ctx, out, ctx, name);
     JF_TRY(model_of_run(ctx, out, name));
     if (!*out && file_exists(name) && !file_is_folder(name)) JF_TRY(mem_copy_text(ctx, out, name));
     if (*out) {
@@ -78,10 +79,10 @@ static jf_status load_for_all(jf_context *ctx, model **out, const char *file, co
 }
 
 jf_status jf_model_load(jf_model **out, jf_context *ctx, const char *path, const jf_load_options *options) {
+    JF_GIVES(ctx, out, ctx, path);
     jf_load_options o;
     char *file = NULL, *second = NULL;
     jf_status status;
-    *out = NULL;
     JF_TRY(SIZED_TAKE(ctx, jf_load_options, &o, options));
     JF_TRY(jf_model_find(&file, ctx, path, 0));
     JF_TRY_DONE(jf_model_find(&second, ctx, path, 1));
@@ -96,21 +97,24 @@ done:
 }
 
 jf_status jf_model_list(char **out, jf_context *ctx) {
+    JF_GIVES(ctx, out, ctx);
     text t = {0};
-    *out = NULL;
     shipped_list(ctx, &t, &shipped_models);
     return give_text(ctx, out, &t, JF_OK);
 }
 
 jf_status jf_model_save(const jf_model *m, const char *path) {
+    JF_NEEDS(CONTEXT_OF(m), m, path);
     return model_save_as(m, path, WEIGHTS_WHOLE, file_write);
 }
 jf_status jf_model_save_half(const jf_model *m, const char *path) {
+    JF_NEEDS(CONTEXT_OF(m), m, path);
     return model_save_as(m, path, WEIGHTS_HALF, file_write);
 }
 jf_status jf_model_export(char **files, const jf_model *m, const char *path, const char *name) {
     text written = {0};
     if (files) *files = NULL;
+    JF_NEEDS(CONTEXT_OF(m), m, path);
     jf_status status = export_model(m, path, name, &written);
     if (files) return give_text(m->ctx, files, &written, status);
     text_free(&written);
@@ -120,22 +124,24 @@ void jf_model_free(jf_model *m) {
     model_free(m);
 }
 int jf_model_dim_x(const jf_model *m) {
-    return m->units.dim_x;
+    return m ? m->units.dim_x : 0;
 }
 int jf_model_dim_y(const jf_model *m) {
-    return m->units.dim_y;
+    return m ? m->units.dim_y : 0;
 }
 
 int jf_model_y_shape(const jf_model *m, size_t sizes[3]) {
+    if (!m || !sizes) return 0;
     const embed *e = m->flow->embed;
     y_axes axes = e ? e->axes : (y_axes){1, {m->units.dim_y}};
     for (int i = 0; i < axes.rank; i++) sizes[i] = (size_t)axes.size[i];
     return axes.rank;
 }
 int jf_model_classes(const jf_model *m) {
-    return m->units.classes;
+    return m ? m->units.classes : 0;
 }
 jf_status jf_model_y_of_label(const jf_model *m, double label, double *y) {
+    JF_NEEDS(CONTEXT_OF(m), m, y);
     if (m->units.classes == 0)
         return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED,
                        "the condition of the model is no class, which a label would name");
@@ -144,20 +150,23 @@ jf_status jf_model_y_of_label(const jf_model *m, double label, double *y) {
 }
 
 double jf_model_label(const jf_model *m, int class_index) {
+    if (!m) return NAN;
     return class_index >= 0 && class_index < m->units.classes ? m->units.label[class_index] : NAN;
 }
 const char *jf_model_class_name(const jf_model *m, int class_index) {
+    if (!m) return "";
     return class_index >= 0 && class_index < m->units.classes ? m->units.class_name[class_index] : "";
 }
 
 const char *jf_model_column_name(const jf_model *m, int element) {
+    if (!m) return "";
     int known = m->units.names && element >= 0 && element < m->units.dim_x + m->units.dim_y;
     return known ? m->units.names[element] : "";
 }
 
 jf_status jf_model_info(char **out, const jf_model *m) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     text t = {0};
-    *out = NULL;
     jf_status status = model_describe(m, &t);
     return give_text(m->ctx, out, &t, status);
 }
@@ -252,16 +261,22 @@ static jf_status map_rows(const model *m, map_fn map, size_t n, const double *a,
 
 jf_status jf_encode(const jf_model *m, size_t n, const double *x, const double *y, double *z, double *y_out,
                     const jf_use_options *options) {
+    JF_NEEDS(CONTEXT_OF(m), m);
+    if (n) JF_NEEDS(m->ctx, z);
     return map_rows(m, model_encode, n, x, y, z, y_out, options);
 }
 
 jf_status jf_decode(const jf_model *m, size_t n, const double *z, const double *y, double *x, double *y_back,
                     const jf_use_options *options) {
+    JF_NEEDS(CONTEXT_OF(m), m);
+    if (n) JF_NEEDS(m->ctx, x);
     return map_rows(m, model_decode, n, z, y, x, y_back, options);
 }
 
 jf_status jf_sample(const jf_model *m, size_t n, const double *y, double *x, double *y_back, double *z,
                     const jf_use_options *options) {
+    JF_NEEDS(CONTEXT_OF(m), m);
+    if (n) JF_NEEDS(m->ctx, x);
     jf_use_options o;
     double *rows;
     JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
@@ -278,6 +293,8 @@ jf_status jf_sample(const jf_model *m, size_t n, const double *y, double *x, dou
 
 jf_status jf_denoise(const jf_model *m, size_t n, const double *x, const double *y, double *clean,
                      const jf_use_options *options) {
+    JF_NEEDS(CONTEXT_OF(m), m);
+    if (n) JF_NEEDS(m->ctx, clean);
     return map_rows(m, model_denoise, n, x, y, clean, NULL, options);
 }
 
@@ -295,6 +312,7 @@ static double mean(const double *values, size_t n) {
 
 jf_status jf_density(const jf_model *m, size_t n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options) {
+    JF_NEEDS(CONTEXT_OF(m), m, log_p);
     jf_use_options o;
     double *rows;
     densities d = {0};

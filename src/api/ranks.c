@@ -19,6 +19,7 @@ static void name_build(jf_context *ctx, char *out, size_t size) {
 }
 
 jf_status jf_ranks_join(jf_context *ctx, const jf_ranks_options *options) {
+    JF_NEEDS(ctx, ctx);
     jf_ranks_options o;
     char build[96];
     JF_TRY(SIZED_TAKE(ctx, jf_ranks_options, &o, options));
@@ -43,21 +44,23 @@ int jf_ranks_have_failed(const jf_context *ctx) {
 }
 
 jf_status jf_ranks_set_apart(jf_context *ctx, int apart) {
+    JF_NEEDS(ctx, ctx);
     return ranks_set_apart(ctx, apart);
 }
 
 jf_status jf_ranks_take(jf_context *ctx, uint64_t *number) {
-    if (!number) return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: there is no place for the number");
+    JF_NEEDS(ctx, ctx, number);
     return ranks_take(ctx, number);
 }
 
 jf_status jf_ranks_sum(jf_context *ctx, double *values, size_t count) {
+    JF_NEEDS(ctx, ctx);
     if (!values && count > 0) return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: there are no values to sum");
     return ranks_sum_doubles(ranks_of(ctx), values, count);
 }
 
 jf_status jf_ranks_same(jf_context *ctx, const char *what, const char *mine) {
-    if (!what || !mine) return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: there is no text to compare");
+    JF_NEEDS(ctx, ctx, what, mine);
     return ranks_same(ranks_of(ctx), what, mine);
 }
 

@@ -5,10 +5,12 @@
 #include <string.h>
 
 const char *jf_model_objective(const jf_model *m) {
+    if (!m) return "";
     return m->objective.kind->name;
 }
 
 const char *jf_model_data_set(const jf_model *m) {
+    if (!m) return "";
     return m->objective.kind->from_data ? recipe_get(m->recipe, "data.set") : "";
 }
 
@@ -34,6 +36,7 @@ static void range_of_labels(const model_units *u, double *lo, double *hi) {
 }
 
 jf_status jf_model_y_range(const jf_model *m, int element, double *lo, double *hi) {
+    JF_NEEDS(CONTEXT_OF(m), m, lo, hi);
     const model_units *u = &m->units;
     JF_TRY(check_element(m, element));
     if (u->classes > 0) {
@@ -55,6 +58,7 @@ static jf_status open_data(const model *m, dataset **out) {
 }
 
 jf_status jf_model_measure_reach(jf_model *m) {
+    JF_NEEDS(CONTEXT_OF(m), m);
     dataset *data;
     JF_TRY(open_data(m, &data));
     jf_status status = train_measure_reach(m, data);
@@ -90,8 +94,8 @@ static jf_status tell_reach(const model *m, const double *y, text *words) {
 }
 
 jf_status jf_y_beyond(char **words, const jf_model *m, const double *y) {
+    JF_GIVES(CONTEXT_OF(m), words, m);
     text t = {0};
-    *words = NULL;
     JF_TRY(check_conditions(m, 1, y));
     jf_status status = JF_OK;
     if (m->units.classes > 0)
@@ -102,6 +106,8 @@ jf_status jf_y_beyond(char **words, const jf_model *m, const double *y) {
 }
 
 jf_status jf_y_error(const jf_model *m, size_t n, const double *y, const double *y_back, double *out) {
+    JF_NEEDS(CONTEXT_OF(m), m, out);
+    if (n && m->units.dim_y) JF_NEEDS(m->ctx, y, y_back);
     const model_units *u = &m->units;
     double sum = 0;
     JF_TRY(check_conditions(m, n, y));
@@ -139,8 +145,8 @@ static jf_status copy_rows(const model *m, const dataset *d, int n, int class_in
 
 jf_status jf_data_rows(const jf_model *m, size_t n, int class_index, uint64_t seed, size_t *found, double *x,
                        double *y) {
+    JF_GIVES(CONTEXT_OF(m), found, m);
     dataset *d;
-    *found = 0;
     if (n > INT_MAX || class_index < -1 || class_index >= (m->units.classes > 0 ? m->units.classes : 1))
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "%zu rows of class %d, expected rows of class -1 (all) to %d", n, class_index,

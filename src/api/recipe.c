@@ -57,18 +57,20 @@ static jf_status declare_and_check(recipe **r) {
 }
 
 jf_status jf_recipe_load(jf_recipe **out, jf_context *ctx, const char *path) {
+    JF_GIVES(ctx, out, ctx, path);
     JF_TRY(load_recipe(ctx, out, path));
     return declare_and_check(out);
 }
 
 jf_status jf_recipe_parse(jf_recipe **out, jf_context *ctx, const char *chars, const char *name) {
+    JF_GIVES(ctx, out, ctx, chars, name);
     JF_TRY(recipe_parse(ctx, out, chars, name));
     return declare_and_check(out);
 }
 
 jf_status jf_recipe_for_table(jf_recipe **out, jf_context *ctx, const jf_table_request *request) {
+    JF_GIVES(ctx, out, ctx, request);
     jf_table_request q;
-    *out = NULL;
     JF_TRY(SIZED_TAKE(ctx, jf_table_request, &q, request));
     if (!q.x && !q.data)
         return jf_fail(ctx, JF_ERROR_ARGUMENT,
@@ -87,16 +89,18 @@ jf_status jf_recipe_for_table(jf_recipe **out, jf_context *ctx, const jf_table_r
 }
 
 jf_status jf_recipe_set(jf_recipe *r, const char *key, const char *value) {
+    JF_NEEDS(r ? recipe_context(r) : NULL, r, key, value);
     return recipe_set(r, key, value);
 }
 
 const char *jf_recipe_get(const jf_recipe *r, const char *key) {
+    if (!r || !key) return NULL;
     return recipe_get(r, key);
 }
 
 jf_status jf_recipe_text(char **out, const jf_recipe *r, int with_docs) {
+    JF_GIVES(r ? recipe_context(r) : NULL, out, r);
     text t = {0};
-    *out = NULL;
     JF_TRY(recipe_check(r));
     recipe_write(r, &t, with_docs);
     return give_text(recipe_context(r), out, &t, JF_OK);
@@ -107,8 +111,8 @@ void jf_recipe_free(jf_recipe *r) {
 }
 
 jf_status jf_recipe_list(char **out, jf_context *ctx) {
+    JF_GIVES(ctx, out, ctx);
     text t = {0};
-    *out = NULL;
     shipped_list(ctx, &t, &shipped_recipes);
     return give_text(ctx, out, &t, JF_OK);
 }

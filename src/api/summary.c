@@ -23,9 +23,9 @@ static jf_status take_shares(jf_context *ctx, const char *what, size_t count, co
 
 jf_status jf_summarise(jf_summary **out, const jf_model *m, size_t conditions, size_t each, const double *x,
                        const double *y, const jf_summary_options *options) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     jf_summary_options o;
     summary_request q = {0};
-    *out = NULL;
     JF_TRY(SIZED_TAKE(m->ctx, jf_summary_options, &o, options));
     JF_TRY(take_shares(m->ctx, "masses", o.mass_count, o.masses, 0, q.mass, &q.masses));
     JF_TRY(take_shares(m->ctx, "quantiles", o.quantile_count, o.quantiles, 1, q.quantile, &q.quantiles));
@@ -39,13 +39,13 @@ jf_status jf_summarise(jf_summary **out, const jf_model *m, size_t conditions, s
 }
 
 const char *jf_summary_csv(const jf_summary *s) {
-    return s->csv.chars;
+    return s ? s->csv.chars : "";
 }
 const char *jf_summary_json(const jf_summary *s) {
-    return s->json.chars;
+    return s ? s->json.chars : "";
 }
 const char *jf_summary_text(const jf_summary *s) {
-    return s->table.chars;
+    return s ? s->table.chars : "";
 }
 void jf_summary_free(jf_summary *s) {
     summary_free(s);

@@ -9,6 +9,8 @@ enum { DEFAULT_COUNT = 10 };
 
 jf_status jf_superres(jf_superres_result *out, const jf_model *one, const jf_model *other,
                       const jf_images *given, const jf_superres_options *options) {
+    JF_NEEDS(CONTEXT_OF(one), out, one, other, given);
+    JF_TRY(check_images(one->ctx, given));
     jf_superres_options o;
     image_array taken = images_taken(given);
     superres_result r;
@@ -32,6 +34,7 @@ jf_status jf_superres(jf_superres_result *out, const jf_model *one, const jf_mod
 
 jf_status jf_superres_write(jf_context *ctx, const jf_superres_result *r, const char *title, int full_range,
                             const char *path) {
+    JF_NEEDS(ctx, ctx, r, path);
     if (r->coarse.count < 1 || r->fine.count % r->coarse.count != 0)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "%zu fine images of %zu coarse ones, expected as many of each",
                        r->fine.count, r->coarse.count);
@@ -65,6 +68,10 @@ static jf_status take_request(jf_context *ctx, chain_request *out, const jf_chai
     return JF_OK;
 }
 
+static jf_context *context_of_models(const jf_model *const *models, size_t count) {
+    return models && count > 0 ? CONTEXT_OF(models[0]) : NULL;
+}
+
 /* Without a model there is no context to leave a message on. */
 static jf_status open_chain(chain *c, const jf_model *const *models, size_t count) {
     if (count < 1) return JF_ERROR_ARGUMENT;
@@ -92,12 +99,14 @@ static jf_status answer(const chain *c, const jf_images *given, const chain_requ
 
 jf_status jf_superres_chain(jf_chain_result *out, const jf_model *const *models, size_t count,
                             const jf_images *given, const jf_chain_options *options) {
-    jf_context *ctx = count > 0 ? models[0]->ctx : NULL;
+    jf_context *ctx = context_of_models(models, count);
+    JF_NEEDS(ctx, out, models, given);
     jf_chain_result made = {.steps = 0};
     chain_request q;
     chain c;
     JF_TRY(SIZED_BEGIN(ctx, jf_chain_result, out));
     JF_TRY(take_request(ctx, &q, options));
+    JF_TRY(check_images(ctx, given));
     JF_TRY(open_chain(&c, models, count));
     jf_status status = answer(&c, given, &q, &made);
     chain_close(&c);
@@ -107,6 +116,7 @@ jf_status jf_superres_chain(jf_chain_result *out, const jf_model *const *models,
 
 jf_status jf_superres_chain_write(jf_context *ctx, const jf_chain_result *r, const char *title,
                                   int full_range, const char *path) {
+    JF_NEEDS(ctx, ctx, r, path);
     chain_result taken = {
         .truth = images_taken(&r->truth), .input = images_taken(&r->input), .steps = (int)r->steps};
     if (r->steps < 1 || r->steps > CHAIN_MOST || r->made[0].count < 1)
@@ -150,12 +160,12 @@ static jf_status give_scores(jf_context *ctx, const chain_scores *s, jf_chain_sc
 jf_status jf_superres_test(jf_chain_score **scores, size_t *score_count, const jf_model *const *models,
                            size_t count, const jf_chain_test *test, const jf_chain_options *options,
                            double *y_error) {
-    jf_context *ctx = count > 0 ? models[0]->ctx : NULL;
+    jf_context *ctx = context_of_models(models, count);
+    JF_GIVES(ctx, scores, score_count, models);
     jf_chain_test t;
     chain_request q;
     chain_scores *s = NULL;
     chain c;
-    *scores = NULL;
     *score_count = 0;
     JF_TRY(SIZED_TAKE(ctx, jf_chain_test, &t, test));
     JF_TRY(take_request(ctx, &q, options));

@@ -39,8 +39,8 @@ static jf_status check_finite(jf_context *ctx, jf_table *t, const char *path) {
 }
 
 jf_status jf_table_read(jf_table *out, jf_context *ctx, const char *path) {
+    JF_GIVES(ctx, out, ctx, path);
     const char *ending = file_extension(path);
-    *out = (jf_table){0};
     if (strcmp(ending, ".npy") == 0)
         JF_TRY(read_npy(ctx, out, path));
     else if (strcmp(ending, ".csv") == 0 || strcmp(ending, ".txt") == 0 || strcmp(ending, ".tsv") == 0)
@@ -114,9 +114,9 @@ static jf_status check_axes(const model *m, const row_file *f, size_t first, siz
 }
 
 jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, size_t first, size_t count) {
+    JF_GIVES(CONTEXT_OF(m), out, m, path);
     row_file *f;
     size_t dim = (size_t)(m->units.dim_x + m->units.dim_y);
-    *out = (jf_table){0};
     if (first >= dim || count < 1 || count > dim - first)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "%zu elements from %zu on of a model with %zu, expected some of them", count, first,
@@ -130,6 +130,8 @@ jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, 
 }
 
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path) {
+    JF_NEEDS(ctx, ctx, t, path);
+    if (t->rows) JF_NEEDS(ctx, t->values);
     const char *ending = file_extension(path);
     if (strcmp(ending, ".npy") == 0)
         return npy_write(ctx, path, t->values, 2, (size_t[]){t->rows, t->columns}, 0);

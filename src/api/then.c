@@ -9,6 +9,7 @@
 #include <string.h>
 
 const char *jf_model_then(const jf_model *m) {
+    if (!m) return "";
     return model_then(m) ? model_then(m) : "";
 }
 
@@ -138,9 +139,9 @@ static jf_status say_whence(jf_context *ctx, jf_status status, const char *names
 }
 
 jf_status jf_then_load(jf_then *out, const jf_model *m, const char *names, const jf_load_options *options) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     const char *wanted = names ? names : jf_model_then(m);
     const model *from = !names && m->folder ? m : NULL;
-    *out = (jf_then){.count = 0};
     if (!*wanted || strcmp(wanted, "none") == 0) return JF_OK;
     jf_status status = load_names(out, m->ctx, from, wanted, options);
     if (status != JF_OK) jf_then_free(out);
@@ -160,11 +161,12 @@ static jf_status copy_images(jf_context *ctx, const image_array *from, image_arr
 
 jf_status jf_then_enlarge(jf_images *out, jf_context *ctx, const jf_then *then, const jf_images *small,
                           const jf_then_options *options) {
+    JF_GIVES(ctx, out, ctx, then, small);
     jf_then_options o;
     image_array taken = images_taken(small), made = {0};
     chain c;
-    *out = (jf_images){0};
     JF_TRY(SIZED_TAKE(ctx, jf_then_options, &o, options));
+    JF_TRY(check_images(ctx, small));
     if (then->count == 0 || small->count == 0) {
         if (then->count) taken = (image_array){.h = then->h, .w = then->w, .channels = small->channels};
         JF_TRY(copy_images(ctx, &taken, &made));

@@ -43,8 +43,8 @@ static int relay_progress(void *user, const train_progress *p) {
 }
 
 jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf_train_options *options) {
+    JF_GIVES(ctx, out, ctx, r);
     jf_train_options o;
-    *out = NULL;
     JF_TRY(SIZED_TAKE(ctx, jf_train_options, &o, options));
     if (o.resume && !o.folder) return jf_fail(ctx, JF_ERROR_ARGUMENT, "a run to resume: no folder was given");
     return train_recipe(ctx, out, r, origin_of(o.device, o.threads, o.seed),
@@ -58,8 +58,8 @@ jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf
 }
 
 jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options *options) {
+    JF_GIVES(CONTEXT_OF(m), out, m);
     jf_judge_options o;
-    *out = NULL;
     JF_TRY(SIZED_TAKE(m->ctx, jf_judge_options, &o, options));
     if (o.test && o.test_data)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
@@ -80,10 +80,10 @@ jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options
                                          .then_count = count_as_int(o.then_count)});
 }
 const char *jf_judgement_json(const jf_judgement *j) {
-    return j->json.chars;
+    return j ? j->json.chars : "";
 }
 const char *jf_judgement_text(const jf_judgement *j) {
-    return j->table.chars;
+    return j ? j->table.chars : "";
 }
 void jf_judgement_free(jf_judgement *j) {
     judge_free(j);
@@ -93,6 +93,7 @@ jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pac
     jf_pack_options o;
     text table = {0};
     if (told) *told = NULL;
+    JF_NEEDS(CONTEXT_OF(m), m, path);
     JF_TRY(SIZED_TAKE(m->ctx, jf_pack_options, &o, options));
     jf_status status = pack_model(m,
                                   &(pack_options){.path = path,
@@ -124,6 +125,7 @@ static jf_status hold_folder(const model *m, run_folder **held, const char *fold
 }
 
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder) {
+    JF_NEEDS(CONTEXT_OF(m), m, j, folder);
     run_folder *held;
     jf_status status = ranks_agree(ranks_of(m->ctx), hold_folder(m, &held, folder));
     if (status == JF_OK) status = report_write(m, j, folder);
@@ -190,6 +192,7 @@ done:
 
 jf_status jf_bench(jf_bench_result *out, jf_context *ctx, const jf_recipe *r,
                    const jf_bench_options *options) {
+    JF_NEEDS(ctx, out, ctx, r);
     jf_bench_options o;
     jf_bench_result made = {0};
     JF_TRY(SIZED_BEGIN(ctx, jf_bench_result, out));

@@ -218,6 +218,18 @@ jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...) {
     return status;
 }
 
+jf_status context_needs(jf_context *ctx, const char *function, const char *names,
+                        const void *const *arguments, size_t count) {
+    for (size_t i = 0; i < count; i++) {
+        if (!arguments[i])
+            return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the argument %.*s is NULL", function,
+                           (int)strcspn(names, ","), names);
+        names += strcspn(names, ",");
+        names += strspn(names, ", ");
+    }
+    return JF_OK;
+}
+
 static void log_line(jf_context *ctx, const char *mark, const char *format, va_list arguments) {
     char line[MESSAGE_SIZE + sizeof JF_WARNING];
     size_t length = strlen(mark);

@@ -9,6 +9,7 @@
 #include "jointflow/context.h"
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 /* Stores the formatted message on the context and returns `status`. */
 jf_status jf_fail(jf_context *ctx, jf_status status, const char *format, ...)
@@ -42,6 +43,20 @@ int context_writes(const jf_context *ctx);
 /* Whether the processes of this machine that work together have more threads than it has processors: who waits then does not spin. */
 void context_set_crowded(jf_context *ctx, int crowded);
 int context_is_crowded(const jf_context *ctx);
+
+/* Refuses arguments that are NULL by their names. JF_GIVES also empties *out, the first of them. Of models and others that have
+ * a context, that is CONTEXT_OF(m). */
+#define JF_NEEDS(ctx, ...)                                                                                   \
+    JF_TRY(context_needs((ctx), __func__, #__VA_ARGS__, (const void *const[]){__VA_ARGS__},                  \
+                         sizeof((const void *const[]){__VA_ARGS__}) / sizeof(void *)))
+#define JF_GIVES(ctx, out, ...)                                                                              \
+    do {                                                                                                     \
+        if (out) memset((out), 0, sizeof *(out));                                                            \
+        JF_NEEDS(ctx, out, __VA_ARGS__);                                                                     \
+    } while (0)
+#define CONTEXT_OF(m) ((m) ? (m)->ctx : NULL)
+jf_status context_needs(jf_context *ctx, const char *function, const char *names,
+                        const void *const *arguments, size_t count);
 
 /* Passes a failure on. */
 #define JF_TRY(expression)                                                                                   \

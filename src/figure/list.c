@@ -63,6 +63,7 @@ static jf_status draw_group(jf_context *ctx, const char *group, const jf_figure_
 }
 
 jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *options) {
+    JF_NEEDS(ctx, ctx, name);
     jf_figure_options o;
     text known = {0};
     const figure_kind *kind = NULL;
