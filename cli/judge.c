@@ -9,6 +9,9 @@ static int judge(const call *c) {
     const arguments *a = c->arguments;
     jf_judge_options options = judging_options(a);
     options.temperature = option_real(a, "temperature");
+    if (options.temperature == 0)
+        return cli_misuse(c->command,
+                          "--temperature: found 0, where all samples are one, expected a number above 0");
     jf_model *m = NULL;
     jf_judgement *j = NULL;
     int code = cli_join_ranks(c);

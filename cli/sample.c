@@ -161,6 +161,7 @@ static int sample(const call *c) {
                           .seed = option_whole(a, "seed"),
                           .standardised = option_given(a, "standardised"),
                           .temperature = option_real(a, "temperature")};
+    use.zero_temperature = use.temperature == 0;
     conditions_request request = {.option = "y",
                                   .shown = "-y",
                                   .standardised = use.standardised,

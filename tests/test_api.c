@@ -25,6 +25,47 @@ static jf_model *trained(jf_context *ctx, const char *content, const char *folde
     return m;
 }
 
+static jf_status sample_at(const jf_model *m, double temperature, int zero, double x[2]) {
+    jf_use_options o = {.size = sizeof o, .seed = 1, .temperature = temperature, .zero_temperature = zero};
+    return jf_sample(m, 1, (double[]){1}, x, NULL, NULL, &o);
+}
+
+TEST(temperature__zero_decodes_the_latent_origin_and_a_zeroed_struct_means_one) {
+    jf_context *ctx = new_context();
+    jf_model *m = trained(ctx, tiny, NULL);
+    double zeroed[2], one[2], zero[2], origin[2], nearly[2];
+    CHECK_STATUS(sample_at(m, 0, 0, zeroed), JF_OK);
+    CHECK_STATUS(sample_at(m, 1, 0, one), JF_OK);
+    CHECK_STATUS(sample_at(m, 0, 1, zero), JF_OK);
+    CHECK_STATUS(sample_at(m, 1e-9, 0, nearly), JF_OK);
+    CHECK_STATUS(jf_decode(m, 1, (double[]){0, 0}, (double[]){1}, origin, NULL, NULL), JF_OK);
+    CHECK(memcmp(zeroed, one, sizeof one) == 0);
+    CHECK(memcmp(zero, origin, sizeof zero) == 0);
+    CHECK_NEAR(zero[0], nearly[0], 1e-6);
+    CHECK(fabs(zero[0] - one[0]) > 1e-3);
+    jf_model_free(m);
+    jf_context_free(ctx);
+}
+
+TEST(temperature__negative_and_no_numbers_are_refused_by_every_function_that_takes_one) {
+    jf_context *ctx = new_context();
+    jf_model *m = trained(ctx, tiny, NULL);
+    static const double wrong[] = {-1, -1e-300, NAN, -NAN, INFINITY, -INFINITY};
+    double x[2];
+    jf_judgement *j = NULL;
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        jf_judge_options o = {.size = sizeof o, .points = 10, .temperature = wrong[i]};
+        CHECK_STATUS(sample_at(m, wrong[i], 0, x), JF_ERROR_ARGUMENT);
+        CHECK_HAS(jf_context_error(ctx), "temperature: found ");
+        CHECK_STATUS(jf_judge(&j, m, &o), JF_ERROR_ARGUMENT);
+        CHECK_HAS(jf_context_error(ctx), "temperature to judge at: found ");
+        CHECK(j == NULL);
+    }
+    CHECK_STATUS(sample_at(m, 0.5, 1, x), JF_ERROR_ARGUMENT);
+    jf_model_free(m);
+    jf_context_free(ctx);
+}
+
 TEST(api__rows_that_are_missing_are_refused) {
     jf_context *ctx = new_context();
     jf_model *m = trained(ctx, tiny, NULL);

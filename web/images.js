@@ -47,7 +47,7 @@ class ImageView {
     this.y = state.numbers("y", model.classes.length ? 1 : 0, model.classes.length ? [model.classes[0].label] : []);
     this.n = state.whole("n", 1, 100, IMAGE_COUNT);
     this.seed = state.seed();
-    this.temperature = state.real("temperature", 0.01, 100, 1);
+    this.temperature = state.real("temperature", 0, 100, 1);
     this.chosen = state.whole("pick", 0, 99, 0);
     this.root = element("div", { class: "layout" });
   }
@@ -78,7 +78,7 @@ class ImageView {
     }
     const seed = seedField(this.seed, (text) => { this.seed = text; this.draw(); });
     const fields = element("div", { class: "fields" }, seed.label, seed.input,
-      ...numberField({ name: "Temperature", value: this.temperature, lo: 0.01, hi: 100, step: 0.05, changed: (t) => { this.temperature = t; this.draw(); } }));
+      ...numberField({ name: "Temperature", value: this.temperature, lo: 0, hi: 100, step: 0.05, changed: (t) => { this.temperature = t; this.draw(); } }));
     this.spread = element("div", { class: "thumbs" });
     const size = this.sizeWords();
     const beside = element("div", { class: "beside" }, this.grid.root, element("div", { class: "large" },

@@ -16,7 +16,7 @@ class VectorView {
     this.y = state.numbers("y", model.classes.length ? 1 : model.dim_y, firstCondition(model));
     this.n = state.whole("n", 1, Math.min(20000, Math.floor(400000 / model.dim_x)), Math.min(2000, Math.floor(400000 / model.dim_x)));
     this.seed = state.seed();
-    this.temperature = state.real("temperature", 0.01, 100, 1);
+    this.temperature = state.real("temperature", 0, 100, 1);
     this.show = { density: state.flag("density", true), data: state.flag("data", true), hues: state.flag("hues", true) };
     const last = model.dim_x - 1, axes = state.numbers("axes", 2, [0, Math.min(1, last)]);
     this.axes = axes.every((a) => Number.isInteger(a) && a >= 0 && a <= last) ? axes : [0, Math.min(1, last)];
@@ -74,7 +74,7 @@ class VectorView {
     const fields = element("div", { class: "fields" },
       ...numberField({ name: "Points", value: this.n, lo: 1, hi: Math.min(20000, Math.floor(400000 / this.model.dim_x)), changed: (n) => redraw({ n }) }),
       seed.label, seed.input,
-      ...numberField({ name: "Temperature", value: this.temperature, lo: 0.01, hi: 100, step: 0.05, changed: (temperature) => redraw({ temperature }) }));
+      ...numberField({ name: "Temperature", value: this.temperature, lo: 0, hi: 100, step: 0.05, changed: (temperature) => redraw({ temperature }) }));
     if (this.model.dim_x > 1) fields.append(...this.axisChoice(0, "Across"), ...this.axisChoice(1, "Up"));
     const toggle = (name) => (on) => { this.show[name] = on; this.draw(); };
     return panel("Samples", fields, element("div", { class: "row" }, seed.next),

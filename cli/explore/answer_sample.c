@@ -37,6 +37,7 @@ static jf_status draw(const shown_model *s, ask *asked, drawn *d) {
     jf_use_options use = {.size = sizeof(jf_use_options),
                           .seed = ask_seed(asked, "seed"),
                           .temperature = ask_real(asked, "temperature", 0, 100, 1)};
+    use.zero_temperature = use.temperature == 0;
     d->then = (jf_then_options){
         .size = sizeof(jf_then_options), .seed = use.seed, .denoise = ask_flag(asked, "denoise")};
     if (asked->refused) return JF_OK;

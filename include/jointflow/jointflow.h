@@ -279,9 +279,11 @@ jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf
 typedef struct jf_use_options {
     size_t size; /* sizeof(jf_use_options) */
     uint64_t seed;
-    int standardised;   /* values are in the model's units (mean 0, deviation 1) instead of the data's */
-    int straight;       /* of lines in z alone: straight ones, as in the paper, instead of a quarter turn */
-    double temperature; /* of samples: latent points are multiplied by it; 0: 1 */
+    int standardised; /* values are in the model's units (mean 0, deviation 1) instead of the data's */
+    int straight;     /* of lines in z alone: straight ones, as in the paper, instead of a quarter turn */
+    /* Of samples: latent points are multiplied by it. Finite and not negative; 0: 1, as in a struct that is zeroed. */
+    double temperature;
+    int zero_temperature; /* the temperature 0 itself: each sample decodes z = 0; temperature is then 0 */
 } jf_use_options;
 /* x ~ p(x | y) for each row of y. y_back (n, dim_y): F_Y^-1(z, y), which should equal y; z (n, dim_x): the
  * latent points. Both may be NULL, options too. */
@@ -551,7 +553,7 @@ typedef struct jf_judge_options {
     /* Data to judge on instead of the held-out ones, as data.images or data.file of a recipe would name them; NULL: none.
      * test_labels: of images in a .npy file their labels, of a table whose y has a file of its own that file. */
     const char *test, *test_labels;
-    double temperature; /* of the samples that are judged, of vectors for their calibration; 0: 1 */
+    double temperature; /* of the samples that are judged, of vectors for their calibration; 1e-6 or more; 0: 1 */
     jf_data *test_data; /* of models of tables, in place of test: rows in memory to judge on */
     /* Of models of vectors: what makes y (n, dim_y) of x (n, dim_x), the data's units, to judge what is simulated from answers;
      * not 0 where it failed. NULL: none. */

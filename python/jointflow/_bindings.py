@@ -135,6 +135,7 @@ class jf_use_options(Sized):
         ('standardised', c_int),
         ('straight', c_int),
         ('temperature', c_double),
+        ('zero_temperature', c_int),
     ]
 
 class jf_density_summary(Sized):

@@ -21,6 +21,8 @@ static inline int count_as_int(size_t n) {
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
+/* With the temperature that is meant: 1 where none was set, 0 where zero_temperature is. */
+jf_status take_use_options(jf_context *ctx, jf_use_options *to, const jf_use_options *options);
 /* Hands a text over, to be freed by the caller, or frees it where something failed. */
 jf_status give_text(jf_context *ctx, char **out, text *t, jf_status status);
 /* Refuses more rows than an int counts, rows without x (or z) or, where the model has a condition, without y, and values that are not

@@ -15,7 +15,7 @@ void jf_lines_free(jf_lines *lines) {
 static jf_status take_request(const model *m, lines_request *out, size_t lines, size_t steps,
                               const jf_use_options *options) {
     jf_use_options o;
-    JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
+    JF_TRY(take_use_options(m->ctx, &o, options));
     if (lines > INT_MAX / 2 || steps > INT_MAX / 2)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%zu lines of %zu steps, expected less", lines, steps);
     *out = (lines_request){.lines = (int)lines,

@@ -249,7 +249,7 @@ static jf_status map_rows(const model *m, map_fn map, size_t n, const double *a,
                           double *y_out, const jf_use_options *options) {
     jf_use_options o;
     double *rows;
-    JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
+    JF_TRY(take_use_options(m->ctx, &o, options));
     JF_TRY(check_values(m, n, a, y));
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, a, y, rows);
@@ -279,7 +279,7 @@ jf_status jf_sample(const jf_model *m, size_t n, const double *y, double *x, dou
     if (n) JF_NEEDS(m->ctx, x);
     jf_use_options o;
     double *rows;
-    JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
+    JF_TRY(take_use_options(m->ctx, &o, options));
     latent_points from = {.seed = o.seed, .stream = LATENT_SAMPLES, .temperature = o.temperature};
     JF_TRY(check_conditions(m, n, y));
     JF_TRY(rows_create(m, n, &rows));
@@ -316,7 +316,7 @@ jf_status jf_density(const jf_model *m, size_t n, const double *x, const double 
     jf_use_options o;
     double *rows;
     densities d = {0};
-    JF_TRY(SIZED_TAKE(m->ctx, jf_use_options, &o, options));
+    JF_TRY(take_use_options(m->ctx, &o, options));
     if (summary) JF_TRY(SIZED_BEGIN(m->ctx, jf_density_summary, summary));
     row_units units = units_of(&o);
     if (n < 1) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "the density of 0 rows, expected 1 or more");

@@ -5,6 +5,7 @@
 #include "train/bench.h"
 #include "train/folder.h"
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 
 static train_origin origin_of(const char *name, int threads, uint64_t seed) {
@@ -65,6 +66,10 @@ jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "data to judge on: both a file and data in memory were given");
     if (o.points > LONG_MAX) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%zu points, expected less", o.points);
+    if (o.temperature != 0 && (!(o.temperature >= JUDGE_LEAST_TEMPERATURE) || isinf(o.temperature)))
+        return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
+                       "temperature to judge at: found %g, expected a finite number from %g on",
+                       o.temperature, JUDGE_LEAST_TEMPERATURE);
     return judge_create(m, out,
                         &(judge_request){.points = (long)o.points,
                                          .seed = o.seed,

@@ -120,7 +120,7 @@ static jf_status draw_small(const trial *t, const judgement *j, const judge_requ
                    j->clean + (size_t)((long)i * j->points / t->inputs) * dim + dim_x,
                    dim_y * sizeof(double));
         if (again) break;
-        latent_points from = {q->seed, LATENT_COVERAGE, 0, q->temperature};
+        latent_points from = {q->seed, LATENT_COVERAGE, 0, judge_temperature(q)};
         JF_TRY_DONE(model_sample(m, from, DATA_UNITS, t->inputs, rows, NULL));
     }
     if (denoise) JF_TRY_DONE(model_denoise(m, DATA_UNITS, t->inputs, rows));

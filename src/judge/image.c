@@ -35,7 +35,7 @@ static jf_status draw_samples(trial *t, const judge_request *q) {
     for (long i = 0; i < n; i++)
         memcpy(t->samples + (size_t)i * t->dim, t->rows + (size_t)(i / t->each) * t->dim,
                t->dim * sizeof(double));
-    latent_points from = {q->seed, LATENT_COVERAGE, 0, q->temperature};
+    latent_points from = {q->seed, LATENT_COVERAGE, 0, judge_temperature(q)};
     JF_TRY(model_sample(m, from, DATA_UNITS, n, t->samples, NULL));
     for (long i = 0; i < n; i++) /* what was asked for, not what came back: they differ by y_error */
         memcpy(t->samples + (size_t)i * t->dim + t->dim_x,

@@ -187,15 +187,13 @@ static jf_status compare_samples(judgement *j, const model *m, long n, const jud
 }
 
 static jf_status judge_calibration(judgement *j, const model *m, const judge_request *q) {
-    double temperature = q->temperature > 0 ? q->temperature : 1;
-    JF_TRY(calibration_create(m, &j->calibration, j->points, j->data, q->seed, temperature));
+    JF_TRY(calibration_create(m, &j->calibration, j->points, j->data, q->seed, judge_temperature(q)));
     return j->calibration.rows ? calibration_tell(m, &j->calibration, &j->calibration_words) : JF_OK;
 }
 
 static jf_status judge_predictive(judgement *j, const model *m, const judge_request *q) {
-    double temperature = q->temperature > 0 ? q->temperature : 1;
-    JF_TRY(predictive_create(m, &j->predictive, j->points, j->clean, q->seed, temperature, q->simulate,
-                             q->simulate_user));
+    JF_TRY(predictive_create(m, &j->predictive, j->points, j->clean, q->seed, judge_temperature(q),
+                             q->simulate, q->simulate_user));
     return predictive_tell(m, &j->predictive, &j->predictive_words);
 }
 

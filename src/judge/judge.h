@@ -227,6 +227,10 @@ typedef struct judge_request {
 /* The rows to judge on: fresh points of a generated set; of a file its held-out rows, or all where none are held out, in a random
  * order that is the same for every seed. */
 row_sequence judged_rows(const dataset *data, uint64_t seed);
+#define JUDGE_LEAST_TEMPERATURE 1e-6
+static inline double judge_temperature(const judge_request *q) {
+    return q->temperature > 0 ? q->temperature : 1;
+}
 /* The data to judge on: those of the recipe, or what is to be tested on made as it says. */
 jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const judge_request *q);
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);

@@ -14,9 +14,9 @@ enum { MOST_TRIES = 100 };
 /* The try-th point of a sample. */
 static void draw_point(const model *m, latent_points from, long sample, int try, double *z) {
     rng_key key = {from.seed, RNG_SAMPLE, (uint32_t)try};
-    double scale = from.temperature > 0 ? from.temperature : 1;
     rng r = rng_stream(key, (uint64_t)from.stream * LATENT_STREAM_SIZE + from.first + (uint64_t)sample);
-    for (int i = 0; i < m->units.dim_x; i++) z[i] = scale * rng_normal(&r);
+    for (int i = 0; i < m->units.dim_x; i++)
+        z[i] = from.temperature > 0 ? from.temperature * rng_normal(&r) : 0;
 }
 
 void model_draw_latent(const model *m, latent_points from, long n, double *rows) {
@@ -83,23 +83,24 @@ static jf_status try_again(const model *m, latent_points from, search *s, int tr
 }
 
 /* What is not found in all tries ends up on the bounds of its columns, as it comes back from the line. */
-static void tell_lost(const model *m, long lost, long n) {
+static void tell_lost(const model *m, long lost, long n, int tries) {
     jf_warn(m->ctx,
             "%ld of %ld samples lie on the bounds of their columns: the model had them beyond in each of %d "
             "tries, which says that it knows nothing of such a y",
-            lost, n, MOST_TRIES);
+            lost, n, tries);
 }
 
 static jf_status sample_inside(const model *m, latent_points from, long n, double *rows, double *z,
                                double *logdet) {
     search s;
     jf_status status;
+    int tries = from.temperature > 0 ? MOST_TRIES : 1; /* at 0 another one is the same */
     JF_TRY_DONE(search_create(m, &s, n, rows));
     for (long i = 0; i < n; i++) s.number[i] = i;
     s.open = n;
-    for (int try = 0; try < MOST_TRIES && s.open > 0; try++)
+    for (int try = 0; try < tries && s.open > 0; try++)
         JF_TRY_DONE(try_again(m, from, &s, try, rows, z, logdet));
-    if (s.open > 0) tell_lost(m, s.open, n);
+    if (s.open > 0) tell_lost(m, s.open, n, tries);
 done:
     search_free(&s);
     return status;

@@ -67,7 +67,7 @@ typedef struct latent_points {
     uint64_t seed;
     latent_stream stream;
     uint64_t first;     /* point of the stream */
-    double temperature; /* that points are multiplied by; 0: 1 */
+    double temperature; /* that points are multiplied by */
 } latent_points;
 /* n latent points into the x elements of rows (n, dim). */
 void model_draw_latent(const model *m, latent_points from, long n, double *rows);

@@ -34,6 +34,24 @@ jointflow sample "$MODEL" -y 0 -n 50 --with-z > a
 jointflow sample "$MODEL" -y 0 -n 50 --with-z --temperature 0.5 > b
 expect test "$(paste -d, a b | awk -F, 'NR > 1 && ($4 / 2 - $9) ^ 2 < 1e-12' | wc -l)" -eq 50
 
+case_begin sample__temperature_zero_decodes_the_latent_origin
+run jointflow sample "$MODEL" -y 0 -n 3 --with-z --temperature 0
+expect_status 0
+expect test "$(sort -u "$work/stdout" | wc -l)" -eq 2
+printf 'z0,z1,y0\n0,0,0\n' > origin.csv
+jointflow decode "$MODEL" origin.csv > decoded 2> why || cat why
+expect test "$(sed -n 2p "$work/stdout" | cut -d, -f1,2)" = "$(sed -n 2p decoded | cut -d, -f1,2)"
+
+case_begin temperature__negative_and_no_numbers_are_refused
+for wrong in -1 nan -nan inf; do
+    run jointflow sample "$MODEL" -y 0 --temperature $wrong
+    expect_status 2
+    run jointflow judge "$MODEL" --temperature $wrong
+    expect_status 2
+done
+run jointflow judge "$MODEL" --temperature 0
+expect_status 2
+
 case_begin sample__writes_npy_of_the_right_shape
 run jointflow sample "$MODEL" -y 0,1 -n 20 -o a.npy
 expect_status 0
