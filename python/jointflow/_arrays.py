@@ -2,13 +2,12 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from typing import Any, Tuple
 
 import numpy as np
 
 from . import _bindings as c
-from ._library import lib
+from ._library import free_with, lib
 from .errors import ShapeError
 
 Shape = Tuple[int, ...]
@@ -80,7 +79,7 @@ def address(a: "np.ndarray | None") -> "int | None":
 def adopt(pointer: int, shape: Shape, free: Any, *arguments: Any) -> np.ndarray:
     """An array of doubles that the library allocated, without a copy: free(*arguments) is called when it is gone."""
     buffer = (ctypes.c_double * int(np.prod(shape))).from_address(pointer)
-    weakref.finalize(buffer, free, *arguments)
+    free_with(buffer, free, *arguments)
     return np.frombuffer(memoryview(buffer), dtype=np.float64).reshape(shape)
 
 

@@ -2,25 +2,28 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from ctypes import byref
 from typing import Any, Dict, List, Optional
 
 import numpy as np
 
 from . import _bindings as c
-from ._library import check, context, encode, lib
+from ._library import check, context, encode, free_with, lib
 from .errors import DataError, ShapeError
 
 TYPES = {np.dtype(np.float32): c.JF_FLOAT, np.dtype(np.float64): c.JF_DOUBLE}
 
 # Arrays that the library reads, by the number of their data: it says when it needs them no more.
 _kept: Dict[int, Any] = {}
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))  # not even at the end of the process, while daemon threads read them
 
 
 @ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 def _on_release(number: int) -> None:
     _kept.pop(number, None)
+
+
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_on_release))
 
 
 def table_of(values: Any, what: str) -> np.ndarray:
@@ -107,7 +110,7 @@ class Data:
         of_y = None if self.y is None else byref(_describe(self.y))
         check(lib.jf_data_create(byref(made), context, byref(_describe(self.x)), of_y))
         self.handle = made.value
-        weakref.finalize(self, lib.jf_data_free, made.value)
+        free_with(self, lib.jf_data_free, made.value)
         _kept[made.value] = (self.x, self.y)  # type: ignore[index]
         lib.jf_data_on_release(made, _on_release, made)
         if axes:

@@ -1,11 +1,14 @@
 """Finds and loads the shared library, and calls it: failures become exceptions, its log Python's."""
+import atexit
 import ctypes
 import logging
 import os
 import pathlib
 import signal
 import threading
+import time
 import warnings
+import weakref
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator, List, Optional
 
@@ -89,7 +92,7 @@ def _on_log(_user: Any, line: bytes) -> None:
 def _on_progress(_user: Any, p: Any) -> int:
     """Asked by the library a few times a second in every long call; Ctrl-C is noticed here, and stops it."""
     try:
-        if _log.interrupts is not None and _log.interrupts.wanted:
+        if _ending or (_log.interrupts is not None and _log.interrupts.wanted):
             return 1
         return int(bool(_log.watch is not None and _log.watch(p[0])))
     except BaseException as error:
@@ -116,6 +119,10 @@ def _create_context() -> ctypes.c_void_p:
     return made
 
 
+# The library may call these from a daemon thread while the interpreter is taken down: they are never freed.
+for _callback in (_on_log, _on_progress):
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(_callback))
+
 # One for the process, for as long as it lasts: each thread finds its own messages there, and handles never outlive it.
 context = _create_context()
 
@@ -127,12 +134,49 @@ LONG_CALLS = ("jf_sample", "jf_encode", "jf_decode", "jf_denoise", "jf_density",
               "jf_image_answers", "jf_restore", "jf_then_enlarge", "jf_superres_chain", "jf_judge", "jf_report", "jf_bench")
 
 
+# ---- the end of the process ----
+
+EXIT_SECONDS = 3.0
+_running: List[None] = []  # an entry for each long call under way
+_ending = False
+
+
+def _stop_calls() -> None:
+    """Stops the calls of daemon threads and waits for them: what they read is taken down next. No more calls begin."""
+    global _ending
+    _ending = True
+    deadline = time.monotonic() + EXIT_SECONDS
+    while _running and time.monotonic() < deadline:
+        time.sleep(0.005)
+
+
+atexit.register(_stop_calls)
+os.register_at_fork(after_in_child=_running.clear)  # the threads of those calls are the parent's
+
+
+@contextmanager
+def under_way() -> Iterator[None]:
+    """Around a long call, which the end of the process stops."""
+    if _ending:
+        raise SystemExit  # ends a daemon thread without words
+    _running.append(None)
+    try:
+        yield
+    finally:
+        _running.pop()
+
+
+def free_with(owner: Any, free: Callable[..., Any], *arguments: Any) -> None:
+    """Calls free(*arguments) when the owner is gone. At the end of the process nothing is freed: daemon threads may use it."""
+    weakref.finalize(owner, free, *arguments).atexit = False
+
+
 def _interruptible(function: Any) -> Callable[..., int]:
     """The function, stopped by Ctrl-C. Python's own handler would raise at the first instruction of the callback, before
     anything can catch it there: ctypes prints such an exception and goes on."""
     def call(*arguments: Any) -> int:
         before = _log.interrupts
-        with Interrupts() as _log.interrupts:
+        with under_way(), Interrupts() as _log.interrupts:
             try:
                 status: int = function(*arguments)
             finally:
@@ -164,6 +208,8 @@ def check(status: int, may_stop: bool = False) -> int:
     if _log.error is not None:
         error, _log.error = _log.error, None
         raise error
+    if status == c.JF_STOPPED and _ending:
+        raise SystemExit
     if status == c.JF_OK or (status == c.JF_STOPPED and may_stop):
         return status
     if status == c.JF_STOPPED:

@@ -5,15 +5,14 @@ import ctypes
 import json
 import os
 import tempfile
-import weakref
 from ctypes import byref
-from typing import Any, Dict, Optional
+from typing import Any, Dict, List, Optional
 
 import numpy as np
 
 from . import _bindings as c
 from ._arrays import address, images_of
-from ._library import check, context, encode, lib, take_text
+from ._library import check, context, encode, free_with, lib, take_text
 
 
 class Model:
@@ -21,7 +20,7 @@ class Model:
 
     def __init__(self, handle: int):
         self.handle = handle
-        weakref.finalize(self, lib.jf_model_free, handle)
+        free_with(self, lib.jf_model_free, handle)
         self.dim_x: int = lib.jf_model_dim_x(handle)
         self.dim_y: int = lib.jf_model_dim_y(handle)
         sizes = (ctypes.c_size_t * 3)()
@@ -33,6 +32,7 @@ class Model:
         self.form = c.jf_image_form()
         check(lib.jf_model_image_form(byref(self.form), handle))
         self.then: str = lib.jf_model_then(handle).decode()  # names of models that make its images larger; "": none
+        self.larger: Optional[List[Model]] = None  # those models, once they were loaded
 
     @property
     def is_of_images(self) -> bool:

@@ -3,13 +3,12 @@ from __future__ import annotations
 
 import ctypes
 import os
-import weakref
 from ctypes import byref
 from typing import Any, Dict, Mapping, Optional
 
 from . import _bindings as c
 from ._data import Data
-from ._library import check, context, encode, lib, take_text, watched
+from ._library import check, context, encode, free_with, lib, take_text, under_way, watched
 from ._model import Model
 from ._watch import Watch
 
@@ -19,7 +18,7 @@ class Recipe:
 
     def __init__(self, handle: int):
         self.handle = handle
-        weakref.finalize(self, lib.jf_recipe_free, handle)
+        free_with(self, lib.jf_recipe_free, handle)
 
     @classmethod
     def load(cls, name: "str | os.PathLike[str]") -> "Recipe":
@@ -91,7 +90,7 @@ def train(recipe: Recipe, watch: Watch, *, folder: Any, resume: bool, seed: int,
     options = c.jf_train_options(folder=encode(folder), resume=int(resume), seed=seed, device=encode(device),
                                  threads=threads)
     made = ctypes.c_void_p()
-    with watch, watched(on_progress):
+    with under_way(), watch, watched(on_progress):
         status = lib.jf_train(byref(made), context, recipe.handle, byref(options))
     model = Model(made.value) if made.value else None
     watch.raise_error()

@@ -71,12 +71,13 @@ class Chain:
         ``counts``: how many images each step makes of each one of the step before; one number is for all steps.
         ``denoise`` takes the noise of training off them.
         """
-        numbers = [int(counts)] * len(self.models) if np.ndim(counts) == 0 else [int(n) for n in counts]  # type: ignore
-        if len(numbers) != len(self.models) or min(numbers) < 1:
-            raise ArgumentError(f"counts is {counts}, expected {len(self.models)} numbers from 1 on, or one for all")
+        models = list(self.models)
+        numbers = [int(counts)] * len(models) if np.ndim(counts) == 0 else [int(n) for n in counts]  # type: ignore
+        if len(numbers) != len(models) or min(numbers) < 1:
+            raise ArgumentError(f"counts is {counts}, expected {len(models)} numbers from 1 on, or one for all")
         given, kept = images_of(image)
         options = c.jf_chain_options(counts=(ctypes.c_size_t * c.JF_CHAIN_MOST)(*numbers), seed=seed, denoise=int(denoise))
-        handles = (ctypes.c_void_p * len(self.models))(*(m.handle for m in self.models))
+        handles = (ctypes.c_void_p * len(models))(*(m.handle for m in models))
         made = c.jf_chain_result()
         check(lib.jf_superres_chain(byref(made), handles, len(handles), byref(given), byref(options)))
         del kept

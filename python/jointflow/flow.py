@@ -78,7 +78,6 @@ class Flow:
         self.discrete, self.bounds, self.settings = discrete, bounds, settings
         self.seed, self.device, self.threads, self.folder, self.progress = seed, device, threads, folder, progress
         self._model: Optional[Model] = None
-        self._larger: Optional[List[Model]] = None
         self._vouched = False
         self._draws = itertools.count()
 
@@ -106,11 +105,12 @@ class Flow:
         return f"Flow({given})"
 
     def __getstate__(self) -> Dict[str, Any]:
-        state = {k: v for k, v in self.__dict__.items() if k not in ("_model", "_larger", "_draws")}
+        state = {k: v for k, v in self.__dict__.items() if k not in ("_model", "_draws")}
         if callable(state["progress"]):
             state["progress"] = None
-        state["_file"] = self._model.to_bytes() if self._model else None
-        state["_vouched"] = self._can_enlarge()
+        model = self._model
+        state["_file"] = model.to_bytes() if model else None
+        state["_vouched"] = bool(model) and self._can_enlarge(model)
         state["_drawn"] = next(self._draws)
         self._draws = itertools.count(state["_drawn"])
         return state
@@ -120,7 +120,6 @@ class Flow:
         file, drawn = state.pop("_file"), state.pop("_drawn")
         self.__dict__.update(state)
         self._draws = itertools.count(drawn)
-        self._larger = None
         self._vouched = bool(state.get("_vouched"))
         self._model = None if file is None else Model.from_bytes(file, self.device, self.threads)
 
@@ -181,23 +180,24 @@ class Flow:
 
     def _take(self, model: Model) -> None:
         """What is told of a model that was trained or loaded."""
-        self._model, self._larger = model, None
+        self._model, self._vouched = model, False
         self.dim_x_, self.dim_y_ = model.dim_x, model.dim_y
         self.classes_, self.class_names_ = model.labels, model.class_names
         self.x_names_, self.y_names_ = model.column_names[:model.dim_x], model.column_names[model.dim_x:]
 
     @property
     def model_(self) -> Model:
-        """The trained model."""
-        if self._model is None:
+        """The trained model. Another thread may fit another one at any time: a call takes it once and keeps it."""
+        model = self._model
+        if model is None:
             raise NotFittedError("this flow has no model yet: call fit(), or load one with jointflow.load()")
-        return self._model
+        return model
 
     # ---- answers ----
 
-    def _conditions(self, y: Any) -> "tuple[Optional[np.ndarray], Shape]":
+    @staticmethod
+    def _conditions(m: Model, y: Any) -> "tuple[Optional[np.ndarray], Shape]":
         """Rows of y, and the axes before the last; classes by name or label."""
-        m = self.model_
         if m.dim_y == 0:
             if y is not None:
                 raise ArgumentError("y was given to a model that has no condition")
@@ -205,33 +205,35 @@ class Flow:
         if y is None:
             raise ArgumentError(f"this model needs a condition y of {m.dim_y} number{'s' if m.dim_y > 1 else ''}")
         if len(m.labels):
-            y = self._labels(y)
+            y = Flow._labels(m, y)
             if m.dim_y > 1 and (np.ndim(y) == 0 or np.shape(y)[-1] != m.dim_y):  # an image: the label tells all pixels
                 rows, axes = rows_of(y, 1, "y")
                 return m.y_of_labels(rows[:, 0]), axes
         return conditions_of(y, m.y_shape)
 
-    def _labels(self, y: Any) -> Any:
+    @staticmethod
+    def _labels(m: Model, y: Any) -> Any:
         """Names of classes as their labels; anything else as it is."""
         given = np.asarray(y)
         if given.dtype.kind not in "US":
             return y
-        known = dict(zip(self.model_.class_names, self.model_.labels))
+        known = dict(zip(m.class_names, m.labels))
         try:
             return np.array([known[name] for name in given.ravel().tolist()]).reshape(given.shape)
         except KeyError as error:
             raise ArgumentError(f"no class {error}, expected one of {', '.join(filter(None, known))}") from None
 
-    def _pair(self, x: Any, y: Any, what: str = "x") -> "tuple[np.ndarray, Optional[np.ndarray], Shape]":
+    @staticmethod
+    def _pair(m: Model, x: Any, y: Any, what: str = "x") -> "tuple[np.ndarray, Optional[np.ndarray], Shape]":
         """Rows of x and as many of y."""
         try:
-            x_rows, axes = rows_of(x, self.model_.dim_x, what)
+            x_rows, axes = rows_of(x, m.dim_x, what)
         except ShapeError as error:
-            if what != "x" or not self.model_.then:
+            if what != "x" or not m.then:
                 raise
             raise ShapeError(f"{error}; the model knows small images only: sample(..., then=False) gives them, and "
                              "from_images() makes them of large ones") from None
-        y_rows, y_axes = self._conditions(y)
+        y_rows, y_axes = Flow._conditions(m, y)
         if y_rows is None:
             return x_rows, None, axes
         if len(y_axes) > len(axes):
@@ -246,20 +248,21 @@ class Flow:
         word = (int(self.seed) * 0x9E3779B97F4A7C15 + next(self._draws) + 1) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
         return word ^ word >> 31
 
-    def _then(self, then: Then) -> List[Model]:
+    def _then(self, m: Model, then: Then) -> List[Model]:
         """The models that make images larger; those of the recipe are loaded once."""
-        if then is not None and not (then is True and self.model_.then):
-            return _then.chosen(self.model_, then, self.device, self.threads)
-        if self._larger is None:
+        if then is not None and not (then is True and m.then):
+            return _then.chosen(m, then, self.device, self.threads)
+        larger = m.larger
+        if larger is None:
             # what could be loaded before pickling is taken by its name: the file is no longer in its folder
-            names = self.model_.then if self._vouched and self.model_.then else None
-            self._larger = _then.chosen(self.model_, names, self.device, self.threads)
-        return self._larger
+            names = m.then if self._vouched and m.then else None
+            larger = m.larger = _then.chosen(m, names, self.device, self.threads)
+        return larger
 
-    def _can_enlarge(self) -> bool:
+    def _can_enlarge(self, m: Model) -> bool:
         """Whether the models that the recipe names may be loaded, and can be."""
         try:
-            return bool(self._model and self._model.then and self._then(None))
+            return bool(m.then and self._then(m, None))
         except Error:
             return False
 
@@ -271,7 +274,7 @@ class Flow:
         series and images with their axes in place of the last. The answers have its shape with n and dim_x in place of the last axis.
 
         The same seed gives the same answers; without one every call gives others. ``temperature`` multiplies the latent
-        points. ``denoise`` takes the noise of training off (models that were trained with it).
+        points; at 0 each answer is that of z = 0. ``denoise`` takes the noise of training off (models that were trained with it).
 
         A model of small images may name others that make them larger (``fashion-ten`` does). Then the answers are the large
         images, (h, w) or (h, w, channels) in place of dim_x. ``then=False`` gives the model's own x, which is what
@@ -285,16 +288,19 @@ class Flow:
         >>> clothes.sample(["bag", "boot"], 3).shape, clothes.sample("bag", 3, then=False).shape
         ((2, 3, 28, 28), (3, 49))
         """
-        m = self.model_
-        larger = self._then(then)
-        rows, axes = self._conditions(y)
+        return self._sample(self.model_, y, n, seed, temperature, denoise, then)
+
+    def _sample(self, m: Model, y: Any, n: Optional[int], seed: Optional[int], temperature: float = 1.0,
+                denoise: bool = False, then: Then = False) -> np.ndarray:
+        larger = self._then(m, then)
+        rows, axes = self._conditions(m, y)
         each = 1 if n is None else int(n)
         if each < 0:
             raise ArgumentError(f"n is {n}, expected 0 or more")
         count = each * (1 if rows is None else len(rows))
         if rows is not None and each != 1:
             rows = np.repeat(rows, each, axis=0)
-        options = c.jf_use_options(seed=self._seed(seed), temperature=temperature)
+        options = c.jf_use_options(seed=self._seed(seed), temperature=temperature, zero_temperature=int(temperature == 0))
         x, _ = m.sample(count, rows, options)
         if denoise:
             x = m.denoise(x, rows, options)
@@ -318,9 +324,9 @@ class Flow:
         (2, (2,))
         """
         m = self.model_
-        rows, axes = self._conditions(y)
+        rows, axes = self._conditions(m, y)
         count = 1 if rows is None else len(rows)
-        x = self.sample(None if rows is None else rows, int(n), seed=seed, then=False).reshape(count, int(n), m.dim_x)
+        x = self._sample(m, None if rows is None else rows, int(n), seed).reshape(count, int(n), m.dim_x)
         shares = [np.atleast_1d(np.asarray(given, dtype=float)) for given in (masses, quantiles)]
         found = m.summary(np.ascontiguousarray(x), rows, *shares)["conditions"]
         levels = [float(mass) for mass in shares[0]]
@@ -344,9 +350,10 @@ class Flow:
         which a density takes to be 0 (below 1e-4 is good, above 1e-2 trust none), and ``density_`` has the summary: means
         of the density, of the one that samples follow and of the whole map's, and whether it is exact.
         """
-        x_rows, y_rows, axes = self._pair(x, y)
-        log_p, self.density_ = self.model_.log_prob(x_rows, y_rows, c.jf_use_options())
-        self.y_error_ = self.density_["y_error"]
+        m = self.model_
+        x_rows, y_rows, axes = self._pair(m, x, y)
+        log_p, density = m.log_prob(x_rows, y_rows, c.jf_use_options())
+        self.density_, self.y_error_ = density, density["y_error"]
         return log_p.reshape(axes)
 
     def score(self, x: Any, y: Any = None) -> float:
@@ -356,8 +363,9 @@ class Flow:
     def encode(self, x: Any, y: Any = None, *, return_y: bool = False) -> Any:
         """z = F_Z(x, y), the latent points, which are normally distributed where the model is right; with ``return_y``
         also y' = F_Y'(x, y), which should equal y."""
-        x_rows, y_rows, axes = self._pair(x, y)
-        z, y_out = self.model_.encode(x_rows, y_rows, c.jf_use_options())
+        m = self.model_
+        x_rows, y_rows, axes = self._pair(m, x, y)
+        z, y_out = m.encode(x_rows, y_rows, c.jf_use_options())
         return self._give(z, y_out, axes, return_y)
 
     def decode(self, z: Any, y: Any = None, *, return_y: bool = False) -> Any:
@@ -369,13 +377,15 @@ class Flow:
         >>> bool(np.allclose(flow.decode(flow.encode(x, [0.5, 1.5]), [0.5, 1.5]), x, atol=1e-4))
         True
         """
-        z_rows, y_rows, axes = self._pair(z, y, "z")
-        x, y_back = self.model_.decode(z_rows, y_rows, c.jf_use_options())
+        m = self.model_
+        z_rows, y_rows, axes = self._pair(m, z, y, "z")
+        x, y_back = m.decode(z_rows, y_rows, c.jf_use_options())
         return self._give(x, y_back, axes, return_y)
 
-    def _give(self, first: np.ndarray, second: np.ndarray, axes: Shape, both: bool) -> Any:
-        first = first.reshape(axes + (self.model_.dim_x,))
-        return (first, second.reshape(axes + (self.model_.dim_y,))) if both else first
+    @staticmethod
+    def _give(first: np.ndarray, second: np.ndarray, axes: Shape, both: bool) -> Any:
+        first = first.reshape(axes + first.shape[1:])
+        return (first, second.reshape(axes + second.shape[1:])) if both else first
 
     # ---- images ----
 
@@ -401,18 +411,23 @@ class Flow:
         >>> flow.images(x, "bag").shape, flow.images(x, "bag", then=False).shape
         ((3, 28, 28), (3, 7, 7))
         """
-        larger = self._then(then)
-        x_rows, y_rows, axes = self._pair(x, y)
-        made = _then.images(self.model_, x_rows, y_rows, larger, self._seed(seed) if larger else 0, denoise, together)
+        return self._images(self.model_, x, y, then, seed, denoise, together)
+
+    def _images(self, m: Model, x: Any, y: Any, then: Then, seed: Optional[int], denoise: bool = False,
+                together: int = 1) -> np.ndarray:
+        larger = self._then(m, then)
+        x_rows, y_rows, axes = self._pair(m, x, y)
+        made = _then.images(m, x_rows, y_rows, larger, self._seed(seed) if larger else 0, denoise, together)
         return made.reshape(axes + made.shape[1:])
 
     def from_images(self, images: Any, y: Any) -> np.ndarray:
         """The other way: rows of x of whole images under the conditions y, for log_prob() and encode(). Of models of a
         class that have learned halved images, those of the data's size are halved first."""
-        rows, _ = self._conditions(y)
+        m = self.model_
+        rows, _ = self._conditions(m, y)
         assert rows is not None
         count = len(np.reshape(images, (-1,) + np.shape(images)[-2:])) if np.ndim(images) < 4 else len(images)
-        return self.model_.answers_of_images(images, broadcast_rows(rows, (len(rows),), (count,), "y"))
+        return m.answers_of_images(images, broadcast_rows(rows, (len(rows),), (count,), "y"))
 
     # ---- trust ----
 
@@ -423,7 +438,8 @@ class Flow:
         others make larger (``then``, as of sample()) are judged and drawn in that size; densities are of its own.
         """
         test = None if x is None else Data(x, y)
-        return Judgement.of(self.model_, test, points, seed, self.progress, self._then(then))
+        m = self.model_
+        return Judgement.of(m, test, points, seed, self.progress, self._then(m, then))
 
     def describe(self) -> str:
         """What the model is, in words and numbers: as ``jointflow info`` prints it."""
@@ -435,21 +451,22 @@ class Flow:
         """Draws n samples for each condition, 1000 by default; by default for each class. Gives the axes. Of a model of
         images, 8 of each by default, side by side: gives the figure."""
         from . import plot
-        if y is None and len(self.model_.labels):
-            y = self.classes_
-        if self.model_.is_of_images:
-            return self._plot_images(y, 8 if n is None else n, seed)
-        names = [name or f"x{i}" for i, name in enumerate(self.x_names_)]
-        return plot.samples(self.sample(y, 1000 if n is None else n, seed=seed), y, names=names, ax=ax, **style)
+        m = self.model_
+        if y is None and len(m.labels):
+            y = m.labels
+        if m.is_of_images:
+            return self._plot_images(m, y, 8 if n is None else n, seed)
+        names = [name or f"x{i}" for i, name in enumerate(m.column_names[:m.dim_x])]
+        return plot.samples(self._sample(m, y, 1000 if n is None else n, seed), y, names=names, ax=ax, **style)
 
-    def _plot_images(self, y: Any, n: int, seed: int) -> Any:
+    def _plot_images(self, m: Model, y: Any, n: int, seed: int) -> Any:
         """A row for each condition, the names of classes above."""
         from . import plot
-        rows, _ = self._conditions(y)
+        rows, _ = self._conditions(m, y)
         assert rows is not None
-        made = self.images(self.sample(rows, n, seed=seed, then=False), rows, seed=seed)
-        labels = dict(zip(self.classes_, self.class_names_))
-        words = [labels.get(label) or f"y = {label:g}" for label in np.ravel(self._labels(y))] if labels else []
+        made = self._images(m, self._sample(m, rows, n, seed), rows, None, seed)
+        labels = dict(zip(m.labels, m.class_names))
+        words = [labels.get(label) or f"y = {label:g}" for label in np.ravel(self._labels(m, y))] if labels else []
         titles = [word if k == 0 else "" for word in words for k in range(n)] if len(words) == len(rows) else None
         return plot.images(made.reshape((-1,) + made.shape[2:]), columns=n, titles=titles)
 

@@ -8,13 +8,12 @@ import json
 import os
 import pathlib
 import tempfile
-import weakref
 from ctypes import byref
 from typing import Any, Dict, Optional, Sequence
 
 from . import _bindings as c
 from ._data import Data
-from ._library import check, encode, lib
+from ._library import check, encode, free_with, lib
 from ._model import Model
 from ._then import handles
 from ._watch import Progress
@@ -36,7 +35,7 @@ class Judgement(Dict[str, Any]):
 
     def __init__(self, model: Model, handle: int, test: Optional[Data] = None):
         self._model, self._handle, self._test = model, handle, test
-        weakref.finalize(self, lib.jf_judgement_free, handle)
+        free_with(self, lib.jf_judgement_free, handle)
         self._pictures: Optional[Dict[str, bytes]] = None
         super().__init__(json.loads(lib.jf_judgement_json(handle)))
         self.text: str = lib.jf_judgement_text(handle).decode()

@@ -40,18 +40,22 @@ class Posterior:
         self.default_x = torch.as_tensor(x)
         return self
 
+    def _now(self) -> Flow:
+        """The flow with the model that it has now: another thread may fit another one during a call."""
+        return Flow._of(self.flow.model_, self.flow.device, self.flow.threads)
+
     def _observation(self, x: Any) -> torch.Tensor:
         found = self.default_x if x is None else torch.as_tensor(x)
         if found is None:
             raise ArgumentError("no observation: give x, or set_default_x() before")
         return found
 
-    def _one(self, x: Any) -> "tuple[Any, torch.Tensor]":
+    def _one(self, flow: Flow, x: Any) -> "tuple[Any, torch.Tensor]":
         """One observation as a row of y, and the tensor, whose type and device answers have."""
         observed = self._observation(x)
-        if observed.numel() != self.flow.dim_y_:
+        if observed.numel() != flow.dim_y_:
             raise ArgumentError(f"x has the shape {tuple(observed.shape)}, expected one observation of "
-                                f"{self.flow.dim_y_} number{'s' if self.flow.dim_y_ > 1 else ''}")
+                                f"{flow.dim_y_} number{'s' if flow.dim_y_ > 1 else ''}")
         return observed.detach().cpu().reshape(1, -1).numpy(), observed
 
     @staticmethod
@@ -62,24 +66,27 @@ class Posterior:
     def sample(self, sample_shape: Sizes = (), x: Any = None, *, seed: Optional[int] = None) -> torch.Tensor:
         """Draws theta ~ p(theta | x): sample_shape + (dim of theta)."""
         shape = torch.Size([sample_shape] if isinstance(sample_shape, int) else sample_shape)
-        y, observed = self._one(x)
+        flow = self._now()
+        y, observed = self._one(flow, x)
         if seed is None:  # torch.manual_seed() decides, as everywhere in torch
             seed = int(torch.randint(2**62, ()).item())
-        drawn = self.flow.sample(y, shape.numel(), seed=seed, then=False)
-        return self._like(drawn, observed).reshape(shape + (self.flow.dim_x_,))
+        drawn = flow.sample(y, shape.numel(), seed=seed, then=False)
+        return self._like(drawn, observed).reshape(shape + (flow.dim_x_,))
 
     def sample_batched(self, sample_shape: Sizes, x: Any, *, seed: Optional[int] = None) -> torch.Tensor:
         """The same for many observations (rows, dim of x): sample_shape + (rows, dim of theta)."""
         shape = torch.Size([sample_shape] if isinstance(sample_shape, int) else sample_shape)
-        observed = self._observation(x)
-        rows = observed.detach().cpu().reshape(-1, self.flow.dim_y_).numpy()
+        flow, observed = self._now(), self._observation(x)
+        rows = observed.detach().cpu().reshape(-1, flow.dim_y_).numpy()
         if seed is None:
             seed = int(torch.randint(2**62, ()).item())
-        drawn = self._like(self.flow.sample(rows, shape.numel(), seed=seed, then=False), observed).transpose(0, 1)
-        return drawn.reshape(shape + (len(rows), self.flow.dim_x_))
+        drawn = self._like(flow.sample(rows, shape.numel(), seed=seed, then=False), observed).transpose(0, 1)
+        return drawn.reshape(shape + (len(rows), flow.dim_x_))
 
     def log_prob(self, theta: torch.Tensor, x: Any = None) -> torch.Tensor:
         """log p(theta | x) of each row; ``flow.y_error_`` then tells how far to trust it. No gradients flow through it."""
-        y, observed = self._one(x)
-        values = self.flow.log_prob(theta.detach().cpu().numpy(), y[0])
+        flow = self._now()
+        y, observed = self._one(flow, x)
+        values = flow.log_prob(theta.detach().cpu().numpy(), y[0])
+        self.flow.density_, self.flow.y_error_ = flow.density_, flow.y_error_
         return self._like(values, theta if theta.is_floating_point() else observed)

@@ -1,4 +1,5 @@
 """What a model that is there answers."""
+import math
 import pathlib
 import pickle
 import threading
@@ -43,6 +44,16 @@ def test_sample__takes_classes_by_name(crescents):
 def test_sample__of_any_number_of_threads_has_the_same_bits():
     one, two = (jointflow.load("crescents", threads=n).sample([0, 1], 3000, seed=2) for n in (1, 2))
     assert np.array_equal(one, two)
+
+
+def test_sample__at_temperature_zero_decodes_the_latent_origin(crescents):
+    assert np.array_equal(crescents.sample(0, 3, temperature=0), np.repeat(crescents.decode([[0, 0]], 0), 3, axis=0))
+
+
+@pytest.mark.parametrize("wrong", [-1, -1e-9, math.nan, math.inf])
+def test_sample__refuses_temperatures_that_are_negative_or_no_numbers(crescents, wrong):
+    with pytest.raises(jointflow.errors.ArgumentError, match="temperature: found"):
+        crescents.sample(0, 3, temperature=wrong)
 
 
 def test_sample__a_temperature_of_nearly_zero_leaves_one_point(crescents):
