@@ -553,7 +553,7 @@ typedef struct jf_judge_options {
     /* Data to judge on instead of the held-out ones, as data.images or data.file of a recipe would name them; NULL: none.
      * test_labels: of images in a .npy file their labels, of a table whose y has a file of its own that file. */
     const char *test, *test_labels;
-    double temperature; /* of the samples that are judged, of vectors for their calibration; 1e-6 or more; 0: 1 */
+    double temperature; /* of the samples that are judged, of vectors for their calibration; >= 1e-6; 0: 1 */
     jf_data *test_data; /* of models of tables, in place of test: rows in memory to judge on */
     /* Of models of vectors: what makes y (n, dim_y) of x (n, dim_x), the data's units, to judge what is simulated from answers;
      * not 0 where it failed. NULL: none. */
