@@ -2,15 +2,34 @@
 from __future__ import annotations
 
 import ctypes
+import operator
 from typing import Any, Tuple
 
 import numpy as np
 
 from . import _bindings as c
 from ._library import free_with, lib
-from .errors import ShapeError
+from .errors import ArgumentError, ShapeError
 
 Shape = Tuple[int, ...]
+
+
+SEEDS = 2 ** 64 - 1
+
+
+def whole(value: Any, what: str, least: int = 0, most: int = 2 ** 31 - 1) -> int:
+    """A count or a seed as it is: C would wrap what is out of range, and cut a fraction off.
+
+    >>> whole(np.int64(3), "n")
+    3
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if not least <= number <= most:
+        raise ArgumentError(f"{what}: found {value!r}, expected a whole number from {least} to {most}")
+    return number
 
 
 def dense(values: Any) -> np.ndarray:

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from . import _bindings as c
-from ._arrays import address, images_of
+from ._arrays import SEEDS, address, images_of, whole
 from ._library import check, context, encode, free_with, lib, take_text
 
 
@@ -43,7 +43,7 @@ class Model:
     @classmethod
     def load(cls, path: "str | os.PathLike[str]", device: Optional[str], threads: int) -> "Model":
         made = ctypes.c_void_p()
-        options = c.jf_load_options(device=encode(device), threads=threads)
+        options = c.jf_load_options(device=encode(device), threads=whole(threads, "threads"))
         check(lib.jf_model_load(byref(made), context, encode(path), byref(options)))
         return cls(made.value)  # type: ignore[arg-type]
 
@@ -131,7 +131,8 @@ class Model:
     def conditions_of_images(self, images: Any, degrade: bool, seed: int) -> np.ndarray:
         given, kept = images_of(images)
         made = c.jf_image_conditions()
-        check(lib.jf_image_conditions_create(byref(made), self.handle, byref(given), int(degrade), seed))
+        check(lib.jf_image_conditions_create(byref(made), self.handle, byref(given), int(degrade),
+                                             whole(seed, "seed", 0, SEEDS)))
         try:
             rows = np.ctypeslib.as_array((ctypes.c_double * (len(kept) * self.dim_y)).from_address(made.y))
             return rows.reshape(len(kept), self.dim_y).copy()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, List, Optional, Sequence, Union
 import numpy as np
 
 from . import _bindings as c
-from ._arrays import address, take_images
+from ._arrays import address, take_images, whole
 from ._library import check, context, encode, lib
 from ._model import Model
 from .chain import Chain
@@ -25,7 +25,7 @@ Then = Union[None, bool, str, "os.PathLike[str]", Chain, "Flow"]
 def load(model: Model, names: Optional[str], device: Optional[str], threads: int) -> List[Model]:
     """Those of these names, or, without, of the model's recipe; from the smallest images to the largest."""
     made = c.jf_then()
-    options = c.jf_load_options(device=encode(device), threads=threads)
+    options = c.jf_load_options(device=encode(device), threads=whole(threads, "threads"))
     check(lib.jf_then_load(byref(made), model.handle, encode(names), byref(options)))
     return [Model(made.models[i]) for i in range(made.count)]
 

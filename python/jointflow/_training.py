@@ -7,6 +7,7 @@ from ctypes import byref
 from typing import Any, Dict, Mapping, Optional
 
 from . import _bindings as c
+from ._arrays import SEEDS, whole
 from ._data import Data
 from ._library import check, context, encode, free_with, lib, take_text, under_way, watched
 from ._model import Model
@@ -87,8 +88,8 @@ def train(recipe: Recipe, watch: Watch, *, folder: Any, resume: bool, seed: int,
             return watch.stop_wanted()
         return watch.take(progress_of(ctypes.cast(p.training, ctypes.POINTER(c.jf_training))[0]))
 
-    options = c.jf_train_options(folder=encode(folder), resume=int(resume), seed=seed, device=encode(device),
-                                 threads=threads)
+    options = c.jf_train_options(folder=encode(folder), resume=int(resume), seed=whole(seed, "seed", 0, SEEDS),
+                                 device=encode(device), threads=whole(threads, "threads"))
     made = ctypes.c_void_p()
     with under_way(), watch, watched(on_progress):
         status = lib.jf_train(byref(made), context, recipe.handle, byref(options))

@@ -10,7 +10,7 @@ from typing import Any, List, Optional, Sequence
 import numpy as np
 
 from . import _bindings as c
-from ._arrays import images_of, take_images
+from ._arrays import SEEDS, images_of, take_images, whole
 from ._library import check, context, encode, lib, take_text
 from ._model import Model
 from .errors import ArgumentError
@@ -72,11 +72,13 @@ class Chain:
         ``denoise`` takes the noise of training off them.
         """
         models = list(self.models)
-        numbers = [int(counts)] * len(models) if np.ndim(counts) == 0 else [int(n) for n in counts]  # type: ignore
-        if len(numbers) != len(models) or min(numbers) < 1:
+        each = [counts] * len(models) if np.ndim(counts) == 0 else counts
+        numbers = [whole(n, "counts", 1) for n in each]  # type: ignore[union-attr]
+        if len(numbers) != len(models):
             raise ArgumentError(f"counts is {counts}, expected {len(models)} numbers from 1 on, or one for all")
         given, kept = images_of(image)
-        options = c.jf_chain_options(counts=(ctypes.c_size_t * c.JF_CHAIN_MOST)(*numbers), seed=seed, denoise=int(denoise))
+        options = c.jf_chain_options(counts=(ctypes.c_size_t * c.JF_CHAIN_MOST)(*numbers), seed=whole(seed, "seed", 0, SEEDS),
+                                     denoise=int(denoise))
         handles = (ctypes.c_void_p * len(models))(*(m.handle for m in models))
         made = c.jf_chain_result()
         check(lib.jf_superres_chain(byref(made), handles, len(handles), byref(given), byref(options)))

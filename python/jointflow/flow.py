@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional
 import numpy as np
 
 from . import _bindings as c, _then
-from ._arrays import Shape, broadcast_rows, conditions_of, rows_of
+from ._arrays import SEEDS, Shape, broadcast_rows, conditions_of, rows_of, whole
 from ._data import Data, with_rows
 from ._model import Model
 from ._then import Then
@@ -161,6 +161,8 @@ class Flow:
             return Recipe.load(self.recipe), None
         held_out = 0
         if isinstance(validation, (tuple, list)):
+            if not 1 <= len(validation) <= 2 or len(validation[0]) == 0:
+                raise ArgumentError("validation: found no rows, or more than (x, y); expected these, or a share of the rows")
             x, y, held_out = with_rows(x, y, *validation)
         data = Data(x, y)
         if self.recipe is None:
@@ -244,8 +246,8 @@ class Flow:
         """The one that was given, or another one for every call: a script draws the same at every run, and no two calls
         of it do."""
         if seed is not None:
-            return int(seed)
-        word = (int(self.seed) * 0x9E3779B97F4A7C15 + next(self._draws) + 1) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+            return whole(seed, "seed", 0, SEEDS)
+        word = (whole(self.seed, "seed", 0, SEEDS) * 0x9E3779B97F4A7C15 + next(self._draws) + 1) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
         return word ^ word >> 31
 
     def _then(self, m: Model, then: Then) -> List[Model]:
@@ -294,9 +296,7 @@ class Flow:
                 denoise: bool = False, then: Then = False) -> np.ndarray:
         larger = self._then(m, then)
         rows, axes = self._conditions(m, y)
-        each = 1 if n is None else int(n)
-        if each < 0:
-            raise ArgumentError(f"n is {n}, expected 0 or more")
+        each = 1 if n is None else whole(n, "n")
         count = each * (1 if rows is None else len(rows))
         if rows is not None and each != 1:
             rows = np.repeat(rows, each, axis=0)
@@ -326,7 +326,8 @@ class Flow:
         m = self.model_
         rows, axes = self._conditions(m, y)
         count = 1 if rows is None else len(rows)
-        x = self._sample(m, None if rows is None else rows, int(n), seed).reshape(count, int(n), m.dim_x)
+        n = whole(n, "n", 1)
+        x = self._sample(m, None if rows is None else rows, n, seed).reshape(count, n, m.dim_x)
         shares = [np.atleast_1d(np.asarray(given, dtype=float)) for given in (masses, quantiles)]
         found = m.summary(np.ascontiguousarray(x), rows, *shares)["conditions"]
         levels = [float(mass) for mass in shares[0]]
@@ -417,7 +418,8 @@ class Flow:
                 together: int = 1) -> np.ndarray:
         larger = self._then(m, then)
         x_rows, y_rows, axes = self._pair(m, x, y)
-        made = _then.images(m, x_rows, y_rows, larger, self._seed(seed) if larger else 0, denoise, together)
+        made = _then.images(m, x_rows, y_rows, larger, self._seed(seed) if larger else 0, denoise,
+                            whole(together, "together", 1))
         return made.reshape(axes + made.shape[1:])
 
     def from_images(self, images: Any, y: Any) -> np.ndarray:

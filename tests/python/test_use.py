@@ -204,7 +204,7 @@ FAILURES = [
     (lambda m: m.sample(np.nan), ValueError, "row 1: y0 is nan, expected a finite number"),
     (lambda m: m.sample(None), ValueError, "needs a condition y of 1 number"),
     (lambda m: m.sample([[0, 1, 2]]), ValueError, r"y has the shape \(1, 3\), expected \(1,\) or \(rows, 1\)"),
-    (lambda m: m.sample(0, -1), ValueError, "n is -1, expected 0 or more"),
+    (lambda m: m.sample(0, -1), ValueError, "n: found -1, expected a whole number from 0"),
     (lambda m: m.log_prob(np.zeros((3, 2)), [0, 1]), ValueError, r"y has rows of the shape \(2,\), expected \(3,\)"),
     (lambda m: m.log_prob([[np.inf, 0]], 0), ValueError, "row 1: x0 is inf"),
     (lambda m: m.save("/no/such/folder/m.safetensors"), OSError, "/no/such/folder"),
@@ -224,6 +224,45 @@ def test_errors__are_exceptions_with_one_sentence(crescents, call, kind, words):
     with pytest.raises(kind, match=words) as found:
         call(crescents)
     assert isinstance(found.value, jointflow.Error) and "\n" not in str(found.value)
+
+
+COUNTS = {"n": lambda m, v: m.sample(0, v), "seed": lambda m, v: m.sample(0, 2, seed=v),
+          "points": lambda m, v: m.judge(points=v), "threads": lambda m, v: jointflow.load("crescents", threads=v)}
+
+
+@pytest.mark.parametrize("what", COUNTS)
+def test_counts_and_seeds__that_are_no_whole_numbers_in_range_are_refused(crescents, what):
+    for value in (-1, 2**64, 1.9, np.float64(2.5), "3", float("nan")):
+        with pytest.raises(ValueError, match=f"{what}: found .*, expected a whole number from 0 to"):
+            COUNTS[what](crescents, value)
+
+
+def test_seeds__are_refused_wherever_one_is_taken(crescents, examples):
+    for call in (lambda: jointflow.Flow(seed=2**64, progress=False).fit(*examples),
+                 lambda: jointflow.Flow(seed=-1, progress=False).fit(*examples), lambda: crescents.judge(seed=1.9),
+                 lambda: crescents.summary(0, 10, seed=-1), lambda: crescents.summary(0, 0), lambda: crescents.plot(0, seed=2**64)):
+        with pytest.raises(ValueError, match="expected a whole number from"):
+            call()
+    largest = crescents.sample(0, 3, seed=2**64 - 1)
+    assert not np.array_equal(largest, crescents.sample(0, 3, seed=0))
+    assert np.array_equal(crescents.sample(0, np.int32(3), seed=np.uint64(2**64 - 1)), largest)
+
+
+def test_texts__with_a_null_character_are_refused(crescents, tmp_path):
+    for call in (lambda: crescents.save(f"{tmp_path}/a\0b.safetensors"), lambda: jointflow.load("crescents\0x"),
+                 lambda: jointflow.Flow("crescents\0x").fit(), lambda: jointflow.load("crescents", device="cpu\0x"),
+                 lambda: jointflow.Flow(bounds="x=0:1\0").fit(np.random.rand(9, 1)),
+                 lambda: jointflow.Flow(law="affine\0x").fit(np.random.rand(9, 1))):
+        with pytest.raises(ValueError, match="null"):
+            call()
+    assert not any(tmp_path.iterdir())
+
+
+def test_fit__validation_without_rows_is_refused_in_words(examples):
+    x, y = examples
+    for validation in ((), (x, y, y), (x[:0], y[:0]), []):
+        with pytest.raises(ValueError, match="validation: found no rows, or more"):
+            jointflow.Flow(progress=False).fit(x, y, validation=validation)
 
 
 def test_warnings__of_the_library_name_the_line_of_the_user(small):
