@@ -4,8 +4,6 @@
 #define JF_BASE_THREADS_H
 
 #include "base/context.h"
-#include <pthread.h>
-#include <stdatomic.h>
 
 typedef struct thread_pool thread_pool;
 /* task: 0 .. tasks-1, each run once by some worker 0 .. threads-1 (of one call of pool_run() a worker runs one task at a
@@ -23,15 +21,5 @@ void pool_run(thread_pool *pool, int tasks, task_fn fn, void *arg); /* returns w
  * does everything then. */
 void pool_background_start(thread_pool *pool, int tasks, task_fn fn, void *arg);
 void pool_background_finish(thread_pool *pool);
-
-/* A mutex that is free in a forked child, whoever held it at the fork. */
-typedef struct process_lock {
-    pthread_mutex_t mutex;
-    atomic_int process; /* whose mutex it is; 0: it is being made anew */
-} process_lock;
-void process_lock_init(process_lock *l);
-void process_lock_destroy(process_lock *l);
-void process_lock_take(process_lock *l);
-void process_lock_release(process_lock *l);
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef JF_COMPUTE_CPU_CPU_H
 #define JF_COMPUTE_CPU_CPU_H
 
+#include "base/process_lock.h"
 #include "base/threads.h"
 #include "compute/compute.h"
 #include "compute/cpu/meter.h"
