@@ -5,6 +5,7 @@
 #include "train/folder.h"
 
 #include <stdint.h>
+#include <unistd.h>
 
 enum { ROWS = 120 };
 
@@ -184,4 +185,63 @@ TEST(dataset__one_pixel_or_one_label_makes_other_images) {
     labels[5] = 0;
     identity_of_images(is, pixels, labels);
     CHECK(strcmp(is, was) != 0);
+}
+
+/* ---- arrays that change while they are in use ---- */
+
+enum { WIDE_ROWS = 1200000 }; /* 19 MB: smaller arrays are read whole */
+
+static const char *recipe_of_array(void) {
+    static char content[700];
+    snprintf(content, sizeof content,
+             "[data]\nset = table\nfile = %s\nx = 2\ny = 0\nvalidation_rows = 100\n[loss]\nobjective = "
+             "plain\n" TINY_MODEL
+             "[train]\nbatch = 20\nbatches = 30\nprecondition = 0\nanneal = 0\nepochs = 3\nks_every = "
+             "0\ncheckpoint = 0\n",
+             test_path("t.npy"));
+    return content;
+}
+
+static void write_array(void) {
+    jf_context *ctx;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    double *values = calloc(2 * WIDE_ROWS, sizeof *values);
+    CHECK(values);
+    for (int i = 0; i < 2 * WIDE_ROWS; i++) values[i] = sin(1.7 * i);
+    CHECK_STATUS(npy_write(ctx, test_path("t.npy"), values, 2, (size_t[]){WIDE_ROWS, 2}, 0), JF_OK);
+    free(values);
+    jf_context_free(ctx);
+}
+
+static void shrink_in_epoch_2(run *r, const train_progress *p) {
+    (void)r;
+    if (p->epoch == 2 && p->batch == 1) CHECK(truncate(test_path("t.npy"), 4096) == 0);
+}
+static void rewrite_in_epoch_2(run *r, const train_progress *p) {
+    (void)r;
+    if (p->epoch != 2 || p->batch != 1) return;
+    FILE *file = fopen(test_path("t.npy"), "r+b");
+    CHECK(file && fseek(file, 1000, SEEK_SET) == 0 && fputc(1, file) != EOF && fclose(file) == 0);
+}
+
+TEST(changed_data__an_array_that_shrinks_or_is_rewritten_ends_the_run_with_a_sentence) {
+    static void (*const changes[])(run *, const train_progress *) = {shrink_in_epoch_2, rewrite_in_epoch_2};
+    double *ends[2];
+    size_t count = 0;
+    for (int i = 0; i < 2; i++) {
+        write_array();
+        run *r = run_open(recipe_of_array());
+        r->watch = changes[i];
+        CHECK_STATUS(run_train(r, test_path(i ? "rewritten" : "shrunk"), 0), JF_ERROR_IO);
+        CHECK_HAS(jf_context_error(r->ctx), "t.npy: has changed while it was in use: found ");
+        run_close(r);
+        write_array();
+        r = run_open(recipe_of_array()); /* the checkpoint is that of the epoch before */
+        CHECK_STATUS(run_train(r, test_path(i ? "rewritten" : "shrunk"), 1), JF_OK);
+        ends[i] = weights_of(r->m);
+        count = r->m->parameters.total;
+        run_close(r);
+    }
+    CHECK(memcmp(ends[0], ends[1], count * sizeof *ends[0]) == 0);
+    free(ends[0]), free(ends[1]);
 }

@@ -251,11 +251,17 @@ TEST(train__the_loss_is_the_sum_of_its_parts_and_history_names_every_term) {
     r->watch = check_sum;
     CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
     CHECK(r->done == 9 * 4); /* epochs of four batches */
-    char *history = history_of(r->ctx, test_path("run")), row[200];
+    char *history = history_of(r->ctx, test_path("run"));
+    text row = {0};
     CHECK_HAS(history, "phase,epoch,step,loss,z,y,logdet,y_error,validation,rate,ks_median,ks_max,drift\n");
     const double *v = r->last.terms.value; /* of the whole last epoch */
-    snprintf(row, sizeof row, "\ntrain,4,36,%.9g,%.9g,%.9g,%.9g,%.9g,", v[0], v[1], v[2], v[3], v[4]);
-    CHECK_HAS(history, row);
+    text_add(&row, "\ntrain,4,36,");
+    for (int i = 0; i < 5; i++) {
+        text_add_number(&row, v[i]);
+        text_add(&row, ",");
+    }
+    CHECK_HAS(history, row.chars);
+    text_free(&row);
     free(history);
     run_close(r);
 }

@@ -72,7 +72,9 @@ static jf_status fetch_image(const model *m, const dataset *data, long row, int 
     rng stream = rng_stream((rng_key){0, RNG_ROW, RNG_USE_GIVEN}, (uint64_t)row);
     data->kind->fetch(data, of_training ? row : data->rows + row, &stream, xy + dataset_dim(data), xy,
                       xy + data->dim_x);
-    jf_status status = restore_images(data->task, 1, (row_view){xy, 0}, (row_view){xy + data->dim_x, 0}, out);
+    jf_status status = dataset_check(data);
+    if (status == JF_OK)
+        status = restore_images(data->task, 1, (row_view){xy, 0}, (row_view){xy + data->dim_x, 0}, out);
     free(xy);
     return status;
 }

@@ -73,6 +73,7 @@ static jf_status take_columns(const model *m, const row_file *f, const size_t *c
     JF_TRY(MEM_NEW(m->ctx, &out->values, out->rows * count + 1));
     for (size_t row = 0; row < out->rows; row++)
         row_file_take(f, row, columns, count, out->values + row * count);
+    JF_TRY(row_file_check(m->ctx, f));
     return check_finite(m->ctx, out, row_file_path(f));
 }
 

@@ -24,16 +24,6 @@ size_t utf8_prefix(const char *chars, size_t size) {
     return good;
 }
 
-size_t utf8_plain_prefix(const char *chars, size_t size) {
-    size_t good = utf8_prefix(chars, size);
-    for (size_t i = 0; i < good; i++) {
-        unsigned char c = (unsigned char)chars[i];
-        if (c < ' ' || c == 127) return i;
-        if (c == 0xC2 && (unsigned char)chars[i + 1] < 0xA0) return i;
-    }
-    return good;
-}
-
 size_t utf8_from_windows(char *out, const char *chars, size_t size) {
     static const unsigned from_128[32] = {0x20AC, 0x81,   0x201A, 0x192,  0x201E, 0x2026, 0x2020, 0x2021,
                                           0x2C6,  0x2030, 0x160,  0x2039, 0x152,  0x8D,   0x17D,  0x8F,

@@ -8,8 +8,6 @@ size_t utf8_length(const char *chars,
                    size_t available); /* of the character there, 1 to 4; 0 where there is none */
 size_t utf8_prefix(const char *chars,
                    size_t size); /* bytes before the first that is no UTF-8; `size` where all are */
-/* The same, but a control character (C0, DEL or C1), which no name has a use for, ends the prefix, too. */
-size_t utf8_plain_prefix(const char *chars, size_t size);
 /* Windows-1252, which agrees with Latin-1 wherever that has letters. out: 3 * size bytes; returns how many are used. Bytes without a
  * character become control characters. */
 size_t utf8_from_windows(char *out, const char *chars, size_t size);

@@ -62,7 +62,10 @@ static jf_status list_class_rows(dataset *d) {
     for (int k = 0; k < d->classes; k++) d->class_start[k + 1] += d->class_start[k];
     long next[MAX_CLASSES];
     memcpy(next, d->class_start, sizeof next);
-    for (long row = 0; row < d->rows; row++) d->class_rows[next[d->kind->row_class(d, row)]++] = row;
+    for (long row = 0; row < d->rows; row++) {
+        int k = d->kind->row_class(d, row); /* another one if the file has changed since */
+        if (next[k] < d->class_start[k + 1]) d->class_rows[next[k]++] = row;
+    }
     return JF_OK;
 }
 
@@ -298,7 +301,11 @@ static jf_status rows_with_scratch(const dataset *d, const row_sequence *q, uint
     if (d->scratch > 0) JF_TRY(MEM_NEW(d->ctx, &scratch, d->scratch));
     dataset_rows(d, q, first, n, scratch, xy);
     free(scratch);
-    return JF_OK;
+    return dataset_check(d);
+}
+
+jf_status dataset_check(const dataset *d) {
+    return d->kind->check ? d->kind->check(d) : JF_OK;
 }
 
 jf_status dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) {

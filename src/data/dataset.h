@@ -52,6 +52,8 @@ typedef struct dataset_kind {
     /* Optional: a look at the data before they are trained on. Refuses what training would fail on, warns of what would
      * spoil it, and says what to do. */
     jf_status (*examine)(const dataset *d);
+    /* Optional, for file sets: refuses files that have changed since they were opened. A value that cannot be read is NAN. */
+    jf_status (*check)(const dataset *d);
     /* Optional, for file sets: how a device can hold its rows in less than their numbers, and what is random about them:
      * bytes, values and task of `out`, or its width and read(). 0: a device cannot make them. Default: rows as numbers. */
     int (*resident)(const dataset *d, resident_data *out);
@@ -107,6 +109,8 @@ jf_status dataset_open(jf_context *ctx, dataset **out, const recipe *r);
 /* The rows of another file, made as the recipe says. Where it has held-out rows of its own they are meant, otherwise all. */
 jf_status dataset_name_test(recipe **out, const recipe *r, const test_file *file); /* the recipe of it */
 jf_status dataset_open_test(jf_context *ctx, dataset **out, const recipe *r, const test_file *file);
+/* Refuses files that have changed since they were opened. */
+jf_status dataset_check(const dataset *d);
 void dataset_free(dataset *d);
 int dataset_dim(const dataset *d);                       /* dim_x + dim_y */
 const char *dataset_name(const dataset *d, int element); /* NULL where it has none */

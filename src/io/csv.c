@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/shown.h"
 #include "base/utf8.h"
 
 #include <limits.h>
@@ -123,7 +124,7 @@ static jf_status read_row(reader *in) {
 }
 
 jf_status csv_check_name(jf_context *ctx, const char *where, size_t column, const char *name) {
-    size_t good = utf8_plain_prefix(name, strlen(name));
+    size_t good = shown_prefix(name, "");
     if (!name[good]) return JF_OK;
     return jf_fail(ctx, JF_ERROR_DATA,
                    "%s: column %zu: byte %zu of its name has code %d, expected text in UTF-8 without control "

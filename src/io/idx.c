@@ -91,9 +91,6 @@ jf_status idx_read(jf_context *ctx, idx_array *out, const char *path, int rank) 
                        IDX_MAX_RANK);
     uint8_t head[MAX_HEAD];
     size_t head_size = 4 + 4 * (size_t)rank, count = 0, size = 0;
-    if (file_exists(path) && !file_is_regular(path)) /* opening a pipe would wait */
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: could not be read or decompressed: not a regular file",
-                       path);
     JF_TRY(peek(ctx, path, head, 4));
     JF_TRY(check_magic(ctx, path, head, rank));
     JF_TRY(peek(ctx, path, head, (int)head_size));

@@ -9,9 +9,15 @@
 #include "base/file.h"
 #include "base/memory.h"
 
+#include <errno.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "this file reads and writes little-endian numbers as they lie in memory"
@@ -277,36 +283,168 @@ jf_status npy_read_stack(jf_context *ctx, npy_stack *out, const char *path) {
     return status;
 }
 
-/* ---- mapping ---- */
+/* ---- arrays that stay in their files ---- */
 
-static jf_status find_values(npy_map *out, jf_context *ctx, const char *path) {
+/* Bytes: of arrays that are read whole, of a block that is read ahead, and of what is read of a row at once. */
+enum { WHOLE = 1 << 24, BLOCK = 1 << 16, ROW_PIECE = 4096 };
+enum { BLOCKS = 8 }; /* threads walk through different parts of a file */
+
+typedef struct block {
+    pthread_mutex_t lock;
+    size_t begin, end; /* bytes of the file */
+    size_t last;       /* where the row that was taken last ended */
+    char bytes[BLOCK];
+} block;
+
+typedef struct npy_reader {
+    int fd;
+    struct stat opened;
+    atomic_int cut; /* the file ended before a value */
+    char *whole;    /* the values of a small array; NULL: they are read when they are asked for */
+    block blocks[BLOCKS];
+} npy_reader;
+
+static block *block_of_thread(npy_reader *r) {
+    return &r->blocks[((uintptr_t)pthread_self() >> 12) * 0x9E3779B1u >> 16 & (BLOCKS - 1)];
+}
+
+/* Bytes from `at` on, as many as there are up to `size`. A mapping would be quicker and end the process where the file shrinks. */
+static size_t read_some(npy_reader *r, char *to, size_t size, size_t at) {
+    size_t done = 0;
+    while (done < size) {
+        ssize_t n = pread(r->fd, to + done, size - done, (off_t)(at + done));
+        if (n < 0 && errno == EINTR) continue;
+        if (n <= 0) break;
+        done += (size_t)n;
+    }
+    return done;
+}
+
+static double value_or_nan(const npy_file *f, const char *bytes, size_t begin, size_t end, size_t at) {
+    if (at >= begin && at + f->type->size <= end) return f->type->read(bytes + (at - begin));
+    atomic_store(&f->read->cut, 1);
+    return NAN;
+}
+
+/* The header is read with room to spare; one that is longer is refused for its size. */
+static jf_status find_values(npy_file *out, jf_context *ctx, const char *path) {
     header h = {.ctx = ctx, .path = path};
-    size_t data = 0, count = 0;
-    JF_TRY(find_header(&h, out->base ? out->base : "", out->length, &data));
+    npy_reader *r = out->read;
+    size_t count = 0, size = (size_t)r->opened.st_size;
+    block *b = &r->blocks[0];
+    b->end = read_some(r, b->bytes, BLOCK, 0);
+    JF_TRY(find_header(&h, b->bytes, b->end, &out->data));
     JF_TRY(read_dictionary(&h));
-    JF_TRY(check_count(&h, out->length - data, &count));
+    JF_TRY(check_count(&h, size - out->data, &count));
     out->rank = h.rank;
     memcpy(out->shape, h.shape, sizeof h.shape);
     out->type = h.type;
-    out->values = (const char *)out->base + data;
     return JF_OK;
 }
 
-jf_status npy_map_open(jf_context *ctx, npy_map *out, const char *path) {
-    *out = (npy_map){.rank = 0};
-    JF_TRY(file_map(ctx, &out->base, &out->length, path));
-    jf_status status = find_values(out, ctx, path);
-    if (status != JF_OK) npy_map_close(out);
+static jf_status read_whole(npy_file *out, jf_context *ctx, const char *path) {
+    npy_reader *r = out->read;
+    size_t size = (size_t)r->opened.st_size - out->data;
+    if (size > WHOLE) return JF_OK;
+    JF_TRY(MEM_NEW(ctx, &r->whole, size + 1));
+    atomic_store(&r->cut, read_some(r, r->whole, size, out->data) < size);
+    return npy_file_check(ctx, out, path);
+}
+
+jf_status npy_file_open(jf_context *ctx, npy_file *out, const char *path) {
+    *out = (npy_file){.rank = 0};
+    JF_TRY(MEM_NEW(ctx, &out->read, 1));
+    npy_reader *r = out->read;
+    r->fd = -1;
+    for (int i = 0; i < BLOCKS; i++) pthread_mutex_init(&r->blocks[i].lock, NULL);
+    jf_status status = file_open(ctx, &r->fd, path);
+    if (status == JF_OK && (fstat(r->fd, &r->opened) != 0 || !S_ISREG(r->opened.st_mode)))
+        status = jf_fail(ctx, JF_ERROR_IO,
+                         "%s: not a regular file; expected one, which may be read in any order", path);
+    if (status == JF_OK) status = find_values(out, ctx, path);
+    if (status == JF_OK) status = read_whole(out, ctx, path);
+    if (status != JF_OK) npy_file_close(out);
     return status;
 }
 
-void npy_map_close(npy_map *map) {
-    file_unmap(map->base, map->length);
-    *map = (npy_map){.rank = 0};
+void npy_file_close(npy_file *file) {
+    if (!file->read) return;
+    if (file->read->fd >= 0) close(file->read->fd);
+    for (int i = 0; i < BLOCKS; i++) pthread_mutex_destroy(&file->read->blocks[i].lock);
+    free(file->read->whole);
+    free(file->read);
+    *file = (npy_file){.rank = 0};
 }
 
-double npy_map_value(const npy_map *map, size_t index) {
-    return map->type->read(map->values + index * map->type->size);
+size_t npy_file_bytes(const npy_file *file) {
+    return file->read->whole ? (size_t)file->read->opened.st_size - file->data : 0;
+}
+
+/* Under its lock: the block begins at `at`. */
+static void read_block(npy_reader *r, block *b, size_t at) {
+    b->begin = at;
+    b->end = at + read_some(r, b->bytes, BLOCK, at);
+}
+
+double npy_file_value(const npy_file *file, size_t index) {
+    npy_reader *r = file->read;
+    size_t width = file->type->size, at = file->data + index * width;
+    if (r->whole) return file->type->read(r->whole + index * width);
+    block *b = block_of_thread(r);
+    pthread_mutex_lock(&b->lock);
+    if (at < b->begin || at + width > b->end) read_block(r, b, at);
+    double value = value_or_nan(file, b->bytes, b->begin, b->end, at);
+    pthread_mutex_unlock(&b->lock);
+    return value;
+}
+
+/* Rows that are walked through, perhaps with gaps, lie in the block; it goes on where the walk does. 0: these do not, or another
+ * thread has it. */
+static int take_of_block(const npy_file *file, size_t first, size_t end, const size_t *columns, size_t count,
+                         double *out) {
+    block *b = block_of_thread(file->read);
+    size_t width = file->type->size, from = file->data + first * width, to = file->data + end * width;
+    if (to - from > BLOCK / 2 || pthread_mutex_trylock(&b->lock) != 0) return 0;
+    int walks = from >= b->last && from - b->last < ROW_PIECE;
+    if (walks && (from < b->begin || to > b->end)) read_block(file->read, b, from);
+    b->last = to;
+    int holds = from >= b->begin && to <= b->end;
+    for (size_t i = 0; holds && i < count; i++)
+        out[i] = file->type->read(b->bytes + (from - b->begin) + columns[i] * width);
+    pthread_mutex_unlock(&b->lock);
+    return holds;
+}
+
+void npy_file_take(const npy_file *file, size_t first, size_t end, const size_t *columns, size_t count,
+                   double *out) {
+    char piece[ROW_PIECE];
+    npy_reader *r = file->read;
+    size_t width = file->type->size, last = file->data + end * width, from = 0, to = 0;
+    for (size_t i = 0; r->whole && i < count; i++)
+        out[i] = file->type->read(r->whole + (first + columns[i]) * width);
+    if (r->whole || take_of_block(file, first, end, columns, count, out)) return;
+    for (size_t i = 0; i < count; i++) {
+        size_t at = file->data + (first + columns[i]) * width;
+        if (at < from || at + width > to) {
+            from = at;
+            to = at + read_some(r, piece, last - at < ROW_PIECE ? last - at : ROW_PIECE, at);
+        }
+        out[i] = value_or_nan(file, piece, from, to, at);
+    }
+}
+
+jf_status npy_file_check(jf_context *ctx, const npy_file *file, const char *path) {
+    const struct stat *before = &file->read->opened;
+    struct stat now;
+    if (fstat(file->read->fd, &now) != 0)
+        return jf_fail(ctx, JF_ERROR_IO, "%s: could not be examined: %s", path, strerror(errno));
+    int same = now.st_size == before->st_size && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+               now.st_mtim.tv_nsec == before->st_mtim.tv_nsec;
+    if (same && !atomic_load(&file->read->cut)) return JF_OK;
+    return jf_fail(
+        ctx, JF_ERROR_IO,
+        "%s: has changed while it was in use: found %lld bytes, expected the %lld that it had, unchanged",
+        path, (long long)now.st_size, (long long)before->st_size);
 }
 
 void npy_stack_free(npy_stack *stack) {

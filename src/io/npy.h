@@ -23,19 +23,25 @@ typedef struct npy_stack {
 /* Reads bytes or reals in C order for large arrays: beside the file itself nothing is allocated. */
 jf_status npy_read_stack(jf_context *ctx, npy_stack *out, const char *path);
 void npy_stack_free(npy_stack *stack);
-/* An array that stays in its file and is mapped into memory: opening reads the header alone, so data larger than memory
- * work. Types as npy_read(). The file must not shrink while it is open. */
-typedef struct npy_map {
+/* An array that stays in its file, unless it is small: data larger than memory work. Types as npy_read().
+ * Values that cannot be read, since the file has shrunk, are NAN; npy_file_check() tells them from others. */
+typedef struct npy_file {
     int rank;
     size_t shape[NPY_MAX_RANK];
     const struct npy_type *type;
-    const char *values; /* as they lie in the file */
-    void *base;         /* of the mapping */
-    size_t length;
-} npy_map;
-jf_status npy_map_open(jf_context *ctx, npy_map *out, const char *path);
-void npy_map_close(npy_map *map);
-double npy_map_value(const npy_map *map, size_t index); /* in C order */
+    size_t data;             /* bytes before the values */
+    struct npy_reader *read; /* NULL: nothing is open */
+} npy_file;
+jf_status npy_file_open(jf_context *ctx, npy_file *out, const char *path);
+void npy_file_close(npy_file *file);
+size_t npy_file_bytes(const npy_file *file); /* of memory that it holds */
+/* By any number of threads at once. Indices are in C order. */
+double npy_file_value(const npy_file *file, size_t index); /* quick where the one before lies next to it */
+/* out[i] = value [first + columns[i]] of those from `first` to `end` - 1, such as a row. */
+void npy_file_take(const npy_file *file, size_t first, size_t end, const size_t *columns, size_t count,
+                   double *out);
+/* Refuses a file that has changed since it was opened. */
+jf_status npy_file_check(jf_context *ctx, const npy_file *file, const char *path);
 
 /* Writes <f4 or <f8. */
 jf_status npy_write(jf_context *ctx, const char *path, const double *values, int rank, const size_t *shape,

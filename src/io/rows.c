@@ -13,7 +13,7 @@ struct row_file {
     size_t rows, columns;
     y_axes axes;
     csv_table csv; /* without values: the file is */
-    npy_map npy;
+    npy_file npy;
     memory_rows *memory; /* in place of a file */
 };
 
@@ -27,7 +27,7 @@ static jf_status open_csv(jf_context *ctx, row_file *f) {
 }
 
 static jf_status open_npy(jf_context *ctx, row_file *f) {
-    JF_TRY(npy_map_open(ctx, &f->npy, f->path));
+    JF_TRY(npy_file_open(ctx, &f->npy, f->path));
     int rank = f->npy.rank;
     if (rank < 1 || rank > 1 + Y_AXES_MOST)
         return jf_fail(
@@ -89,7 +89,7 @@ void row_file_close(row_file *f) {
     if (!f) return;
     memory_rows_free(f->memory);
     csv_free(&f->csv);
-    npy_map_close(&f->npy);
+    npy_file_close(&f->npy);
     free(f->path);
     free(f);
 }
@@ -127,6 +127,7 @@ const char *row_file_name(const row_file *f, size_t column) {
 
 size_t row_file_bytes(const row_file *f) {
     if (f->memory) return memory_rows_bytes(f->memory);
+    if (f->npy.read) return npy_file_bytes(&f->npy);
     return f->csv.values ? f->rows * f->columns * sizeof(double) : 0;
 }
 
@@ -135,11 +136,18 @@ size_t row_file_bytes(const row_file *f) {
 double row_file_value(const row_file *f, size_t row, size_t column) {
     size_t at = row * f->columns + column;
     if (f->memory) return memory_rows_value(f->memory, row, column);
-    return f->csv.values ? f->csv.values[at] : npy_map_value(&f->npy, at);
+    return f->csv.values ? f->csv.values[at] : npy_file_value(&f->npy, at);
 }
 
 void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t count, double *out) {
-    for (size_t i = 0; i < count; i++) out[i] = row_file_value(f, row, columns[i]);
+    if (f->npy.read)
+        npy_file_take(&f->npy, row * f->columns, (row + 1) * f->columns, columns, count, out);
+    else
+        for (size_t i = 0; i < count; i++) out[i] = row_file_value(f, row, columns[i]);
+}
+
+jf_status row_file_check(jf_context *ctx, const row_file *f) {
+    return f->npy.read ? npy_file_check(ctx, &f->npy, f->path) : JF_OK;
 }
 
 /* ---- columns by name ---- */

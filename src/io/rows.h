@@ -1,4 +1,4 @@
-/* Rows of numbers in a file: a .csv file, which is read whole, or a .npy array, which stays where it is and is mapped, so
+/* Rows of numbers in a file: a .csv file, which is read whole, or a .npy array, which stays where it is, so
  * that it may be larger than memory; or rows in memory (io/memory_rows.h) in place of a file. */
 #ifndef JF_IO_ROWS_H
 #define JF_IO_ROWS_H
@@ -28,6 +28,8 @@ size_t row_file_bytes(const row_file *f);                    /* of memory that i
 double row_file_value(const row_file *f, size_t row, size_t column);
 /* Some columns of a row; any number of threads at once. */
 void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t count, double *out);
+/* Refuses a file that has changed since it was opened: values that could not be read then are NAN. */
+jf_status row_file_check(jf_context *ctx, const row_file *f);
 
 /* The column of this name or, where no column has it, of this number from 1. Refuses others, and a name that two have. */
 jf_status row_file_find(jf_context *ctx, const row_file *f, const char *name, size_t *column);

@@ -122,6 +122,7 @@ static jf_status roll_back(trainer *t, double faulty_step) {
     batch_request q = request_of(t, batch);
     char where[FAULT_MAX_WORDS];
     fault f;
+    if (t->data) JF_TRY(dataset_check(t->data));
     JF_TRY(find_fault(t, &q, &f));
     if (batch == 0) return give_up(t, &f);
     double rollbacks = t->s.rollbacks + 1, factor = t->s.rate_factor / 2;
@@ -285,6 +286,7 @@ static int phase_over(const trainer *t, const phase *p) {
 static jf_status end_epoch(trainer *t, const phase *p) {
     loss_terms mean = epoch_mean(&t->s);
     double validation;
+    if (t->data) JF_TRY(dataset_check(t->data));
     int every = recipe_int(t->m->recipe, "train.ks_every"), epochs = phase_epochs(p, t->m);
     int measured =
         t->m->objective.kind->from_data && every && ((int)t->s.epoch % every == 0 || t->s.epoch == epochs);

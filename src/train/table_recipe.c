@@ -85,16 +85,23 @@ static jf_status x_columns_of(jf_context *ctx, const table_files *t, const char 
     return JF_OK;
 }
 
-/* values: room for LOOK_SAMPLE. */
+enum { LOOK_TOGETHER = 16 }; /* columns that are sampled in one walk */
+
+/* values (LOOK_TOGETHER, LOOK_SAMPLE): room. */
 static void look_at(const row_file *f, const size_t *columns, int count, column_look *looks, double *values) {
     size_t rows = row_file_rows(f), step = (rows + LOOK_SAMPLE - 1) / LOOK_SAMPLE;
     for (int i = 0; i < count; i++) look_begin(&looks[i]);
     for (size_t row = 0; row < rows; row++)
         for (int i = 0; i < count; i++) look_range(&looks[i], row_file_value(f, row, columns[i]));
-    for (int i = 0; i < count; i++) {
-        long taken = 0;
-        for (size_t row = 0; row < rows; row += step) values[taken++] = row_file_value(f, row, columns[i]);
-        look_edges(&looks[i], values, taken);
+    for (int from = 0; from < count; from += LOOK_TOGETHER) {
+        int some = count - from < LOOK_TOGETHER ? count - from : LOOK_TOGETHER;
+        double taken[LOOK_TOGETHER];
+        long at = 0;
+        for (size_t row = 0; row < rows; row += step, at++) {
+            row_file_take(f, row, columns + from, (size_t)some, taken);
+            for (int i = 0; i < some; i++) values[i * LOOK_SAMPLE + at] = taken[i];
+        }
+        for (int i = 0; i < some; i++) look_edges(&looks[from + i], values + i * LOOK_SAMPLE, at);
     }
 }
 
@@ -144,7 +151,7 @@ static jf_status find_bounds(jf_context *ctx, const table_files *t, const table_
     char *name = NULL;
     jf_status status;
     JF_TRY_DONE(MEM_NEW(ctx, &columns, dim));
-    JF_TRY_DONE(MEM_NEW(ctx, &values, LOOK_SAMPLE));
+    JF_TRY_DONE(MEM_NEW(ctx, &values, (size_t)LOOK_TOGETHER * LOOK_SAMPLE));
     JF_TRY_DONE(MEM_NEW(ctx, &looks, dim));
     JF_TRY_DONE(MEM_NEW(ctx, &name, (q->x_columns ? strlen(q->x_columns) : 0) + 1));
     JF_TRY_DONE(x_columns_of(ctx, t, q->x_columns, columns, name));

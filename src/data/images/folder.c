@@ -2,7 +2,7 @@
  * themselves, which then have no labels. Classes and files come in the order of their names. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "base/shown.h"
 #include "data/images/image_set.h"
 #include "io/picture.h"
 #include <dirent.h>
@@ -84,7 +84,7 @@ static jf_status name_class(jf_context *ctx, image_set *out, const char *folder)
     if (strchr(name, ','))
         return jf_fail(ctx, JF_ERROR_DATA, "%s: the name of a class has a comma, expected one without",
                        folder);
-    size_t good = utf8_plain_prefix(name, strlen(name));
+    size_t good = shown_prefix(name, "");
     if (name[good])
         return jf_fail(
             ctx, JF_ERROR_DATA,

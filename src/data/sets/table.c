@@ -200,8 +200,8 @@ static jf_status choose_columns(dataset *d, const recipe *r) {
     if (recipe_bool(r, "data.discrete") && d->dim_y != 1)
         return recipe_fail(
             r, "data.y", "found %d columns, expected 1 since data.discrete says that y is a class", d->dim_y);
-    JF_TRY(MEM_NEW(d->ctx, &own->x_columns, (size_t)d->dim_x));
-    JF_TRY(MEM_NEW(d->ctx, &own->y_columns, (size_t)d->dim_y + 1)); /* never of size 0 */
+    JF_TRY(MEM_NEW(d->ctx, &own->x_columns, (size_t)dataset_dim(d)));
+    own->y_columns = own->x_columns + d->dim_x;
     JF_TRY(list[0] ? take_named(d, r, list) : take_leading(d));
     return check_once(d);
 }
@@ -247,20 +247,28 @@ static jf_status refuse_outside(const dataset *d, size_t row, int element, doubl
                    support_words(&d->support[element], words, sizeof words));
 }
 
-/* `varies` (dim): set where a column has two values. */
-static jf_status check_values(const dataset *d, char *varies) {
+static jf_status table_check(const dataset *d) {
+    const table *own = d->own;
+    JF_TRY(row_file_check(d->ctx, own->x_file));
+    return row_file_check(d->ctx, own->y_file);
+}
+
+/* varies (dim): set where a column has two values; first (dim): the first row. */
+static jf_status check_values(const dataset *d, char *varies, double *first) {
     char place[512];
     size_t rows = row_file_rows(((const table *)d->own)->x_file);
     for (size_t row = 0; row < rows; row++) {
         if (row % ROWS_A_POLL == 0) JF_TRY(context_poll(d->ctx, "checking rows", row, rows));
         for (int i = 0; i < dataset_dim(d); i++) {
             double value = value_in_file(d, row, i);
+            if (!isfinite(value)) JF_TRY(table_check(d));
             if (!isfinite(value))
                 return jf_fail(d->ctx, JF_ERROR_DATA, "%s is %g, expected a finite number",
                                table_place(d, row, i, place, sizeof place), value);
             if (d->support && !support_contains(&d->support[i], value))
                 return refuse_outside(d, row, i, value);
-            if (!varies[i]) varies[i] = value != value_in_file(d, 0, i);
+            if (row == 0) first[i] = value;
+            varies[i] |= value != first[i];
         }
     }
     return JF_OK;
@@ -278,10 +286,13 @@ static jf_status refuse_constant(const dataset *d, int element) {
 
 static jf_status check_columns(const dataset *d) {
     char *varies;
+    double *first = NULL;
     JF_TRY(MEM_NEW(d->ctx, &varies, (size_t)dataset_dim(d)));
-    jf_status status = check_values(d, varies);
+    jf_status status = MEM_NEW(d->ctx, &first, (size_t)dataset_dim(d));
+    if (status == JF_OK) status = check_values(d, varies, first);
     for (int i = 0; status == JF_OK && i < dataset_dim(d); i++)
         if (!varies[i]) status = refuse_constant(d, i);
+    free(first);
     free(varies);
     return status;
 }
@@ -339,8 +350,9 @@ long table_file_row(const dataset *d, long row) {
 void table_take(const dataset *d, long row, double *x, double *y) {
     const table *own = d->own;
     size_t file_row = split_file_row(&own->split, (size_t)row);
-    row_file_take(own->x_file, file_row, own->x_columns, (size_t)d->dim_x, x);
-    row_file_take(own->y_file, file_row, own->y_columns, (size_t)d->dim_y, y);
+    int together = own->x_file == own->y_file && y == x + d->dim_x; /* then it is read once */
+    row_file_take(own->x_file, file_row, own->x_columns, (size_t)(together ? dataset_dim(d) : d->dim_x), x);
+    if (!together) row_file_take(own->y_file, file_row, own->y_columns, (size_t)d->dim_y, y);
 }
 
 /* The distinct values of y, ascending, become the labels. */
@@ -388,7 +400,8 @@ static jf_status table_open(dataset *d, const recipe *r) {
     JF_TRY(check_columns(d));
     cut_circles(d);
     JF_TRY(hold_out(d, r));
-    return recipe_bool(r, "data.discrete") ? find_classes(d) : JF_OK;
+    if (recipe_bool(r, "data.discrete")) JF_TRY(find_classes(d));
+    return table_check(d);
 }
 
 static void table_fetch(const dataset *d, long row, rng *stream, double *scratch, double *x, double *y) {
@@ -400,7 +413,7 @@ static int table_row_class(const dataset *d, long row) {
     const table *own = d->own;
     double y = row_file_value(own->y_file, (size_t)table_file_row(d, row), own->y_columns[0]);
     int k = 0;
-    while (d->label[k] != y) k++; /* find_classes has met them all */
+    while (k + 1 < d->classes && d->label[k] != y) k++; /* find_classes has met them all */
     return k;
 }
 
@@ -431,7 +444,6 @@ static void table_close(dataset *d) {
     if (own->y_file != own->x_file) row_file_close(own->y_file);
     row_file_close(own->x_file);
     free(own->x_columns);
-    free(own->y_columns);
     free(own->names);
     split_free(&own->split);
     free(own);
@@ -457,6 +469,7 @@ const dataset_kind dataset_table = {
     .row_class = table_row_class,
     .add_to_checksum = table_add_to_checksum,
     .row_words = table_row_words,
+    .check = table_check,
     .examine = table_examine,
     .name_test = table_name_test,
 };

@@ -8,7 +8,7 @@
 
 typedef struct table {
     row_file *x_file, *y_file;     /* y_file: the same, or a file of its own */
-    size_t *x_columns, *y_columns; /* (dim_x), (dim_y): which of the file's */
+    size_t *x_columns, *y_columns; /* (dim_x), and behind it (dim_y): which of the file's */
     row_split split;
     const char **names; /* (dim): those of the columns, which the files own; NULL: they have none */
     char class_text[MAX_CLASSES][MAX_CLASS_NAME];
