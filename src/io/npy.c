@@ -391,7 +391,10 @@ double npy_file_value(const npy_file *file, size_t index) {
     size_t width = file->type->size, at = file->data + index * width;
     if (r->whole) return file->type->read(r->whole + index * width);
     block *b = block_of_thread(r);
-    pthread_mutex_lock(&b->lock);
+    char alone[sizeof(double)];
+    if (pthread_mutex_trylock(&b->lock) !=
+        0) /* another thread has it, or had it when this process was forked */
+        return value_or_nan(file, alone, at, at + read_some(r, alone, width, at), at);
     if (at < b->begin || at + width > b->end) read_block(r, b, at);
     double value = value_or_nan(file, b->bytes, b->begin, b->end, at);
     pthread_mutex_unlock(&b->lock);
