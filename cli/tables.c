@@ -212,7 +212,9 @@ static int digits_of(const jf_table *t, size_t column, int terminal) {
 /* Gives up with the first failure: there may be very many rows. */
 static int print_sheet(const sheet *s) {
     size_t width = s->table.columns;
-    int terminal = isatty(STDOUT_FILENO), *digits = calloc(width + 1, sizeof *digits), good = 1;
+    /* Open MPI passes on what its processes print through a terminal of its own. */
+    int terminal = isatty(STDOUT_FILENO) && !getenv("OMPI_COMM_WORLD_SIZE");
+    int *digits = calloc(width + 1, sizeof *digits), good = 1;
     char number[CLI_NUMBER];
     if (!digits) return cli_fail_memory();
     for (size_t i = 0; i < width; i++) digits[i] = digits_of(&s->table, i, terminal);
