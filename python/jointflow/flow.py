@@ -110,7 +110,7 @@ class Flow:
             state["progress"] = None
         model = self._model
         state["_file"] = model.to_bytes() if model else None
-        state["_vouched"] = bool(model) and self._can_enlarge(model)
+        state["_vouched"] = model is not None and self._can_enlarge(model)
         state["_drawn"] = next(self._draws)
         self._draws = itertools.count(state["_drawn"])
         return state

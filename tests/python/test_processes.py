@@ -42,8 +42,8 @@ def test_exit__while_a_daemon_thread_is_inside_of_a_call_is_quiet(call):
 def test_fit__again_while_other_threads_use_the_flow_gives_each_call_one_model(parameters):
     rng = np.random.default_rng(0)
     flow = jointflow.Flow(**{**parameters, "epochs": 1, "batch": 20, "threads": 1})
-    small, large = rng.normal(size=(100, 2)), rng.normal(size=(100, 40))
-    flow.fit(large, small[:, :1])
+    small, large, y = (rng.normal(size=(100, columns)) for columns in (2, 40, 1))
+    flow.fit(large, y)
     stop, wrong = threading.Event(), []
 
     def work():
@@ -61,9 +61,11 @@ def test_fit__again_while_other_threads_use_the_flow_gives_each_call_one_model(p
     threads = [threading.Thread(target=work) for _ in range(3)]
     for t in threads:
         t.start()
-    for i in range(40):
-        flow.fit(small if i % 2 else large, small[:, :1])
-    stop.set()
+    try:
+        for i in range(40):
+            flow.fit(small if i % 2 else large, y)
+    finally:
+        stop.set()
     for t in threads:
         t.join()
     assert not wrong
