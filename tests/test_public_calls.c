@@ -54,7 +54,8 @@ static void take_argument(declared *d, const char *from, const char *end) {
     last = words + strlen(words);
     while (last > words && last[-1] == ' ') *--last = '\0';
     while (last > words && !strchr(" *", last[-1])) last--;
-    snprintf(d->name[at], NAME, "%s", last);
+    CHECK(strlen(last) < NAME);
+    memcpy(d->name[at], last, strlen(last) + 1);
     if ((strchr(words, '*') || strstr(words, "_fn ") || memchr(from, '[', (size_t)(end - from))) &&
         !strstr(words, "void *user"))
         d->pointers |= 1u << at;
