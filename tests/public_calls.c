@@ -82,7 +82,8 @@ static void open_images(live *f, int threads) {
 }
 
 live *live_open(int threads) {
-    live *f = calloc(1, sizeof *f);
+    static live *f; /* goes with the process of the test */
+    f = calloc(1, sizeof *f);
     f->ctx = new_context();
     open_vectors(f, threads);
     open_images(f, threads);

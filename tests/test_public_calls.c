@@ -12,7 +12,11 @@
 /* ---- the headers ---- */
 
 enum { MOST_ARGUMENTS = 12, NAME = 64 };
+#ifdef SANITIZED
+enum { PATIENCE = 300, CPU_SECONDS = 50 };
+#else
 enum { PATIENCE = 60, CPU_SECONDS = 5 };
+#endif
 
 typedef struct declared {
     int count;
