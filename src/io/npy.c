@@ -386,21 +386,6 @@ static void read_block(npy_reader *r, block *b, size_t at) {
     b->end = at + read_some(r, b->bytes, BLOCK, at);
 }
 
-double npy_file_value(const npy_file *file, size_t index) {
-    npy_reader *r = file->read;
-    size_t width = file->type->size, at = file->data + index * width;
-    if (r->whole) return file->type->read(r->whole + index * width);
-    block *b = block_of_thread(r);
-    char alone[sizeof(double)];
-    if (pthread_mutex_trylock(&b->lock) !=
-        0) /* another thread has it, or had it when this process was forked */
-        return value_or_nan(file, alone, at, at + read_some(r, alone, width, at), at);
-    if (at < b->begin || at + width > b->end) read_block(r, b, at);
-    double value = value_or_nan(file, b->bytes, b->begin, b->end, at);
-    pthread_mutex_unlock(&b->lock);
-    return value;
-}
-
 /* Rows that are walked through, perhaps with gaps, lie in the block; it goes on where the walk does. 0: these do not, or another
  * thread has it. */
 static int take_of_block(const npy_file *file, size_t first, size_t end, const size_t *columns, size_t count,
@@ -434,6 +419,12 @@ void npy_file_take(const npy_file *file, size_t first, size_t end, const size_t 
         }
         out[i] = value_or_nan(file, piece, from, to, at);
     }
+}
+
+double npy_file_value(const npy_file *file, size_t index) {
+    double value;
+    npy_file_take(file, index, index + 1, &(size_t){0}, 1, &value);
+    return value;
 }
 
 jf_status npy_file_check(jf_context *ctx, const npy_file *file, const char *path) {

@@ -261,10 +261,11 @@ static jf_status check_values(const dataset *d, char *varies, double *first) {
         if (row % ROWS_A_POLL == 0) JF_TRY(context_poll(d->ctx, "checking rows", row, rows));
         for (int i = 0; i < dataset_dim(d); i++) {
             double value = value_in_file(d, row, i);
-            if (!isfinite(value)) JF_TRY(table_check(d));
-            if (!isfinite(value))
+            if (!isfinite(value)) {
+                JF_TRY(table_check(d)); /* a file that has changed explains it */
                 return jf_fail(d->ctx, JF_ERROR_DATA, "%s is %g, expected a finite number",
                                table_place(d, row, i, place, sizeof place), value);
+            }
             if (d->support && !support_contains(&d->support[i], value))
                 return refuse_outside(d, row, i, value);
             if (row == 0) first[i] = value;
