@@ -42,7 +42,7 @@ static void dismiss(visitor *p) {
 
 /* ---- time ---- */
 
-/* What came and was not read yet is late by the server's fault, whose threads are busy. */
+/* Bytes that have come and were not read yet: the server is late, not the client. */
 static int has_unread(const visitor *p) {
     int count = 0;
     return ioctl(p->fd, FIONREAD, &count) == 0 && count > 0;
@@ -75,7 +75,8 @@ static int same_address(const visitor *p, const visitor *q) {
     return memcmp(p->address, q->address, sizeof p->address) == 0;
 }
 
-/* Of all, or of those with the address of the new one: beyond `most` the oldest that is unknown goes, or the new one. */
+/* Closes one connection where there are more than `most`, in all or from the new one's address: the oldest unknown one, or the
+ * new one. */
 static void make_room(visitors *v, visitor *added, int most, int of_address) {
     visitor *oldest = added;
     int count = 0;

@@ -1,4 +1,4 @@
-/* Who is connected, and for how long: slow clients keep nobody else out.
+/* Limits on connections and on their time, so that slow clients do not keep others out.
  *
  * A visitor is unknown until a request with the token has begun. An unknown one has a few seconds for the head of such a request,
  * however it spreads its bytes, and is the first to go where one address, or all together, hold more connections than they may:
@@ -21,7 +21,7 @@ void visitors_free(visitors *v); /* after the server has ended */
 /* For MHD_OPTION_NOTIFY_CONNECTION, with the visitors as its user. */
 void visitors_notice(void *user, struct MHD_Connection *connection, void **own,
                      enum MHD_ConnectionNotificationCode what);
-/* Of a connection: a request with the token has begun, is complete, has been answered. */
+/* A request with the token has begun, is complete, or has been answered. */
 void visitors_begin(visitors *v, struct MHD_Connection *connection);
 void visitors_complete(visitors *v, struct MHD_Connection *connection);
 void visitors_answered(visitors *v, struct MHD_Connection *connection);

@@ -281,7 +281,7 @@ typedef struct jf_use_options {
     uint64_t seed;
     int standardised; /* values are in the model's units (mean 0, deviation 1) instead of the data's */
     int straight;     /* of lines in z alone: straight ones, as in the paper, instead of a quarter turn */
-    /* Of samples: latent points are multiplied by it. Finite and not negative; 0: 1, as in a struct that is zeroed. */
+    /* Factor of the latent points of samples. Finite and not negative; 0: 1, as in a struct that is zeroed. */
     double temperature;
     int zero_temperature; /* the temperature 0 itself: each sample decodes z = 0; temperature is then 0 */
 } jf_use_options;

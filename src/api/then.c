@@ -66,7 +66,7 @@ static jf_status find_allowed(const model *m, const char *name, int index, char 
     return status == JF_OK && index == 0 ? jf_fail(m->ctx, JF_ERROR_IO, "%s: not found", name) : status;
 }
 
-/* What a name in a model file leads to may be any file of the user's: no message quotes it. */
+/* A name in a model file may lead to any file of the user's, so the message quotes nothing of it. */
 static jf_status refuse(const model *m, jf_status status, const char *names) {
     text words = {0};
     shell_add_path(&words, names);

@@ -27,7 +27,7 @@ jf_status file_rename(jf_context *ctx, const char *from, const char *to);
 /* `to`, replaced if it is there, becomes a second name of the file `from`, or its copy where the file system has no second
  * names; atomic. */
 jf_status file_duplicate(jf_context *ctx, const char *from, const char *to);
-/* The same of names in open folders; returns 0 or an errno. */
+/* Duplicates a name of one open folder as a name of another; returns 0 or an errno. */
 int file_duplicate_at(int from_folder, const char *from, int to_folder, const char *to);
 void file_sync(const char *path); /* what was appended to it is on the disk then, where that can be done */
 void file_sync_folder(const char *folder); /* what was made, renamed and removed in it is on the disk then */

@@ -6,7 +6,7 @@
 
 /* A word as a POSIX shell reads it back: quoted where it needs quotes. */
 void shell_add_word(text *out, const char *word);
-/* The same for a path, which must not be taken for an option: "-x" becomes ./-x. */
+/* Adds a path, which must not be taken for an option: "-x" becomes ./-x. */
 void shell_add_path(text *out, const char *path);
 
 #endif
