@@ -93,6 +93,13 @@ jf_load_options cli_device_options(const call *c) {
         .size = sizeof(jf_load_options), .device = cli_device(c), .threads = cli_threads(c)};
 }
 
+int cli_has_class_column(const jf_model *m) {
+    jf_image_form form = {.size = sizeof(jf_image_form)};
+    int classes = jf_model_classes(m);
+    return classes > 1 && jf_model_dim_y(m) == classes && jf_model_image_form(&form, m) == JF_OK &&
+           form.h == 0;
+}
+
 int cli_load_model(const call *c, jf_model **out, const char *path) {
     jf_load_options device = cli_device_options(c);
     return jf_model_load(out, c->ctx, path, &device) == JF_OK ? CLI_OK : cli_fail_library(c);

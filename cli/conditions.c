@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CONDITIONS = 1000000, MOST_NUMBERS = 1 << 25 }; /* of all conditions */
+enum { MOST_CONDITIONS = 1000000, MOST_NUMBERS = 1 << 25 /* of all conditions */, MOST_WORDS = 2560 };
 
 typedef struct reader {
     const call *c;
@@ -101,8 +101,11 @@ static int find_class(const jf_model *m, const char *name, double *label) {
 }
 
 static int refuse_word(const reader *in, const char *word) {
-    char classes[512];
+    char classes[MOST_WORDS];
     describe_classes(in->m, classes, sizeof classes);
+    if (cli_has_class_column(in->m))
+        return cli_misuse(in->c->command, "%s: found \"%s\", which is no class, expected%s",
+                          in->request->shown, word, strchr(classes, ' ') + strlen(" or"));
     return cli_misuse(in->c->command, "%s: found \"%s\", expected a number, a range FROM:TO:STEP%s",
                       in->request->shown, word, classes);
 }
@@ -315,6 +318,9 @@ static int add_text(reader *in, const char *item, int (*add_parts)(reader *, cha
 }
 
 static int add_item(reader *in, const char *item) {
+    double label;
+    if (*item && !in->request->standardised && find_class(in->m, item, &label))
+        return add_number(in, label); /* its name may hold a comma */
     if (*item == '@') return add_file(in, item + 1);
     if (takes_images(in->out)) return refuse_no_image(in, item);
     return add_text(in, item, takes_numbers(in) ? add_list : add_vectors);
@@ -322,7 +328,7 @@ static int add_item(reader *in, const char *item) {
 
 static int refuse_nothing(const reader *in) {
     const conditions *y = in->out;
-    char classes[512];
+    char classes[MOST_WORDS];
     if (takes_images(y))
         return cli_misuse(in->c->command,
                           "%s is missing: this model answers to images of %d x %d (%s); expected @FILE, a "
@@ -359,6 +365,8 @@ static int read_all(reader *in, const char *first) {
     if (request->rows && !takes_images(out))
         return cli_misuse(c->command, "--row: the conditions of this model are not images, expected %s",
                           request->shown);
+    if (request->standardised && cli_has_class_column(in->m))
+        return cli_misuse(c->command, "--standardised: y of this model is a class, which has no such units");
     if (!item && request->all_classes && jf_model_classes(in->m) && !request->standardised)
         return add_classes(in);
     if (!item && !request->rows) return refuse_nothing(in);

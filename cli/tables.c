@@ -31,16 +31,22 @@ static int pairs_split(pairs *out, const jf_table *t, size_t dim_x, size_t dim_y
     return CLI_OK;
 }
 
+static int columns_of_y(const jf_model *m) {
+    return cli_has_class_column(m) ? 1 : jf_model_dim_y(m);
+}
+
 /* All elements of a row from one file. */
 static int read_together(const call *c, pairs *out, const char *path, const jf_model *m, const char *first) {
     jf_table t;
     int dim_x = jf_model_dim_x(m), dim_y = jf_model_dim_y(m), code;
-    jf_status status = first[0] == 'x' ? jf_table_read_for(&t, m, path, 0, dim_x + dim_y)
-                                       : jf_table_read(&t, c->ctx, path); /* no column is known as z */
+    /* no column is known as z, but a class may have to be found */
+    jf_status status = first[0] == 'x' || cli_has_class_column(m)
+                           ? jf_table_read_for(&t, m, path, 0, dim_x + dim_y)
+                           : jf_table_read(&t, c->ctx, path);
     if (status != JF_OK) return cli_fail_library(c);
     if (t.columns != (size_t)(dim_x + dim_y))
         code = cli_fail("%s: found %zu column%s, expected %d (%d of %s, then %d of y)", path, t.columns,
-                        t.columns == 1 ? "" : "s", dim_x + dim_y, dim_x, first, dim_y);
+                        t.columns == 1 ? "" : "s", dim_x + columns_of_y(m), dim_x, first, columns_of_y(m));
     else if (t.rows < 1 || t.rows > INT_MAX)
         code = cli_fail("%s: found %zu rows, expected 1 to %d", path, t.rows, INT_MAX);
     else
@@ -57,7 +63,7 @@ static int read_part(const call *c, jf_table *t, const char *path, const jf_mode
     if (status != JF_OK) return cli_fail_library(c);
     if (t->columns != (size_t)count)
         return cli_fail("%s: found %zu column%s, expected %d of %s", path, t->columns,
-                        t->columns == 1 ? "" : "s", count, what);
+                        t->columns == 1 ? "" : "s", what[0] == 'y' ? columns_of_y(m) : count, what);
     if (t->rows < 1 || t->rows > INT_MAX)
         return cli_fail("%s: found %zu rows, expected 1 to %d", path, t->rows, INT_MAX);
     return CLI_OK;
@@ -128,6 +134,8 @@ int pairs_answer(const call *c, const char *first, pairs_fn answer) {
     int code = tables_check_output(c, path, ".csv .npy");
     if (code == CLI_OK) code = cli_join_ranks(c);
     if (code == CLI_OK) code = cli_load_model(c, &m, argument(c->arguments, 0));
+    if (code == CLI_OK && option_given(c->arguments, "standardised") && cli_has_class_column(m))
+        code = cli_misuse(c->command, "--standardised: y of this model is a class, which has no such units");
     if (code == CLI_OK) code = pairs_choose(c, &data, argument(c->arguments, 1), m, first);
     if (code == CLI_OK) code = answer(c, m, &data, path);
     pairs_free(&data);
@@ -168,17 +176,31 @@ static char *column_name(const columns *part, size_t k) {
     return part->prefixed ? cli_join("%s_%s", part->name, known) : cli_join("%s", known);
 }
 
+/* y of a class, which a table has as one column. */
+static int is_class(const columns *part) {
+    return part->named_by && part->first > 0 && cli_has_class_column(part->named_by);
+}
+
+static size_t width_of(const columns *part) {
+    return is_class(part) ? 1 : (size_t)part->count;
+}
+
 static int sheet_fill(sheet *s, int rows, const columns *parts, int part_count) {
     size_t width = 0, at = 0;
-    for (int i = 0; i < part_count; i++) width += (size_t)parts[i].count;
+    for (int i = 0; i < part_count; i++) width += width_of(&parts[i]);
     s->table = (jf_table){calloc((size_t)rows * width + 1, sizeof(double)), (size_t)rows, width};
     s->names = calloc(width + 1, sizeof *s->names);
     if (!s->table.values || !s->names) return 0;
     for (int i = 0; i < part_count; i++) {
         size_t count = (size_t)parts[i].count;
-        for (size_t row = 0; row < (size_t)rows; row++)
-            memcpy(s->table.values + row * width + at, parts[i].values + row * count, count * sizeof(double));
-        for (size_t k = 0; k < count; k++, at++) {
+        int of_class = is_class(&parts[i]);
+        for (size_t row = 0; row < (size_t)rows; row++) {
+            const double *from = parts[i].values + row * count;
+            double *to = s->table.values + row * width + at,
+                   label = of_class ? jf_model_label_of_y(parts[i].named_by, from) : 0;
+            memcpy(to, of_class ? &label : from, (of_class ? 1 : count) * sizeof(double));
+        }
+        for (size_t k = 0; k < width_of(&parts[i]); k++, at++) {
             s->names[at] = column_name(&parts[i], k);
             if (!s->names[at]) return 0;
         }

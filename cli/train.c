@@ -32,10 +32,10 @@ static const char *table_of(const call *c) {
 }
 
 static int check_table(const call *c) {
-    static const char *const only_tables[] = {"y", "x-columns", "y-columns", "discrete", "bounds"};
+    static const char *const only_tables[] = {"y", "x-columns", "y-columns", "discrete", "ordered", "bounds"};
     const arguments *a = c->arguments;
     const char *given = argument(a, 0), *table = table_of(c);
-    for (int i = 0; i < 5 && !table; i++)
+    for (int i = 0; i < 6 && !table; i++)
         if (option_given(a, only_tables[i]))
             return cli_misuse(c->command,
                               "--%s is for tables without a recipe: expected a .csv or .npy file, or --x",
@@ -80,6 +80,7 @@ static int recipe_for_table(const call *c, jf_recipe **out) {
                                 .x_columns = option_text(a, "x-columns"),
                                 .y_columns = option_text(a, "y-columns"),
                                 .discrete = option_given(a, "discrete"),
+                                .ordered = option_given(a, "ordered"),
                                 .bounds = bounds};
     jf_context_set_log(c->ctx, option_given(a, "quiet") || !cli_is_first_rank(c) ? NULL : say_found, NULL);
     if (code == CLI_OK && jf_recipe_for_table(out, c->ctx, &request) != JF_OK) code = cli_fail_library(c);
@@ -339,7 +340,13 @@ static const option options[] = {
     {"x-columns", 0, OPTION_TEXT, "NAMES", NULL, 0, 0,
      "which columns are x, by name or number from 1, separated by commas; by default all of the file"},
     {"y-columns", 0, OPTION_TEXT, "NAMES", NULL, 0, 0, "the same of y, in the file of --y or in that of x"},
-    {"discrete", 0, OPTION_FLAG, NULL, NULL, 0, 0, "a table without a recipe: y is one column and a class"},
+    {"discrete", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "a table without a recipe: y is one column and a class, which is found without this where it is whole "
+     "numbers, more than two and at most 20 different ones, each in five rows or more"},
+    {"ordered", 0, OPTION_FLAG, NULL, NULL, 0, 0,
+     "a table without a recipe: y is one number although it looks like a class, or with --discrete the "
+     "number "
+     "of its class; by default each of more than two classes has a column of zeros and ones"},
     {"bounds", 0, OPTION_LIST, "LIST", NULL, 0, 0,
      "a table without a recipe: where columns can be, and samples will be: a=0:1, a=cut:0:1, a=uniform:0:1, "
      "b=0:, "

@@ -6,9 +6,13 @@ static const struct {
     const char *library, *here;
     int at_start; /* only there */
 } words[] = {
-    {"set ", "--set ", 1},         {"(changed_data)", "(--changed-data)", 0},
-    {"(resume)", "(--resume)", 0}, {"(models)", "(--model)", 0},
-    {"(bounds ", "(--bounds ", 0}, {": bounds ", ": --bounds ", 0},
+    {"set ", "--set ", 1},
+    {"(changed_data)", "(--changed-data)", 0},
+    {"(resume)", "(--resume)", 0},
+    {"(models)", "(--model)", 0},
+    {"(bounds ", "(--bounds ", 0},
+    {": bounds ", ": --bounds ", 0},
+    {"(ordered: ", "(--ordered: ", 0},
 };
 
 const char *words_for_users(const char *line, char out[WORDS_SIZE]) {

@@ -311,6 +311,10 @@ CALL(jf_model_label) {
 CALL(jf_model_y_of_label) {
     return jf_model_y_of_label(A(0, f->classes), 1, A(2, f->labels));
 }
+CALL(jf_model_label_of_y) {
+    GIVES(!isnan(jf_model_label_of_y(A(0, f->classes), A(1, f->labels))) == (hide < 0));
+}
+
 CALL(jf_model_class_name) {
     TEXT_OF(jf_model_class_name(A(0, f->classes), 0));
 }

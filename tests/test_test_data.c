@@ -110,7 +110,7 @@ TEST(test_data__of_a_table_are_all_of_its_rows) {
     judge_free(j);
     q.test = put_table("c.csv", "a,b,c\n2,2,1\n3,1,4\n1,4,1\n0,2,0\n");
     CHECK_STATUS(judge_create(r->m, &j, &q), JF_ERROR_DATA);
-    CHECK_HAS(jf_context_error(r->ctx), "y is 4, expected a label of the model");
+    CHECK_HAS(jf_context_error(r->ctx), "is 4, which is no class, expected one of 0, 1");
     run_close(r);
 }
 

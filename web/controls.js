@@ -102,7 +102,7 @@ class Condition {
     }
     const list = element("div", { class: "sliders", tabindex: model.dim_y > 8 ? "0" : null, role: model.dim_y > 8 ? "group" : null,
                                   "aria-label": model.dim_y > 8 ? "Elements of y" : null });
-    const count = model.classes.length ? 1 : model.dim_y;
+    const count = !model.classes.length ? model.dim_y : model.planes && !model.image ? 0 : 1;
     for (let i = 0; i < count; i++) {
       const name = model.classes.length ? "y, between and beyond the classes" : model.y_names[i];
       const values = data && data.rows ? columnOf(data.y, model.dim_y, i) : null;
@@ -115,7 +115,7 @@ class Condition {
     if (count) parts.push(list);
     if (count && data && data.rows && !model.classes.length)
       parts.push(element("button", { type: "button", text: "y of a row of the data", on: { click: () => this.takeRow() } }));
-    if (!count) parts.push(element("p", { class: "muted", text: "This model has no condition: it draws x alone." }));
+    if (!count && !model.classes.length) parts.push(element("p", { class: "muted", text: "This model has no condition: it draws x alone." }));
     this.root = panel("Condition y", ...parts);
     if (this.classes) this.classes.set(y[0]);
   }

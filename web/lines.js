@@ -8,7 +8,7 @@ class Lines {
     this.view = view;
     this.at = 0;
     const { model } = view;
-    const count = model.classes.length ? 1 : model.dim_y;
+    const count = !model.classes.length ? model.dim_y : model.planes ? 0 : 1;
     const choice = count > 1 ? element("select", { "aria-label": "Which element of y moves" }, ...model.y_names.map((text, k) => element("option", { value: k, text }))) : null;
     this.which = choice;
     this.knob = element("input", { type: "range", min: 0, max: LINE_STEPS - 1, step: 1, value: 0, "aria-label": "Step of the line", on: { input: () => this.show(Number(this.knob.value)) } });

@@ -27,13 +27,18 @@ static void add_classes(const shown_model *s, buffer *out) {
     buffer_add(out, "]");
 }
 
+/* Elements of y that the page knows: of a class its label. */
+static int dim_of_y(const shown_model *s) {
+    return s->class_column ? 1 : s->dim_y;
+}
+
 static void add_ranges(const shown_model *s, buffer *out) {
     if (!s->has_range) {
         buffer_add(out, ",\"y_range\":null");
         return;
     }
     buffer_add(out, ",\"y_range\":[");
-    for (int i = 0; i < s->dim_y; i++) {
+    for (int i = 0; i < dim_of_y(s); i++) {
         if (i > 0) buffer_add(out, ",");
         buffer_add_numbers(out, (double[]){s->lo[i], s->hi[i]}, 2);
     }
@@ -54,7 +59,7 @@ static void add_form(const jf_image_form *f, buffer *out) {
 
 /* What makes its images larger, and whether y has a plane for each class, so that no number lies between two of them. */
 static void add_then(const shown_model *s, buffer *out) {
-    int planes = s->classes > 1 && s->form.y_channels == s->classes;
+    int planes = s->class_column || (s->classes > 1 && s->form.y_channels == s->classes);
     buffer_add(out, ",\"planes\":%s,\"then\":{\"name\":", planes ? "true" : "false");
     buffer_add_text(out, jf_model_then(s->m));
     buffer_add(out, ",\"h\":%d,\"w\":%d,\"why\":", s->then.h, s->then.w);
@@ -73,10 +78,10 @@ static jf_status add_model(const shown_model *s, buffer *out) {
     jf_text_free(info);
     buffer_add(out, ",\"objective\":\"%s\",\"data_set\":", jf_model_objective(s->m));
     buffer_add_text(out, jf_model_data_set(s->m));
-    buffer_add(out, ",\"dim_x\":%d,\"dim_y\":%d,\"x_names\":", s->dim_x, s->dim_y);
+    buffer_add(out, ",\"dim_x\":%d,\"dim_y\":%d,\"x_names\":", s->dim_x, dim_of_y(s));
     add_names(s, out, 0, s->dim_x, 'x');
     buffer_add(out, ",\"y_names\":");
-    add_names(s, out, s->dim_x, s->dim_y, 'y');
+    add_names(s, out, s->dim_x, dim_of_y(s), 'y');
     add_classes(s, out);
     add_ranges(s, out);
     add_form(&s->form, out);
@@ -105,13 +110,25 @@ static jf_status give_models(explorer *e, ask *asked, buffer *out) {
 
 const answer answer_models = {"models", give_models};
 
+static void add_labels(const shown_model *s, buffer *out) {
+    buffer_add(out, "[");
+    for (size_t row = 0; row < s->data_rows; row++) {
+        if (row > 0) buffer_add(out, ",");
+        buffer_add_number(out, jf_model_label_of_y(s->m, s->data_y + row * (size_t)s->dim_y));
+    }
+    buffer_add(out, "]");
+}
+
 static jf_status give_data(explorer *e, ask *asked, buffer *out) {
     const shown_model *s = answers_model(e, asked);
     if (asked->refused) return JF_OK;
     buffer_add(out, "{\"rows\":%zu,\"x\":", s->data_rows);
     buffer_add_numbers(out, s->data_x, (size_t)s->data_rows * (size_t)s->dim_x);
     buffer_add(out, ",\"y\":");
-    buffer_add_numbers(out, s->data_y, (size_t)s->data_rows * (size_t)s->dim_y);
+    if (s->class_column)
+        add_labels(s, out);
+    else
+        buffer_add_numbers(out, s->data_y, (size_t)s->data_rows * (size_t)s->dim_y);
     buffer_add(out, "}\n");
     return JF_OK;
 }

@@ -50,7 +50,7 @@ static jf_status condition_of_image(const shown_model *s, ask *asked, double *y,
 }
 
 jf_status asked_condition(const shown_model *s, ask *asked, const char *name, double **y, jf_images *inputs) {
-    int is_label = s->form.h > 0 && s->form.input_h == 0;
+    int is_label = s->class_column || (s->form.h > 0 && s->form.input_h == 0);
     jf_status status = JF_OK;
     if (inputs) *inputs = (jf_images){0};
     *y = answers_array(asked, (size_t)s->dim_y);

@@ -1,4 +1,5 @@
 #include "models.h"
+#include "cli.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,6 +121,7 @@ static jf_status add_file(explorer *e, const char *path, const char *name, int s
     s->dim_x = jf_model_dim_x(s->m);
     s->dim_y = jf_model_dim_y(s->m);
     s->classes = jf_model_classes(s->m);
+    s->class_column = cli_has_class_column(s->m);
     find_then(e, s, device);
     s->verdict = verdict_create(e->ctx, s->m, &s->then);
     if (!s->verdict) return no_memory();

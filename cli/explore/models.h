@@ -12,6 +12,7 @@ typedef struct shown_model {
     jf_then then;      /* what makes its images larger */
     char no_then[512]; /* why those that its recipe names are not there */
     int dim_x, dim_y, classes;
+    int class_column; /* y of vectors has an element for each class: the page knows its label alone */
     int has_range;
     double *lo, *hi;         /* (dim_y) of the data, where has_range */
     size_t data_rows;        /* of vectors; 0: there are none */

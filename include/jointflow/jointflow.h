@@ -141,6 +141,10 @@ typedef struct jf_table_request {
     const char *bounds;
     /* Rows in memory instead of files, all of their columns: x, y, x_columns and y_columns are then NULL. */
     jf_data *data;
+    /* The only column of y stays one number. Otherwise y of more than two classes gets a column of zeros and ones for each
+     * (data.one_hot): where discrete says so, or where its values are whole numbers, at most 20 different ones, each in five
+     * rows or more, which the log says. */
+    int ordered;
 } jf_table_request;
 jf_status jf_recipe_for_table(jf_recipe **out, jf_context *ctx, const jf_table_request *request);
 jf_status jf_recipe_set(jf_recipe *r, const char *key,
@@ -195,8 +199,11 @@ int jf_model_y_shape(const jf_model *m, size_t sizes[3]);
 int jf_model_classes(const jf_model *m); /* > 0: y is one of so many labels */
 double jf_model_label(const jf_model *m, int class_index);
 /* y (dim_y) for a label, or for a number between two of them or beyond, of a model of classes: the number in all elements, or,
- * where y has a plane for each class, straight on from plane to plane. */
+ * where y of an image has a plane for each class, straight on from plane to plane. Where y of a table has a column for each
+ * class, only its labels have a y. */
 jf_status jf_model_y_of_label(const jf_model *m, double label, double *y);
+double jf_model_label_of_y(const jf_model *m,
+                           const double *y); /* the number that y (dim_y) was made of; NAN: no classes */
 const char *jf_model_class_name(const jf_model *m, int class_index); /* "" where it has none */
 /* Of the table that it was trained on: element 0 .. dim_x - 1 of x, then those of y; "" where columns had no names. */
 const char *jf_model_column_name(const jf_model *m, int element);

@@ -77,6 +77,7 @@ class jf_table_request(Sized):
         ('discrete', c_int),
         ('bounds', c_char_p),
         ('data', c_void_p),
+        ('ordered', c_int),
     ]
 
 class jf_load_options(Sized):
@@ -501,6 +502,7 @@ FUNCTIONS = {
     'jf_model_classes': (c_int, (c_void_p,)),
     'jf_model_label': (c_double, (c_void_p, c_int)),
     'jf_model_y_of_label': (c_int, (c_void_p, c_double, c_void_p)),
+    'jf_model_label_of_y': (c_double, (c_void_p, c_void_p)),
     'jf_model_class_name': (c_char_p, (c_void_p, c_int)),
     'jf_model_column_name': (c_char_p, (c_void_p, c_int)),
     'jf_model_info': (c_int, (POINTER(c_void_p), c_void_p)),

@@ -34,6 +34,7 @@ static void describe_columns(const model_units *u, text *out) {
     int dim = u->dim_x + u->dim_y;
     char words[96];
     if (!u->names && !u->support) return;
+    if (u->image.h == 0 && units_planes(u)) dim = u->dim_x + 1; /* one column has all classes */
     for (int i = 0; i < dim && i < SHOWN; i++) {
         int is_x = i < u->dim_x;
         text_add(out, "%s", i == 0 ? "columns     " : i == u->dim_x ? "; given " : ", ");

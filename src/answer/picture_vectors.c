@@ -27,11 +27,16 @@ int picture_distinct(long n, const double *y, int dim_y, int most, int *which, l
 
 void picture_y_title(const model *m, const double *y, char *out, size_t size) {
     const model_units *u = &m->units;
-    const char *name = u->names && u->dim_y == 1 ? u->names[u->dim_x] : "y";
+    int planes = units_planes(u);
+    const char *name = u->names && (u->dim_y == 1 || planes) ? u->names[u->dim_x] : "y";
     size_t used = (size_t)number_print(out, size, "%s =", name);
+    int c = m->units.dim_y ? units_class_of(&m->units, y) : -1;
+    if (planes && c >= 0 && u->class_name[c][0]) {
+        number_print(out + used, size - used, " %s", u->class_name[c]);
+        return;
+    }
     for (int i = 0; i < m->units.dim_y && used < size; i++)
         used += (size_t)number_print(out + used, size - used, " %.4g", y[i]);
-    int c = m->units.dim_y ? units_class_of(&m->units, y) : -1;
     if (c >= 0 && m->units.class_name[c][0] && used < size)
         number_print(out + used, size - used, " (%s)", m->units.class_name[c]);
 }

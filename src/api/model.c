@@ -2,6 +2,7 @@
 #include "answer/describe.h"
 #include "api/api.h"
 #include "base/finite.h"
+#include "base/number.h"
 #include "compute/place.h"
 #include "export/export.h"
 #include "io/shipped.h"
@@ -140,13 +141,34 @@ int jf_model_y_shape(const jf_model *m, size_t sizes[3]) {
 int jf_model_classes(const jf_model *m) {
     return m ? m->units.classes : 0;
 }
+
+/* Columns for classes of a table have nothing between or beyond them; planes of images are drawn between two. */
+static jf_status check_label(const model *m, double label) {
+    const model_units *u = &m->units;
+    text known = {0};
+    char digits[NUMBER_SIZE];
+    if (u->image.h > 0 || units_planes(u) == 0 || units_class_of_label(u, label) >= 0) return JF_OK;
+    number_shortest(digits, label);
+    units_list_classes(u, &known);
+    jf_status status = jf_fail(m->ctx, JF_ERROR_DATA, "y: there is no class %s, expected one of %s", digits,
+                               known.chars ? known.chars : "the model's");
+    text_free(&known);
+    return status;
+}
+
 jf_status jf_model_y_of_label(const jf_model *m, double label, double *y) {
     JF_NEEDS(CONTEXT_OF(m), m, y);
     if (m->units.classes == 0)
         return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED,
                        "the condition of the model is no class, which a label would name");
+    JF_TRY(check_label(m, label));
     units_fill_y(&m->units, label, y);
     return JF_OK;
+}
+
+double jf_model_label_of_y(const jf_model *m, const double *y) {
+    if (!m || !y || m->units.classes == 0) return NAN;
+    return units_label_of(&m->units, y);
 }
 
 double jf_model_label(const jf_model *m, int class_index) {

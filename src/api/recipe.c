@@ -85,6 +85,7 @@ jf_status jf_recipe_for_table(jf_recipe **out, jf_context *ctx, const jf_table_r
                                                 .x_columns = q.x_columns,
                                                 .y_columns = q.y_columns,
                                                 .discrete = q.discrete,
+                                                .ordered = q.ordered,
                                                 .bounds = q.bounds});
 }
 

@@ -77,6 +77,45 @@ static jf_status take_columns(const model *m, const row_file *f, const size_t *c
     return check_finite(m->ctx, out, row_file_path(f));
 }
 
+/* ---- classes ---- */
+
+/* Elements from `first` on end with a y that has a column for each class, which files have one of. */
+static int ends_with_class(const model *m, int first, int count) {
+    const model_units *u = &m->units;
+    return u->image.h == 0 && units_planes(u) && count >= u->dim_y && first + count == u->dim_x + u->dim_y;
+}
+
+static jf_status refuse_label(const model *m, const row_file *f, size_t row, double label) {
+    text known = {0};
+    units_list_classes(&m->units, &known);
+    jf_status status =
+        jf_fail(m->ctx, JF_ERROR_DATA, "%s: row %zu: y is %g, which is no class, expected one of %s",
+                row_file_path(f), row + 1, label, known.chars ? known.chars : "the model's");
+    text_free(&known);
+    return status;
+}
+
+/* Rows of `before` elements and a label become rows of these elements and y. */
+static jf_status spread_classes(const model *m, const row_file *f, size_t before, jf_table *t) {
+    const model_units *u = &m->units;
+    size_t width = before + (size_t)u->dim_y;
+    double *values;
+    JF_TRY(MEM_NEW(m->ctx, &values, t->rows * width + 1));
+    for (size_t row = 0; row < t->rows; row++) {
+        const double *from = t->values + row * t->columns;
+        if (units_class_of_label(u, from[before]) < 0) {
+            jf_status status = refuse_label(m, f, row, from[before]);
+            free(values);
+            return status;
+        }
+        memcpy(values + row * width, from, before * sizeof *values);
+        units_fill_y(u, from[before], values + row * width + before);
+    }
+    free(t->values);
+    *t = (jf_table){values, t->rows, width};
+    return JF_OK;
+}
+
 static jf_status take_named(const model *m, const row_file *f, int first, int count, jf_table *out) {
     const char *missing = NULL;
     size_t *columns, all = row_file_columns(f);
@@ -95,7 +134,9 @@ static jf_status take_named(const model *m, const row_file *f, int first, int co
         status = take_columns(m, f, columns, found ? (size_t)count : all, out);
     }
     free(columns);
-    return status;
+    size_t before = (size_t)count - (size_t)(ends_with_class(m, first, count) ? m->units.dim_y : 0);
+    int spread = before < (size_t)count && (found > 0 || out->columns == before + 1);
+    return status == JF_OK && spread ? spread_classes(m, f, before, out) : status;
 }
 
 /* A y that is a series or an image has to be the model's; of x, or of x and y together, there are columns. */

@@ -96,7 +96,7 @@ static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, 
     rng stream = rng_stream(key, sample);
     d->kind->fetch(d, row, &stream, scratch, xy, xy + d->dim_x);
     for (int i = 0; d->classes > 0 && i < d->dim_y; i++)
-        xy[d->dim_x + i] = label_element(d->label[d->kind->row_class(d, row)], d->planes, i);
+        xy[d->dim_x + i] = label_element(d->class_code[d->kind->row_class(d, row)], d->planes, i);
     for (int i = 0; d->support && i < d->dim_x; i++) /* whole numbers are dequantised */
         if (d->support[i].kind == SUPPORT_WHOLE) xy[i] += rng_uniform(&stream) - 0.5;
 }
@@ -202,13 +202,23 @@ static jf_status measure_labels(dataset *d) {
         d->kind->name, d->classes, d->label[0]);
 }
 
+/* A plane is 1 in a share f of the rows: mean f, variance f (1 - f). A class that data to test on lack is left as it is. */
+static void measure_planes(dataset *d) {
+    for (int k = 0; k < d->planes; k++) {
+        double share = (double)(d->class_start[k + 1] - d->class_start[k]) / (double)d->rows;
+        d->mean[d->dim_x + k] = share;
+        d->deviation[d->dim_x + k] = share > 0 && share < 1 ? sqrt(share * (1 - share)) : 1;
+    }
+}
+
 static jf_status measure(dataset *d) {
     measured m = {.d = d, .points = d->rows > 0 ? d->rows : MEASURE_POINTS};
-    int labels = d->rows == 0 && d->classes > 0;
+    int labels = d->rows == 0 && d->classes > 0, only_x = labels || d->planes;
     jf_status status = MEM_NEW(d->ctx, &m.row, (size_t)dataset_dim(d));
     if (status == JF_OK) status = MEM_NEW(d->ctx, &m.scratch, d->scratch + 1);
-    if (status == JF_OK) status = measure_columns(d, &m, labels ? d->dim_x : dataset_dim(d));
+    if (status == JF_OK) status = measure_columns(d, &m, only_x ? d->dim_x : dataset_dim(d));
     if (status == JF_OK && labels) status = measure_labels(d);
+    if (status == JF_OK && d->planes) measure_planes(d);
     free(m.row);
     free(m.scratch);
     return status;
@@ -361,7 +371,7 @@ int dataset_resident(const dataset *d, resident_data *out) {
         .read = read_row,
         .scratch = d->scratch,
         .classes = d->classes,
-        .label = d->label,
+        .label = d->class_code,
         .planes = d->planes,
         .row_class = class_of_row,
         .class_rows = d->class_rows,
@@ -398,6 +408,7 @@ double dataset_entropy(const dataset *d, int class_index) {
 
 static jf_status fill_in(dataset *d, const recipe *r) {
     JF_TRY(d->kind->open(d, r));
+    for (int k = 0; k < d->classes; k++) d->class_code[k] = d->planes ? k : d->label[k];
     if (d->rows > 0 && d->classes > 0) JF_TRY(list_class_rows(d));
     if (d->mean) return JF_OK;
     JF_TRY(dataset_set_units(d));

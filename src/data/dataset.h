@@ -78,7 +78,7 @@ struct dataset {
     size_t scratch;          /* numbers that `fetch` needs beside x and y */
     int classes;             /* > 0: y is one of so many labels; 0: y is continuous or absent */
     int planes; /* of y, one for each class (base/label_formulas.h); 0: all elements of y are the label */
-    double label[MAX_CLASSES];           /* of each class */
+    double label[MAX_CLASSES];           /* of each class, ascending where y has planes */
     const char *class_name[MAX_CLASSES]; /* may be NULL */
     long rows;                           /* file sets: number of rows; 0: generated */
     long held;                           /* file sets: further rows, held out from training */
@@ -95,6 +95,8 @@ struct dataset {
     /* The rest is filled in by dataset_open. */
     long *class_rows; /* file sets with classes: (rows), the rows of class 0, then those of class 1, ... */
     long class_start[MAX_CLASSES + 1]; /* where each class begins in class_rows */
+    double class_code
+        [MAX_CLASSES]; /* what label_element() takes for each class: its label, with planes its number */
 };
 
 extern const dataset_kind *const dataset_kinds[]; /* ends with NULL */

@@ -83,9 +83,10 @@ static void describe_columns(const export_source *s, text *out) {
     const model_units *u = &s->m->units;
     for (int i = 0; i < s->dim && (u->names || u->support); i++) {
         char words[96] = "any number";
+        int is_class = i >= s->dim_x && u->image.h == 0 && units_planes(u);
         if (u->support) support_words(&u->support[i], words, sizeof words);
         text_add(out, "%c%d: %s%s%s\n", i < s->dim_x ? 'x' : 'y', i < s->dim_x ? i : i - s->dim_x,
-                 u->names ? u->names[i] : "", u->names ? ", " : "", words);
+                 u->names ? u->names[i] : "", u->names ? ", " : "", is_class ? "0 or 1, for a class" : words);
     }
 }
 
@@ -103,7 +104,9 @@ static void describe_classes(const export_source *s, text *out) {
     for (int i = 0; s->dim_y > 0 && i < u->classes; i++) {
         text_add(out, "class %d%s%s: ", i, u->class_name[i][0] ? ", " : "", u->class_name[i]);
         if (units_planes(u)) {
-            text_add(out, "y = 1 in channel %d, 0 in the others\n", i);
+            text_add(out,
+                     u->image.h > 0 ? "y = 1 in channel %d, 0 in the others\n" : "y%d = 1, all others 0\n",
+                     i);
             continue;
         }
         text_add(out, "y = ");

@@ -64,21 +64,22 @@ static jf_status paint_samples(const page *p, const char *path) {
     const model_units *u = &p->m->units;
     int dim = p->m->flow->dim, panels = u->classes ? u->classes : u->dim_y == 1 ? 8 : 1;
     if (u->image.h > 0) return picture_images(p->m, p->j, SEED, path);
-    if (u->dim_y > 1) return JF_OK;
+    if (u->dim_y > 1 && !units_planes(u)) return JF_OK;
     if (panels > 9) panels = 9;
     long n = (long)panels * SAMPLES;
     double *rows, *x = NULL, *y = NULL, *z = NULL, *colours = NULL;
     jf_status status;
     JF_TRY(MEM_NEW(p->m->ctx, &rows, (size_t)(n * dim)));
     JF_TRY_DONE(MEM_NEW(p->m->ctx, &x, (size_t)(n * u->dim_x)));
-    JF_TRY_DONE(MEM_NEW(p->m->ctx, &y, (size_t)n));
+    JF_TRY_DONE(MEM_NEW(p->m->ctx, &y, (size_t)n * (size_t)u->dim_y + 1));
     JF_TRY_DONE(MEM_NEW(p->m->ctx, &z, (size_t)(n * u->dim_x)));
     JF_TRY_DONE(MEM_NEW(p->m->ctx, &colours, (size_t)n));
     for (long i = 0; u->dim_y && i < n; i++) {
         int k = (int)(i / SAMPLES);
         double place = 1.7 * (2.0 * (k + 0.5) / panels - 1); /* in deviations */
-        y[i] = u->classes ? u->label[k] : units_to_data(u, u->dim_x, place);
-        rows[i * dim + u->dim_x] = y[i];
+        double *at = y + i * u->dim_y;
+        units_fill_y(u, u->classes ? u->label[k] : units_to_data(u, u->dim_x, place), at);
+        memcpy(rows + i * dim + u->dim_x, at, sizeof(double) * (size_t)u->dim_y);
     }
     JF_TRY_DONE(model_sample(p->m, (latent_points){SEED, LATENT_SAMPLES, 0, 1}, DATA_UNITS, n, rows, z));
     for (long i = 0; i < n; i++) {

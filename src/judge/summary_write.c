@@ -21,6 +21,17 @@ static void cell(text *t, const char *before, double value) {
     text_add_number(t, value);
 }
 
+/* ---- y: its numbers, or the class that it is ---- */
+
+static int count_y(const summary *s, const model *m) {
+    return units_planes(&m->units) ? 1 : s->dim_y;
+}
+
+static void cell_of_y(const summary *s, const model *m, text *t, const char *before, int condition, int i) {
+    const double *y = s->y + condition * s->dim_y;
+    cell(t, before, units_planes(&m->units) ? units_label_of(&m->units, y) : y[i]);
+}
+
 /* "-0.61:-0.42 0.40:0.62" */
 static void add_set(text *t, const hpd_set *set) {
     for (int i = 0; i < set->count; i++) {
@@ -34,7 +45,7 @@ static void add_set(text *t, const hpd_set *set) {
 static jf_status csv_head(const summary *s, const model *m, text *t) {
     char place[32];
     text_add(t, "condition");
-    for (int i = 0; i < s->dim_y; i++) {
+    for (int i = 0; i < count_y(s, m); i++) {
         text_add(t, ",");
         JF_TRY(csv_add_name(s->ctx, "summary", t, name_of(m, s->dim_x + i, place, sizeof place)));
     }
@@ -55,7 +66,7 @@ static jf_status write_csv(const summary *s, const model *m, text *t) {
         int k = row / s->dim_x;
         const column_summary *c = &s->column[row];
         text_add(t, "%d", k + 1);
-        for (int i = 0; i < s->dim_y; i++) cell(t, ",", s->y[k * s->dim_y + i]);
+        for (int i = 0; i < count_y(s, m); i++) cell_of_y(s, m, t, ",", k, i);
         text_add(t, ",");
         JF_TRY(csv_add_name(s->ctx, "summary", t, name_of(m, row % s->dim_x, place, sizeof place)));
         cell(t, ",", c->mean);
@@ -159,12 +170,12 @@ static void table_condition(const summary *s, const model *m, text *t, int k) {
     const condition_summary *c = &s->condition[k];
     char place[32];
     text_add(t, "condition %d", k + 1);
-    for (int i = 0; i < s->dim_y && i < SHOWN_Y; i++) {
+    for (int i = 0; i < count_y(s, m) && i < SHOWN_Y; i++) {
         text_add(t, "%s %s", i ? "," : ":", name_of(m, s->dim_x + i, place, sizeof place));
-        cell(t, " = ", s->y[k * s->dim_y + i]);
+        cell_of_y(s, m, t, " = ", k, i);
     }
-    text_add(t, "%s\n%-14s %10s %10s %10s %10s", s->dim_y > SHOWN_Y ? ", ..." : "", "", "mean", "deviation",
-             "median", "mode");
+    text_add(t, "%s\n%-14s %10s %10s %10s %10s", count_y(s, m) > SHOWN_Y ? ", ..." : "", "", "mean",
+             "deviation", "median", "mode");
     for (int i = 0; i < s->asked.masses; i++) text_add(t, "   %g%% HPD%-16s", 100 * s->asked.mass[i], "");
     text_add(t, "\n");
     for (int i = 0; i < s->dim_x; i++) {

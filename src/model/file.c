@@ -2,7 +2,7 @@
  * them.
  *
  *     metadata   jointflow.format, recipe (text), recipe_name, seed, trained (a sentence),
- *                class_names (comma-separated), checksum (of all else);
+ *                class_names (separated by commas, or one a line where a name holds a comma), checksum (of all else);
  *                from format 3 on: chain (the names of all transforms, in their order);
  *                format 5: columns (their names, x first, one a line; empty: they have none)
  *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
@@ -180,7 +180,11 @@ jf_status model_save_as(const model *m, const char *path, model_weights as, file
     memcpy(all + k, weights, count * sizeof *weights);
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
-    for (int i = 0; i < m->units.classes; i++) text_add(&names, "%s%s", i ? "," : "", m->units.class_name[i]);
+    const char *between = ",";
+    for (int i = 0; i < m->units.classes; i++)
+        if (strchr(m->units.class_name[i], ',')) between = "\n";
+    for (int i = 0; i < m->units.classes; i++)
+        text_add(&names, "%s%s", i ? between : "", m->units.class_name[i]);
     JF_TRY_DONE(text_check(m->ctx, &names));
     for (int i = 0; i < f->layers; i++) text_add(&chain, "%s%s", i ? " " : "", f->chain[i].kind->name);
     JF_TRY_DONE(text_check(m->ctx, &chain));
@@ -219,7 +223,8 @@ static jf_status read_note(jf_context *ctx, const tensor_file *file, const char 
 static jf_status check_notes(jf_context *ctx, const tensor_file *file, const char *path) {
     for (size_t i = 0; i < NOTES; i++) {
         const char *value = tensors_note(file, note_keys[i]);
-        int is_recipe = strcmp(note_keys[i], "recipe") == 0, is_lines = strcmp(note_keys[i], "columns") == 0;
+        int is_recipe = strcmp(note_keys[i], "recipe") == 0;
+        int is_lines = strcmp(note_keys[i], "columns") == 0 || strcmp(note_keys[i], "class_names") == 0;
         size_t good = value ? shown_prefix(value, is_recipe ? "\n\t" : is_lines ? "\n" : "") : 0;
         if (value && value[good])
             return jf_fail(ctx, JF_ERROR_FORMAT,
@@ -382,18 +387,25 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     const tensor *labels = tensors_find(file, "units.labels");
     if (!labels) return JF_OK;
     size_t each = u->image.h > 0 ? (size_t)u->image.y_channels : (size_t)u->dim_y;
-    if (each != 1 && (u->image.h == 0 || each != tensor_elements(labels)))
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.labels of a y with %d elements, expected 1%s", path,
-                       u->dim_y, u->image.h > 0 ? " a pixel, or one for each class" : "");
+    if (each != 1 && each != tensor_elements(labels))
+        return jf_fail(ctx, JF_ERROR_FORMAT,
+                       "%s: units.labels of a y with %d elements, expected 1%s, or one for each class", path,
+                       u->dim_y, u->image.h > 0 ? " a pixel" : "");
     if (tensor_elements(labels) > MAX_CLASSES)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
                        tensor_elements(labels), MAX_CLASSES);
     u->classes = (int)tensor_elements(labels);
     JF_TRY(read_vector(ctx, file, path, "units.labels", (size_t)u->classes, u->label));
+    for (int i = 1; units_planes(u) && i < u->classes; i++)
+        if (!(u->label[i] > u->label[i - 1]))
+            return jf_fail(ctx, JF_ERROR_FORMAT,
+                           "%s: units.labels[%d] is %g, expected more than %g before it", path, i,
+                           u->label[i], u->label[i - 1]);
     const char *name;
     JF_TRY(read_note(ctx, file, path, "class_names", &name));
+    char separator = strchr(name, '\n') ? '\n' : ',';
     for (int i = 0; i < u->classes && name; i++) {
-        const char *comma = strchr(name, ',');
+        const char *comma = strchr(name, separator);
         int length = comma ? (int)(comma - name) : (int)strlen(name);
         snprintf(u->class_name[i], MAX_CLASS_NAME, "%.*s", length, name);
         name = comma ? comma + 1 : NULL;

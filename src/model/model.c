@@ -1,6 +1,7 @@
 #include "model/model.h"
 #include "base/label_formulas.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -206,27 +207,67 @@ int units_find_class(const model_units *u, const char *name) {
 }
 
 int units_planes(const model_units *u) {
-    return u->image.h > 0 && u->classes > 1 && u->image.y_channels == u->classes ? u->classes : 0;
+    int each = u->image.h > 0 ? u->image.y_channels : u->dim_y;
+    return u->classes > 1 && each == u->classes ? u->classes : 0;
+}
+
+/* What label_element() takes: with planes the number of the class, which is straight between and beyond labels. */
+static double code_of_label(const model_units *u, double label) {
+    int below = 0;
+    if (units_planes(u) == 0) return label;
+    while (below < u->classes - 2 && u->label[below + 1] <= label) below++;
+    return below + (label - u->label[below]) / (u->label[below + 1] - u->label[below]);
 }
 
 void units_fill_y(const model_units *u, double label, double *y) {
-    for (int i = 0; i < u->dim_y; i++) y[i] = label_element(label, units_planes(u), i);
+    double code = code_of_label(u, label);
+    for (int i = 0; i < u->dim_y; i++) y[i] = label_element(code, units_planes(u), i);
 }
+
+void units_list_classes(const model_units *u, text *out) {
+    char digits[NUMBER_SIZE];
+    for (int k = 0; k < u->classes; k++) {
+        number_shortest(digits, u->label[k]);
+        text_add(out, "%s%s", k ? ", " : "", u->class_name[k][0] ? u->class_name[k] : digits);
+    }
+}
+
+int units_class_of_label(const model_units *u, double label) {
+    for (int k = 0; k < u->classes; k++)
+        if (u->label[k] == label) return k;
+    return -1;
+}
+
+/* Of one pixel, or of a vector. */
+static double distance_of_class(const model_units *u, const double *y, int c) {
+    int planes = units_planes(u), elements = planes ? planes : 1;
+    double apart = 0;
+    for (int i = 0; i < elements; i++)
+        apart = fmax(apart, fabs(y[i] - label_element(planes ? c : u->label[c], planes, i)));
+    return apart;
+}
+
+static int nearest_class(const model_units *u, const double *y) {
+    int best = 0;
+    for (int c = 1; c < u->classes; c++)
+        if (distance_of_class(u, y, c) < distance_of_class(u, y, best)) best = c;
+    return best;
+}
+
+/* Less is what a device's floats leave of a y that was kept. */
+#define LABEL_ROUNDING 1e-5
 
 double units_label_of(const model_units *u, const double *y) {
     double sum = 0;
-    if (units_planes(u) == 0) return y[0];
-    for (int k = 0; k < u->classes; k++) sum += k * y[k];
+    int planes = units_planes(u), c = planes ? nearest_class(u, y) : 0;
+    if (planes == 0) return y[0];
+    if (distance_of_class(u, y, c) < LABEL_ROUNDING) return u->label[c];
+    for (int k = 0; k < u->classes; k++) sum += u->label[k] * y[k];
     return sum;
 }
 
 int units_class_of(const model_units *u, const double *y) {
-    int planes = units_planes(u), elements = planes ? planes : 1;
-    for (int c = 0; c < u->classes; c++) {
-        double apart = 0;
-        for (int i = 0; i < elements; i++)
-            apart = fmax(apart, fabs(y[i] - label_element(u->label[c], planes, i)));
-        if (apart < 1e-9) return c;
-    }
+    for (int c = 0; c < u->classes; c++)
+        if (distance_of_class(u, y, c) < 1e-9) return c;
     return -1;
 }

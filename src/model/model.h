@@ -5,6 +5,7 @@
 #define JF_MODEL_MODEL_H
 
 #include "base/limits.h"
+#include "base/memory.h"
 #include "base/support.h"
 #include "flow/flow.h"
 #include "io/safetensors.h"
@@ -19,8 +20,8 @@ typedef struct model_units {
     y_reach *reach;   /* of the training data's y, of vectors; NULL: not known, or y is a class or absent */
     image_size image; /* image.h > 0: x and y are images, [h][w][channels] each */
     double *mean, *deviation; /* (dim_x + dim_y) */
-    int classes;              /* > 0: all elements of y are one of these labels, in the data's units */
-    double label[MAX_CLASSES];
+    int classes; /* > 0: y is one of these labels, in the data's units, or has a plane for each */
+    double label[MAX_CLASSES]; /* ascending where y has planes */
     char class_name[MAX_CLASSES][MAX_CLASS_NAME];
 } model_units;
 
@@ -108,10 +109,12 @@ double units_log_volume_at(const model_units *u, const double *row);
 double units_to_model(const model_units *u, int element, double value); /* one element */
 double units_to_data(const model_units *u, int element, double value);
 int units_find_class(const model_units *u, const char *name); /* -1: none */
+void units_list_classes(const model_units *u, text *out);     /* "setosa, virginica": names, or labels */
+int units_class_of_label(const model_units *u, double label); /* -1: none */
 /* Whose y (dim_y) it is, the data's units, by its first element or pixel; -1: none. */
 int units_class_of(const model_units *u, const double *y);
-int units_planes(
-    const model_units *u); /* of y, one for each class; 0: y is the label (base/label_formulas.h) */
+/* Of y, one for each class: channels of an image, elements of a vector; 0: y is the label (base/label_formulas.h) */
+int units_planes(const model_units *u);
 void units_fill_y(const model_units *u, double label,
                   double *y); /* (dim_y) of a label, or of a number between two */
 double units_label_of(const model_units *u, const double *y); /* the number that y was made of */

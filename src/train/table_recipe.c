@@ -4,6 +4,7 @@
 #include "base/number.h"
 #include "data/bounds.h"
 #include "io/rows.h"
+#include "train/class_column.h"
 #include "train/train.h"
 #include <stdlib.h>
 #include <string.h>
@@ -216,6 +217,69 @@ static jf_status suggest_embedding(recipe *r, const table_files *t) {
     return recipe_suggest(r, "model.embed", kind);
 }
 
+/* ---- classes ---- */
+
+/* Where the only column of y is. */
+static jf_status y_column_of(jf_context *ctx, const table_files *t, const table_request *q,
+                             const row_file **f, size_t *column) {
+    char *name;
+    *f = t->y ? t->y : t->x;
+    *column = q->rows ? (size_t)t->size.dim_x : 0;
+    if (!q->y_columns) return JF_OK;
+    JF_TRY(MEM_NEW(ctx, &name, strlen(q->y_columns) + 1));
+    const char *list = q->y_columns;
+    row_names_next(&list, name);
+    jf_status status = row_file_find(ctx, *f, name, column);
+    free(name);
+    return status;
+}
+
+/* Whether the user has said where y can be, which is of numbers. */
+static int has_bounds_of_y(const table_request *q, const char *name, char *item) {
+    for (const char *at = q->bounds; row_names_next(&at, item);) {
+        char *equals = strrchr(item, '=');
+        if (equals) *equals = '\0';
+        if (equals &&
+            (strcmp(item, "y") == 0 || strcmp(item, "y0") == 0 || (name && strcmp(item, name) == 0)))
+            return 1;
+    }
+    return 0;
+}
+
+static jf_status find_class(jf_context *ctx, const table_files *t, const table_request *q,
+                            class_column *found, int *is_class) {
+    const row_file *f;
+    size_t column;
+    char *item, words[160];
+    *is_class = 0;
+    if (t->size.dim_y != 1) return JF_OK;
+    JF_TRY(y_column_of(ctx, t, q, &f, &column));
+    *found = class_column_look(f, column);
+    *is_class = q->discrete;
+    if (q->discrete || q->ordered || !class_column_is_class(found)) return JF_OK;
+    JF_TRY(MEM_NEW(ctx, &item, (q->bounds ? strlen(q->bounds) : 0) + 1));
+    *is_class = !has_bounds_of_y(q, row_file_name(f, column), item);
+    free(item);
+    if (*is_class)
+        jf_log(ctx,
+               "%s: %s has %d different values, each in %ld rows or more: taken for classes, each with a "
+               "column of its own (ordered: one number)",
+               row_file_path(f), row_file_column_words(f, column, words, sizeof words), found->values,
+               found->least);
+    return JF_OK;
+}
+
+/* Batches are mixed, so that classes count as often as they occur. */
+static jf_status set_classes(recipe *r, const table_files *t, const table_request *q) {
+    class_column found = {0};
+    int is_class;
+    JF_TRY(find_class(recipe_context(r), t, q, &found, &is_class));
+    if (q->discrete || is_class) JF_TRY(recipe_set(r, "data.discrete", "yes"));
+    if (!is_class || q->ordered || found.values < 3) return JF_OK;
+    JF_TRY(recipe_set(r, "data.one_hot", "yes"));
+    return recipe_suggest(r, "train.classes", "mixed");
+}
+
 static jf_status fill_in(recipe *r, const table_files *t, const table_request *q) {
     JF_TRY(recipe_declare_all(r));
     JF_TRY(table_defaults_apply(r, &t->size));
@@ -227,7 +291,7 @@ static jf_status fill_in(recipe *r, const table_files *t, const table_request *q
     if (t->columns.length > 0) JF_TRY(recipe_set(r, "data.columns", t->columns.chars));
     JF_TRY(set_number(r, "data.x", t->size.dim_x));
     JF_TRY(set_number(r, "data.y", t->size.dim_y));
-    if (q->discrete) JF_TRY(recipe_set(r, "data.discrete", "yes"));
+    JF_TRY(set_classes(r, t, q));
     JF_TRY(set_bounds(r, t, q));
     return recipe_check(r);
 }

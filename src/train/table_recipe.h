@@ -17,6 +17,7 @@ typedef struct table_request {
     memory_rows *rows;                 /* or rows in memory; NULL: there are files */
     const char *x_columns, *y_columns; /* names or numbers, "a,b"; NULL: all */
     int discrete;                      /* y is a class */
+    int ordered;                       /* y stays one number, whatever its values look like */
     const char *bounds;                /* data.bounds; NULL, or with the word "auto": what is found, too */
 } table_request;
 

@@ -41,6 +41,13 @@ static const recipe_key column_keys[] = {
      "logarithm), d=circle:0:6.2832 (wrapped), e=whole or e=whole:0:10 "
      "(dequantised and rounded back), f=none. A name is "
      "that of a column, x0, y0, ..., or x or y for all of them."},
+    {"data", "one_hot", KEY_BOOL, "no", 0, 0, NULL,
+     "With data.discrete: y has a column for each class, 1 in that of the row and 0 in the others, instead "
+     "of "
+     "the number of the class."},
+    {"data", "classes", KEY_TEXT, "", 0, 0, NULL,
+     "With data.discrete: the classes that y can have, by their values or names, separated by commas; a name "
+     "with a comma stands in double quotes. Empty: those that are found."},
     {"data", "validation_rows", KEY_INT, "0", 0, 1e9, NULL,
      "So many rows at the end of the table are held out, in place of a share that is drawn from all of it "
      "(data.validation); 0: the share."},
@@ -112,6 +119,10 @@ static jf_status check_axes(const dataset *d, const recipe *r) {
 }
 
 /* ---- choosing columns ---- */
+
+int table_columns(const dataset *d) {
+    return d->dim_x + ((const table *)d->own)->y_count;
+}
 
 static const row_file *file_of(const dataset *d, int element, size_t *column) {
     const table *own = d->own;
@@ -197,6 +208,8 @@ static jf_status check_once(const dataset *d) {
 static jf_status choose_columns(dataset *d, const recipe *r) {
     table *own = d->own;
     const char *list = recipe_get(r, "data.columns");
+    if (recipe_bool(r, "data.one_hot") && !recipe_bool(r, "data.discrete"))
+        return recipe_fail(r, "data.one_hot", "a column for each class, expected data.discrete = yes, too");
     if (recipe_bool(r, "data.discrete") && d->dim_y != 1)
         return recipe_fail(
             r, "data.y", "found %d columns, expected 1 since data.discrete says that y is a class", d->dim_y);
@@ -352,34 +365,8 @@ void table_take(const dataset *d, long row, double *x, double *y) {
     const table *own = d->own;
     size_t file_row = split_file_row(&own->split, (size_t)row);
     int together = own->x_file == own->y_file && y == x + d->dim_x; /* then it is read once */
-    row_file_take(own->x_file, file_row, own->x_columns, (size_t)(together ? dataset_dim(d) : d->dim_x), x);
-    if (!together) row_file_take(own->y_file, file_row, own->y_columns, (size_t)d->dim_y, y);
-}
-
-/* The distinct values of y, ascending, become the labels. */
-static jf_status find_classes(dataset *d) {
-    table *own = d->own;
-    size_t rows = row_file_rows(own->y_file);
-    for (size_t row = 0; row < rows; row++) {
-        double y = row_file_value(own->y_file, row, own->y_columns[0]);
-        int k = 0;
-        while (k < d->classes && d->label[k] < y) k++;
-        if (k < d->classes && d->label[k] == y) continue;
-        if (d->classes == MAX_CLASSES) {
-            return jf_fail(d->ctx, JF_ERROR_DATA,
-                           "%s: y has more than %d different values by row %zu, expected at most %d since "
-                           "data.discrete says that it is a class",
-                           row_file_path(own->y_file), MAX_CLASSES, row + 1, MAX_CLASSES);
-        }
-        memmove(d->label + k + 1, d->label + k, (size_t)(d->classes - k) * sizeof *d->label);
-        d->label[k] = y;
-        d->classes++;
-    }
-    for (int k = 0; k < d->classes; k++) {
-        number_shortest(own->class_text[k], d->label[k]);
-        d->class_name[k] = own->class_text[k];
-    }
-    return JF_OK;
+    row_file_take(own->x_file, file_row, own->x_columns, (size_t)(together ? table_columns(d) : d->dim_x), x);
+    if (!together) row_file_take(own->y_file, file_row, own->y_columns, (size_t)own->y_count, y);
 }
 
 /* ---- the kind ---- */
@@ -389,7 +376,7 @@ static jf_status table_open(dataset *d, const recipe *r) {
     JF_TRY(MEM_NEW(d->ctx, &own, 1));
     d->own = own;
     d->dim_x = recipe_int(r, "data.x");
-    d->dim_y = recipe_int(r, "data.y");
+    d->dim_y = own->y_count = recipe_int(r, "data.y");
     JF_TRY(open_files(d, r));
     JF_TRY(check_axes(d, r));
     JF_TRY(choose_columns(d, r));
@@ -401,21 +388,15 @@ static jf_status table_open(dataset *d, const recipe *r) {
     JF_TRY(check_columns(d));
     cut_circles(d);
     JF_TRY(hold_out(d, r));
-    if (recipe_bool(r, "data.discrete")) JF_TRY(find_classes(d));
+    if (recipe_bool(r, "data.discrete")) JF_TRY(table_find_classes(d, r));
+    if (recipe_bool(r, "data.one_hot")) JF_TRY(table_make_planes(d));
     return table_check(d);
 }
 
 static void table_fetch(const dataset *d, long row, rng *stream, double *scratch, double *x, double *y) {
     (void)stream, (void)scratch;
+    if (d->planes) memset(y, 0, (size_t)d->dim_y * sizeof *y); /* what is made of the class comes later */
     table_take(d, row, x, y);
-}
-
-static int table_row_class(const dataset *d, long row) {
-    const table *own = d->own;
-    double y = row_file_value(own->y_file, (size_t)table_file_row(d, row), own->y_columns[0]);
-    int k = 0;
-    while (k + 1 < d->classes && d->label[k] != y) k++; /* find_classes has met them all */
-    return k;
 }
 
 static void table_row_words(const dataset *d, long row, char *out, size_t size) {
@@ -429,7 +410,7 @@ static uint64_t table_add_to_checksum(const dataset *d, uint64_t sum) {
     for (int part = 0; part < 2; part++) {
         const row_file *f = part == 0 ? own->x_file : own->y_file;
         const size_t *columns = part == 0 ? own->x_columns : own->y_columns;
-        int dim = part == 0 ? d->dim_x : d->dim_y;
+        int dim = part == 0 ? d->dim_x : own->y_count;
         for (long row = 0; row < d->rows + d->held; row++)
             for (int i = 0; i < dim; i++) {
                 double value = row_file_value(f, (size_t)table_file_row(d, row), columns[i]);
@@ -450,12 +431,26 @@ static void table_close(dataset *d) {
     free(own);
 }
 
+/* The model's, in its order: the file may lack some. */
+static jf_status set_test_classes(recipe *r, const test_file *file) {
+    text names = {0};
+    for (int k = 0; k < file->classes; k++) {
+        const char *quote = strchr(file->class_names[k], ',') ? "\"" : "";
+        text_add(&names, "%s%s%s%s", k ? "," : "", quote, file->class_names[k], quote);
+    }
+    jf_status status = text_check(recipe_context(r), &names);
+    if (status == JF_OK) status = recipe_set(r, "data.classes", names.chars ? names.chars : "");
+    text_free(&names);
+    return status;
+}
+
 static jf_status table_name_test(recipe *r, const test_file *file) {
     JF_TRY(recipe_set(r, "data.file", file->rows ? MEMORY_ROWS_FILE : file->path));
     JF_TRY(recipe_set(r, "data.y_file", file->labels && !file->rows ? file->labels : ""));
     if (file->rows) JF_TRY(recipe_set(r, "data.columns", "")); /* they are all there, in the model's order */
     recipe_set_rows(r, file->rows);
     JF_TRY(recipe_set(r, "data.validation_rows", "0"));
+    JF_TRY(set_test_classes(r, file));
     return recipe_set(r, "data.validation", "0");
 }
 

@@ -11,15 +11,22 @@ typedef struct table {
     size_t *x_columns, *y_columns; /* (dim_x), and behind it (dim_y): which of the file's */
     row_split split;
     const char **names; /* (dim): those of the columns, which the files own; NULL: they have none */
+    int y_count;        /* columns of y in their file: dim_y, or 1 where y has a column for each class */
     char class_text[MAX_CLASSES][MAX_CLASS_NAME];
 } table;
 
-/* Row `row` of the set, x and then y; from `rows` on those held out. */
+/* Columns of x, then those of y, in the files: of several for the classes of y the one that they are made of. */
+int table_columns(const dataset *d);
+/* Row `row` of the set, x and then the y_count columns of y; from `rows` on those held out. */
 void table_take(const dataset *d, long row, double *x, double *y);
 /* Row of the file, from 0, that became row `row` of the set. */
 long table_file_row(const dataset *d, long row);
 /* "FILE: row 17, column 2 ("height")" of element `element` of a row of the file, from 0. */
 const char *table_place(const dataset *d, size_t file_row, int element, char *out, size_t size);
+/* table_classes.c: the classes of y, of data.discrete, and their planes, of data.one_hot */
+jf_status table_find_classes(dataset *d, const recipe *r);
+int table_row_class(const dataset *d, long row);
+jf_status table_make_planes(dataset *d);
 /* table_examine.c: dataset_kind.examine */
 jf_status table_examine(const dataset *d);
 

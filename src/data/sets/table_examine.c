@@ -25,12 +25,17 @@ typedef struct furthest {
     double off[2];
 } furthest;
 
+/* All columns but that of classes, which are counted instead. */
+static int examined(const dataset *d) {
+    return d->planes ? d->dim_x : dataset_dim(d);
+}
+
 /* One walk through the rows, so that a file larger than memory is read once; row: scratch (dim). */
 static void find_furthest(const dataset *d, double *row, furthest *columns) {
     for (long at = 0; at < d->rows + d->held; at++) {
         int held = at >= d->rows;
         table_take(d, at, row, row + d->dim_x);
-        for (int i = 0; i < dataset_dim(d); i++) {
+        for (int i = 0; i < examined(d); i++) {
             double t = d->support ? support_to_line(&d->support[i], row[i]) : row[i];
             double off = (t - d->mean[i]) / d->deviation[i];
             if (at != (held ? d->rows : 0) && !(fabs(off) > fabs(columns[i].off[held]))) continue;
@@ -98,7 +103,7 @@ static jf_status examine_columns(const dataset *d) {
     JF_TRY(MEM_NEW(d->ctx, &row, dim));
     JF_TRY_DONE(MEM_NEW(d->ctx, &columns, dim));
     find_furthest(d, row, columns);
-    for (int i = 0; i < (int)dim; i++) {
+    for (int i = 0; i < examined(d); i++) {
         examine_trained(d, i, &columns[i]);
         JF_TRY_DONE(examine_held_out(d, i, &columns[i]));
     }
@@ -137,7 +142,7 @@ static int same_numbers(const double *a, const double *b, int count) {
 /* `slots` (mask + 1): rows + 1 by their hash, 0: free; of the set's rows every `step`-th. row, other: scratch (dim). */
 static void count_copies(const dataset *d, long step, long *slots, size_t mask, double *row, double *other,
                          copies *out) {
-    int dim = dataset_dim(d);
+    int dim = table_columns(d);
     for (long at = 0; at < d->rows + d->held; at += step) {
         table_take(d, at, row, row + d->dim_x);
         size_t slot = (size_t)hash_numbers(row, dim) & mask;
