@@ -187,6 +187,13 @@ int cli_is_file(const char *path) {
     return stat(path, &s) == 0 && S_ISREG(s.st_mode);
 }
 
+int cli_is_table(const char *path) {
+    static const char *const endings[] = {".csv", ".tsv", ".txt", ".npy"};
+    for (int i = 0; i < 4; i++)
+        if (cli_ends_with(path, endings[i])) return 1;
+    return 0;
+}
+
 int cli_ends_with(const char *text, const char *end) {
     size_t a = strlen(text), b = strlen(end);
     return a > b && strcmp(text + a - b, end) == 0;

@@ -67,5 +67,6 @@ char *cli_join(const char *format, ...)
 int cli_is_folder(const char *path);
 int cli_is_file(const char *path);
 int cli_ends_with(const char *text, const char *end);
+int cli_is_table(const char *path); /* by its ending: .csv, .tsv, .txt or .npy */
 
 #endif

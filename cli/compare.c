@@ -74,7 +74,8 @@ const command command_compare = {
     .summary = "whether two samples have the same distribution",
     .arguments = "A B",
     .about =
-        "Compares the rows of two tables, .csv or .npy files with the same columns. A is the reference: "
+        "Compares the rows of two tables, .csv, .tsv, .txt or .npy files with the same columns. A is the "
+        "reference: "
         "columns "
         "are measured in its deviations.\n"
         "Beside each value stands what it is for two samples of one distribution and of as many rows (the "

@@ -305,8 +305,9 @@ static int refuse_no_image(const reader *in, const char *item) {
 /* ---- all of them ---- */
 
 static int add_file(reader *in, const char *path) {
-    return takes_images(in->out) && !cli_ends_with(path, ".csv") ? add_image_file(in, path)
-                                                                 : add_table(in, path);
+    return takes_images(in->out) && (cli_ends_with(path, ".npy") || !cli_is_table(path))
+               ? add_image_file(in, path)
+               : add_table(in, path);
 }
 
 static int add_text(reader *in, const char *item, int (*add_parts)(reader *, char *)) {

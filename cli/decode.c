@@ -46,7 +46,8 @@ const command command_decode = {
     .name = "decode",
     .summary = "latent to data: (z, y) -> (x, y*)",
     .arguments = "MODEL DATA",
-    .about = "Takes each row of DATA, a .csv or .npy file with as many columns of z as x has dimensions and "
+    .about = "Takes each row of DATA, a .csv, .tsv, .txt or .npy file with as many columns of z as x has "
+             "dimensions and "
              "then the columns of y, back through the model. The columns of the result are x0, x1, ... and "
              "y_back0, ..., which should equal y.",
     .options = options,

@@ -65,7 +65,8 @@ const command command_density = {
     .summary = "log p(x | y) of each row of a table",
     .arguments = "MODEL DATA",
     .about =
-        "Computes log p(x | y) in nats of each row of DATA, a .csv or .npy file with the columns of x "
+        "Computes log p(x | y) in nats of each row of DATA, a .csv, .tsv, .txt or .npy file with the columns "
+        "of x "
         "and then those of y, and their mean; columns are found by name where the model knows them, whatever "
         "their order. With -y, a table DATA holds x alone and FILE the conditions. Of image models DATA may "
         "be "

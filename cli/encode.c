@@ -49,7 +49,7 @@ const command command_encode = {
     .summary = "data to latent: (x, y) -> (z, y')",
     .arguments = "MODEL DATA",
     .about =
-        "Takes each row of DATA, a .csv or .npy file with the columns of x and then those of y, "
+        "Takes each row of DATA, a .csv, .tsv, .txt or .npy file with the columns of x and then those of y, "
         "through the model. Columns are found by name where the model knows them, whatever their order; "
         "with -y, a table DATA holds x alone and FILE the conditions. Of image models DATA may be images, a "
         ".png, .jpg or .npy file: with -y "

@@ -28,7 +28,8 @@ static const manual_section closing_sections[] = {
          {"0:6.28:0.785", "a range, FROM:TO:STEP, with TO where a step meets it."},
          {"circle,grid", "names of classes, for models that have them."},
          {"0.1,0.2;0.3,0.4", "vectors, for conditions of several dimensions, separated by semicolons."},
-         {"@FILE", "the rows of a .csv or .npy file; where the condition is an image, a .png or .jpg file or "
+         {"@FILE", "the rows of a .csv, .tsv, .txt or .npy file; where the condition is an image, a .png or "
+                   ".jpg file or "
                    "the images of a "
                    ".npy file."},
          {NULL, "It may be repeated."},

@@ -91,7 +91,7 @@ typedef struct option {
 #define OPTION_CONDITIONS                                                                                    \
     {                                                                                                        \
         "y", 'y', OPTION_TEXT, "FILE", NULL, 0, 0,                                                           \
-            "the conditions, from a .csv or .npy file of their own: as many rows as DATA, or one for all"    \
+            "the conditions, from a table of their own: as many rows as DATA, or one for all"                \
     }
 #define OPTION_SET                                                                                           \
     {                                                                                                        \

@@ -30,7 +30,8 @@ int pairs_answer(const call *c, const char *first, pairs_fn answer);
 #define OPTION_GIVEN_Y                                                                                       \
     {                                                                                                        \
         "y", 'y', OPTION_LIST, "VALUES", NULL, 0, 0,                                                         \
-            "conditions that are not in DATA: a .csv or .npy file with as many rows, or one for all; where " \
+            "conditions that are not in DATA: a .csv, .tsv, .txt or .npy file with as many rows, or one "    \
+            "for all; where "                                                                                \
             "DATA are images as in jointflow sample, one for all or one for each, by default, where the "    \
             "condition is an image, what the model's task makes of them"                                     \
     }

@@ -13,32 +13,36 @@
 /* out/NAME: the file's name without folder and .ini, or the name of a shipped recipe as it is
  * (paper/sectors). */
 static char *default_folder(const char *recipe) {
-    static const char *const endings[] = {".ini", ".csv", ".npy"};
     int is_path = recipe[0] == '/' || recipe[0] == '.';
     size_t ending = 0;
-    for (int i = 0; i < 3; i++)
-        if (cli_ends_with(recipe, endings[i])) ending = strlen(endings[i]);
+    if (cli_ends_with(recipe, ".ini") || cli_is_table(recipe)) ending = strlen(".ini");
     const char *slash = strrchr(recipe, '/'), *name = (is_path || ending) && slash ? slash + 1 : recipe;
     return cli_join("out/%.*s", (int)(strlen(name) - ending), name);
 }
 
 /* ---- tables without a recipe ---- */
 
-/* The file of x: of --x, or a table in the place of the recipe; NULL: there is a recipe. */
+/* The file of x: of --x, or a table in the place of the recipe; NULL: there is a recipe. A .txt file is a recipe unless columns
+ * or a file of y are named. */
 static const char *table_of(const call *c) {
-    const char *given = argument(c->arguments, 0);
-    if (given && (cli_ends_with(given, ".csv") || cli_ends_with(given, ".npy"))) return given;
+    const arguments *a = c->arguments;
+    const char *given = argument(a, 0);
+    int is_recipe =
+        given && cli_ends_with(given, ".txt") && !option_given(a, "y") && !option_given(a, "x-columns");
+    if (given && !is_recipe && cli_is_table(given)) return given;
     return option_text(c->arguments, "x");
 }
 
 static int check_table(const call *c) {
-    static const char *const only_tables[] = {"y", "x-columns", "y-columns", "discrete", "ordered", "bounds"};
+    static const char *const only_tables[] = {"y",       "x-columns", "y-columns", "discrete",
+                                              "ordered", "bounds",    "missing"};
     const arguments *a = c->arguments;
     const char *given = argument(a, 0), *table = table_of(c);
-    for (int i = 0; i < 6 && !table; i++)
+    for (int i = 0; i < 7 && !table; i++)
         if (option_given(a, only_tables[i]))
             return cli_misuse(c->command,
-                              "--%s is for tables without a recipe: expected a .csv or .npy file, or --x",
+                              "--%s is for tables without a recipe: expected a .csv, .tsv, .txt or .npy "
+                              "file, or --x",
                               only_tables[i]);
     if (!given && !table)
         return cli_misuse(c->command, "RECIPE is missing, or --x and --y for a table without one");
@@ -84,6 +88,9 @@ static int recipe_for_table(const call *c, jf_recipe **out) {
                                 .bounds = bounds};
     jf_context_set_log(c->ctx, option_given(a, "quiet") || !cli_is_first_rank(c) ? NULL : say_found, NULL);
     if (code == CLI_OK && jf_recipe_for_table(out, c->ctx, &request) != JF_OK) code = cli_fail_library(c);
+    if (code == CLI_OK && option_given(a, "missing") &&
+        jf_recipe_set(*out, "data.missing", option_text(a, "missing")) != JF_OK)
+        code = cli_fail_library(c);
     if (code == CLI_OK) code = cli_apply_settings(c, *out);
     if (code != CLI_OK) {
         jf_recipe_free(*out);
@@ -335,7 +342,8 @@ static int train(const call *c) {
 static const option options[] = {
     {"output", 'o', OPTION_TEXT, "RUN", NULL, 0, 0, "the run folder, by default out/ and the recipe's name"},
     {"x", 0, OPTION_TEXT, "FILE", NULL, 0, 0,
-     "a table without a recipe: the answers x, a .csv or .npy file with one example a row"},
+     "a table without a recipe: the answers x, a .csv, .tsv, .txt or .npy file with one example a "
+     "row"},
     {"y", 0, OPTION_TEXT, "FILE", NULL, 0, 0, "the conditions y, row by row beside x"},
     {"x-columns", 0, OPTION_TEXT, "NAMES", NULL, 0, 0,
      "which columns are x, by name or number from 1, separated by commas; by default all of the file"},
@@ -354,6 +362,10 @@ static const option options[] = {
      "intervals "
      "that x "
      "fills evenly are found, none: they are not; may be repeated"},
+    {"missing", 0, OPTION_TEXT, "drop|refuse", NULL, 0, 0,
+     "a table without a recipe: rows in which a value of x or y is missing are left out and counted (drop, "
+     "the "
+     "default), or the first of them is an error (refuse)"},
     OPTION_SET,
     OPTION_SEED,
     OPTION_THREADS,
@@ -396,8 +408,14 @@ const command command_train = {
     .about =
         "Trains the model that RECIPE describes, a file or the name of a recipe that came with the "
         "program, and keeps it in a run folder together with its recipe, its history and a report.\n"
-        "A table needs no recipe: --x and --y name two files, or a .csv or .npy file stands in the place of "
-        "RECIPE and --x-columns and --y-columns say what is what. A share of the rows is held out, and "
+        "A table needs no recipe: --x and --y name two files, or a .csv, .tsv, .txt or .npy file stands in "
+        "the "
+        "place of RECIPE and --x-columns and --y-columns say what is what. Columns that are neither x nor y "
+        "may "
+        "hold text. Rows with a missing value (an empty field, NA, NaN, null, ?) are left out and counted "
+        "(--missing); true and false are 1 and 0. Fields are separated by tabs in .tsv files, otherwise by "
+        "what "
+        "the first line has: semicolons, commas, tabs or spaces. A share of the rows is held out, and "
         "sizes, "
         "law, epochs and regularisation follow from the dimensions and the number of rows; the recipe that "
         "was made is RUN/recipe.ini, and --set changes it. Arrays (.npy) stay in their files, which may be "

@@ -75,13 +75,76 @@ TEST(csv__a_header_in_latin_1_is_read_as_that) {
 #define REFUSE_NAME(chars, part) refuse_as(chars, sizeof chars - 1, JF_ERROR_DATA, part)
 /* It would be lost without a word. */
 TEST(csv__a_first_row_that_is_not_all_numbers_is_no_header) {
-    REFUSE_CSV("1,NA,3\n4,5,6\n",
-               "t.csv:1: column 2: found \"NA\", expected a number, or names in all columns");
     REFUSE_CSV("1_000,2_000\n1,2\n", "t.csv:1: column 1: found \"1_000\", expected a number, or names");
-    REFUSE_CSV("\nNA;n/a;-;?\n1;2;3;4\n", "t.csv:2: column 1: found \"NA\"");
     REFUSE_CSV("1.5,oops,3\n4,5,6\n", "t.csv:1: column 2: found \"oops\"");
-    REFUSE_CSV("x,NA,-1e3\n4,5,6\n", "t.csv:1: column 2: found \"NA\"");
+    REFUSE_CSV("x,NA,-1e3\n4,5,6\n", "t.csv:1: column 1: found \"x\"");
+    REFUSE_CSV("1.5,oops,3\n", "t.csv:1: column 2: found \"oops\""); /* nothing tells what it is */
     REFUSE_CSV("1.2.3,4\n4,5\n", "t.csv:1: column 1: found \"1.2.3\"");
+}
+
+/* Tables of these three rows: 1, 2, 3, then one with a missing second value, then 7, 8, 9. */
+TEST(csv__missing_values_are_nan_whatever_word_stands_for_them) {
+    static const char *const words[] = {"",    " ",    "\"\"", "NA",      "n/a", "#N/A", "<NA>",
+                                        "NaT", "NULL", "None", "nil",     "?",   "-",    "--",
+                                        "nan", "-NaN", "null", "Missing", "#NA"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        char content[64];
+        snprintf(content, sizeof content, "1,2,3\n4,%s,6\n7,8,9\n", words[i]);
+        csv_table t = read_csv(content);
+        CHECK(t.rows == 3 && t.columns == 3 && !t.faults);
+        for (int v = 0; v < 9; v++) CHECK(v == 4 ? isnan(t.values[v]) : t.values[v] == v + 1);
+        csv_free(&t);
+    }
+}
+
+TEST(csv__a_first_row_with_missing_values_is_a_row) {
+    static const char *const files[] = {"1,NA,3\n4,5,6\n", "1,,3\n4,5,6\n", "1\t\t3\n4\t5\t6\n"};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        csv_table t = read_csv(files[i]);
+        CHECK(t.rows == 2 && t.columns == 3 && !t.names && isnan(t.values[1]) && t.values[5] == 6);
+        csv_free(&t);
+    }
+}
+
+TEST(csv__booleans_are_0_and_1_in_three_spellings) {
+    csv_table t = read_csv("true,False,1\nTRUE,FALSE,0\nTrue,false,1\n");
+    for (int row = 0; row < 3; row++) CHECK(t.values[3 * row] == 1 && t.values[3 * row + 1] == 0);
+    CHECK(t.rows == 3 && !t.names);
+    csv_free(&t);
+    REFUSE_CSV("a\n1\ntRUE\n", "t.csv:3: column 1 (\"a\"): found \"tRUE\", expected a number");
+}
+
+TEST(csv__text_is_a_fault_of_its_column_alone) {
+    static const struct {
+        const char *content, *message;
+        size_t rows;
+    } cases[] = {{"a,b\n1,x\n2,y\n", "t.csv:2: column 2 (\"b\"): found \"x\", expected a number", 2},
+                 {"1.5,anna\n2.5,bert\n", "t.csv:1: column 2: found \"anna\", expected a number", 2},
+                 {"a,b\n1,NA\n2,2020-01-02\n", "t.csv:3: column 2 (\"b\"): found \"2020-01-02\"", 2}};
+    jf_context *ctx = new_context();
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        csv_table t;
+        const char *path = put_file("t.csv", cases[i].content, strlen(cases[i].content));
+        CHECK_STATUS(csv_read_any(ctx, path, &t), JF_OK);
+        CHECK(t.rows == cases[i].rows && isnan(t.values[1]) && isnan(t.values[3]));
+        CHECK_STATUS(csv_check_column(ctx, path, &t, 0), JF_OK);
+        CHECK_STATUS(csv_check_column(ctx, path, &t, 1), JF_ERROR_FORMAT);
+        CHECK_HAS(jf_context_error(ctx), cases[i].message);
+        csv_free(&t);
+    }
+    jf_context_free(ctx);
+}
+
+TEST(csv__tab_separated_files_keep_commas_and_empty_fields) {
+    jf_context *ctx = new_context();
+    const char *content = "a, b\tc\n1\t2\n\t\n3\t\n";
+    csv_table t;
+    CHECK_STATUS(csv_read(ctx, put_file("t.tsv", content, strlen(content)), &t), JF_OK);
+    CHECK(t.rows == 3 && t.columns == 2);
+    CHECK_TEXT(t.names[0], "a, b");
+    CHECK(t.values[1] == 2 && isnan(t.values[2]) && isnan(t.values[3]) && t.values[4] == 3);
+    csv_free(&t);
+    jf_context_free(ctx);
 }
 
 TEST(csv__names_that_no_file_has_a_place_for_are_refused_by_column) {
@@ -112,8 +175,6 @@ TEST(csv__refuses_rows_that_do_not_fit_with_line_and_column) {
     REFUSE_CSV("1,2\n3,4,\n", "t.csv:2: found 3 columns, expected 2 as in line 1");
     REFUSE_CSV("a,b\n1,2\n3,x4\n", "t.csv:3: column 2 (\"b\"): found \"x4\", expected a number");
     REFUSE_CSV("1,2\n3,4x\n", "t.csv:2: column 2: found \"4x\", expected a number");
-    REFUSE_CSV("1,2\n,4\n", "t.csv:2: column 1: found \"\", expected a number");
-    REFUSE_CSV("1,,2\n", "t.csv:1: column 2: found \"\", expected a number");
     REFUSE_CSV("1;2\n1,5;2\n", "t.csv:2: column 1: found \"1,5\", expected a number");
     REFUSE_CSV("1,2\n0x10,2\n", "t.csv:2: column 1: found \"0x10\", expected a number");
     REFUSE_CSV("\"1\",\"2\"\n\"3\",\"4\"\n", "t.csv:2: column 1 (\"1\"): found '\"3\"', expected a number");

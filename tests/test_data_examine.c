@@ -69,6 +69,12 @@ TEST(examine__a_table_in_order_is_passed_without_a_word) {
     CHECK_TEXT(examined((odd_value){-1, 0, 0}, 0, JF_OK, message, sizeof message), "");
 }
 
+TEST(examine__rows_that_are_left_out_are_counted_with_the_place_of_the_first) {
+    CHECK_HAS(examined((odd_value){4, 1, NAN}, 0, JF_OK, NULL, 0),
+              "1 of 200 rows are left out since a value is missing");
+    CHECK_HAS(examined((odd_value){4, 1, NAN}, 0, JF_OK, NULL, 0), "row 5, column 2 (\"b\")");
+}
+
 TEST(examine__a_held_out_value_that_no_loss_can_hold_is_refused_with_its_place) {
     char message[2048], place[64];
     int row = find_row(1);

@@ -459,10 +459,15 @@ TEST(data_in_memory__a_value_that_is_not_finite_is_named) {
     jf_data *data = data_of(ctx, &a, &layouts[0]);
     jf_model *m = NULL;
     jf_recipe *r = recipe_of(ctx, &(jf_table_request){.size = sizeof(jf_table_request), .data = data});
-    double nothing = NAN;
+    double nothing = NAN, beyond = INFINITY;
     memcpy(a.y + 16 * 16, &nothing, sizeof nothing);
+    CHECK_STATUS(jf_recipe_set(r, "data.missing", "refuse"), JF_OK);
     CHECK_STATUS(jf_train(&m, ctx, r, NULL), JF_ERROR_DATA);
-    CHECK_HAS(jf_context_error(ctx), "data in memory: row 17, column 1 of y is nan");
+    CHECK_HAS(jf_context_error(ctx), "data in memory: row 17, column 1 of y is missing");
+    CHECK_STATUS(jf_recipe_set(r, "data.missing", "drop"), JF_OK);
+    memcpy(a.y + 17 * 16, &beyond, sizeof beyond);
+    CHECK_STATUS(jf_train(&m, ctx, r, NULL), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(ctx), "data in memory: row 18, column 1 of y is inf");
     CHECK(m == NULL);
     jf_recipe_free(r);
     jf_data_free(data);

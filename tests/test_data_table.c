@@ -99,9 +99,102 @@ TEST(table__distinct_values_become_classes_in_ascending_order) {
 
 /* ---- what is refused ---- */
 
-TEST(table__a_value_that_is_not_finite_is_refused_by_row_and_column) {
-    check_refused(keys_for("t.csv", "a,b\n1,2\n2,3\n3,nan\n", "x = 1\ny = 1"), JF_ERROR_DATA, "row 3",
-                  "column 2 (\"b\")");
+TEST(table__a_missing_value_is_refused_by_row_and_column_where_the_recipe_says_so) {
+    check_refused(keys_for("t.csv", "a,b\n1,2\n2,3\n3,nan\n", "x = 1\ny = 1\nmissing = refuse"),
+                  JF_ERROR_DATA, "row 3", "column 2 (\"b\") is missing");
+}
+
+/* (i, i^2 mod 101, i mod 5) for rows i, of which every seventh is without its second value, or is not there at all. */
+static const char *with_holes(const char *name, int there, const char *more) {
+    static char content[65536];
+    char *at = content;
+    for (int i = 0; i < 1500; i++) {
+        int hole = i % 7 == 3;
+        if (hole && there) at += sprintf(at, "%d,,%d\n", i, i % 5);
+        if (!hole) at += sprintf(at, "%d,%d,%d\n", i, i * i % 101, i % 5);
+    }
+    return keys_for(name, content, more);
+}
+
+TEST(table__rows_with_missing_values_are_left_out_and_the_others_are_the_same_table) {
+    static const char *const more[] = {"x = 2\ny = 1", "x = 1\ny = 2\nvalidation_rows = 100",
+                                       "x = 2\ny = 1\ndiscrete = yes",
+                                       "x = 2\ny = 1\nbounds = x0=circle:0:2000"};
+    for (size_t i = 0; i < sizeof more / sizeof *more; i++) {
+        char identity[2][DATASET_MAX_IDENTITY];
+        double a[3], b[3];
+        data_fixture holes = data_open(with_holes("holes.csv", 1, more[i]));
+        data_fixture complete =
+            data_open(with_holes("complete.csv", 0, i == 1 ? "x = 1\ny = 2\nvalidation_rows = 86" : more[i]));
+        dataset_identity(holes.set, identity[0]);
+        dataset_identity(complete.set, identity[1]);
+        CHECK(holes.set->rows + holes.set->held == 1500 - 214);
+        CHECK_TEXT(identity[0], identity[1]);
+        for (long row = 0; row < 1500 - 214; row++) {
+            data_row(holes.set, row, a);
+            data_row(complete.set, row, b);
+            CHECK(a[0] == b[0] && a[1] == b[1] && a[2] == b[2]);
+        }
+        for (int k = 0; k < 3; k++)
+            CHECK(holes.set->mean[k] == complete.set->mean[k] &&
+                  holes.set->deviation[k] == complete.set->deviation[k]);
+        data_close(&complete);
+        data_close(&holes);
+    }
+}
+
+TEST(table__rows_keep_their_numbers_of_the_file_where_others_are_left_out) {
+    char words[128];
+    data_fixture f = data_open(with_holes("holes.csv", 1, "x = 2\ny = 1\nvalidation = 0"));
+    dataset_row_words(f.set, 3, words, sizeof words); /* row 4 has no second value */
+    CHECK_HAS(words, "row 5 of ");
+    data_close(&f);
+    check_refused(keys_for("t.csv", "1,2\n,2\n3,inf\n4,5\n", "x = 1\ny = 1"), JF_ERROR_DATA, "row 3",
+                  "column 2");
+}
+
+TEST(table__a_value_that_is_missing_in_either_file_leaves_the_row_out_of_both) {
+    char more[512];
+    double row[2];
+    CHECK(keys_for("y.csv", "1\n2\nNA\n4\n5\n", ""));
+    snprintf(more, sizeof more, "x = 1\ny = 1\nvalidation = 0\ny_file = %s", test_path("y.csv"));
+    data_fixture f = data_open(keys_for("x.csv", "1\n?\n3\n4\n5\n", more));
+    CHECK(f.set->rows == 3);
+    CHECK(data_row(f.set, 0, row)[1] == 1 && data_row(f.set, 1, row)[1] == 4 &&
+          data_row(f.set, 2, row)[0] == 5);
+    data_close(&f);
+}
+
+TEST(table__with_fewer_than_two_complete_rows_is_refused_with_their_number) {
+    check_refused(keys_for("t.csv", "a,b\n1,\n2,3\n,4\n", "x = 1\ny = 1"), JF_ERROR_DATA,
+                  "2 of 3 rows have a missing value", "column 2 (\"b\")");
+}
+
+TEST(table__columns_that_are_not_used_may_be_text) {
+    data_fixture f = data_open(keys_for("t.csv", "id,name,a,b\nx1,\"Doe, J\",1,2\nx2,,2,3\nx3,NA,3,3\n",
+                                        "x = 1\ny = 1\ncolumns = a, b"));
+    CHECK(f.set->rows == 3);
+    data_close(&f);
+    check_refused(keys_for("t.csv", "id,name,a,b\n1,z,1,2\n2,y,2,3\n", "x = 1\ny = 1\ncolumns = a, name"),
+                  JF_ERROR_FORMAT, "t.csv:2: column 2 (\"name\"): found \"z\"", "expected a number");
+}
+
+TEST(table__tab_and_space_separated_files_give_the_same_as_csv) {
+    static const struct {
+        const char *name, *content;
+    } files[] = {{"t.csv", "a,b\n1,true\n2,false\n4,true\n"},
+                 {"t.tsv", "a\tb\n1\ttrue\n2\tfalse\n4\ttrue\n"},
+                 {"t.txt", "a   b\n1   true\n 2 false\n4 true\n"}};
+    char identity[3][DATASET_MAX_IDENTITY];
+    for (int i = 0; i < 3; i++) {
+        data_fixture f = data_open(keys_for(files[i].name, files[i].content, "x = 1\ny = 1"));
+        dataset_identity(f.set, identity[i]);
+        data_close(&f);
+        CHECK_TEXT(identity[i], identity[0]);
+    }
+}
+
+TEST(table__a_value_that_is_infinite_is_refused_by_row_and_column) {
     check_refused(keys_for("t.csv", "1,2\ninf,3\n3,4\n", "x = 1\ny = 1"), JF_ERROR_DATA, "row 2", "column 1");
 }
 
@@ -137,7 +230,7 @@ TEST(table__a_file_that_does_not_parse_is_refused_by_name) {
 }
 
 TEST(table__another_kind_of_file_is_refused) {
-    check_refused(keys_for("t.txt", "1,2\n2,3\n", "x = 1\ny = 1"), JF_ERROR_RECIPE, ".txt", ".npy");
+    check_refused(keys_for("t.xls", "1,2\n2,3\n", "x = 1\ny = 1"), JF_ERROR_RECIPE, ".xls", ".npy");
 }
 
 TEST(table__classes_need_one_column_of_y_and_at_most_64_values) {

@@ -127,10 +127,11 @@ typedef struct jf_recipe jf_recipe;
 jf_status jf_recipe_load(jf_recipe **out, jf_context *ctx, const char *path);
 jf_status jf_recipe_parse(jf_recipe **out, jf_context *ctx, const char *chars, const char *name);
 /* A table that comes without a recipe: sizes, law, epochs and regularisation follow from its dimensions and the number of
- * its rows. Files are .csv or .npy, an array (rows, columns); one of both, or one of x and one of y, row by row. A .npy file of
+ * its rows. Files are text (.csv, .tsv, .txt) or .npy, an array (rows, columns); one of both, or one of x and one of y, row by row. A .npy file of
  * y may have one or two axes more: series (rows, steps, channels) or images (rows, h, w) and (rows, h, w, channels), which get
  * an embedding (model.embed). Three axes are those of series where these have at least four times as many steps as
- * channels. */
+ * channels. Rows with a missing value are left out when the table is opened, with a warning that counts them; the key
+ * data.missing = refuse makes an error of them. */
 typedef struct jf_table_request {
     size_t size;                       /* sizeof(jf_table_request) */
     const char *x, *y;                 /* y NULL: in the file of x, or there is none */
@@ -717,16 +718,17 @@ typedef struct jf_fetch_options {
  * options may be NULL. */
 jf_status jf_data_fetch(char **out, jf_context *ctx, const char *name, const jf_fetch_options *options);
 
-/* ---- tables: .csv or .npy ---- */
+/* ---- tables: text (.csv, .tsv, .txt) or .npy; .csv or .npy where they are written ---- */
 typedef struct jf_table {
     double *values; /* (rows, columns) */
     size_t rows, columns;
 } jf_table;
 jf_status jf_table_read(jf_table *out, jf_context *ctx,
-                        const char *path); /* refuses values that are not finite */
+                        const char *path); /* refuses text, and values that are missing or not finite */
 /* Rows for a model, of its elements first .. first + count - 1 (x, then y): where the file and the model have names of
  * columns and all of these are among the file's, those columns, whatever others there are and in which order; otherwise all
- * columns as they are. Refuses a file that has some of the names only. */
+ * columns as they are. Refuses a file that has some of the names only, and the first row with a value that is missing or not
+ * finite: each row has its answer. Other columns may hold anything. */
 jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, size_t first, size_t count);
 /* names: `columns` column names for .csv; may be NULL */
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path);

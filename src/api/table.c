@@ -1,9 +1,11 @@
-/* Public: tables in .csv and .npy files. */
+/* Public: tables in text (.csv, .tsv, .txt) and .npy files. */
 #include "api/api.h"
 #include "base/finite.h"
+#include "base/number.h"
 #include "io/csv.h"
 #include "io/npy.h"
 #include "io/rows.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,11 +31,19 @@ static jf_status read_csv(jf_context *ctx, jf_table *out, const char *path) {
     return JF_OK;
 }
 
-static jf_status check_finite(jf_context *ctx, jf_table *t, const char *path) {
+/* f, columns: the file and those of its columns that the table has, which messages name; NULL: their numbers */
+static jf_status check_finite(jf_context *ctx, jf_table *t, const char *path, const row_file *f,
+                              const size_t *columns) {
+    char words[160];
     size_t count = t->rows * t->columns, at = count_finite(t->values, count);
     if (at == count) return JF_OK;
-    jf_status status = jf_fail(ctx, JF_ERROR_DATA, "%s: row %zu, column %zu is %g, expected a finite number",
-                               path, at / t->columns + 1, at % t->columns + 1, t->values[at]);
+    const char *found = isnan(t->values[at]) ? "missing (nan)" : t->values[at] > 0 ? "inf" : "-inf";
+    if (f)
+        row_file_column_words(f, columns[at % t->columns], words, sizeof words);
+    else
+        number_print(words, sizeof words, "column %zu", at % t->columns + 1);
+    jf_status status = jf_fail(ctx, JF_ERROR_DATA, "%s: row %zu, %s is %s, expected a finite number", path,
+                               at / t->columns + 1, words, found);
     jf_table_free(t);
     return status;
 }
@@ -43,11 +53,11 @@ jf_status jf_table_read(jf_table *out, jf_context *ctx, const char *path) {
     const char *ending = file_extension(path);
     if (strcmp(ending, ".npy") == 0)
         JF_TRY(read_npy(ctx, out, path));
-    else if (strcmp(ending, ".csv") == 0 || strcmp(ending, ".txt") == 0 || strcmp(ending, ".tsv") == 0)
+    else if (row_file_is_text(path))
         JF_TRY(read_csv(ctx, out, path));
     else
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv or .npy", path);
-    return check_finite(ctx, out, path);
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv, .tsv, .txt or .npy", path);
+    return check_finite(ctx, out, path, NULL, NULL);
 }
 
 /* ---- by the names of a model's columns ---- */
@@ -70,11 +80,12 @@ static jf_status take_columns(const model *m, const row_file *f, const size_t *c
                               jf_table *out) {
     out->rows = row_file_rows(f);
     out->columns = count;
+    for (size_t i = 0; i < count; i++) JF_TRY(row_file_check_numbers(m->ctx, f, columns[i]));
     JF_TRY(MEM_NEW(m->ctx, &out->values, out->rows * count + 1));
     for (size_t row = 0; row < out->rows; row++)
         row_file_take(f, row, columns, count, out->values + row * count);
     JF_TRY(row_file_check(m->ctx, f));
-    return check_finite(m->ctx, out, row_file_path(f));
+    return check_finite(m->ctx, out, row_file_path(f), f, columns);
 }
 
 /* ---- classes ---- */

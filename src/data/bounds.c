@@ -120,6 +120,7 @@ void look_begin(column_look *look) {
 }
 
 void look_range(column_look *look, double value) {
+    if (isnan(value)) return; /* missing */
     look->lo = fmin(look->lo, value);
     look->hi = fmax(look->hi, value);
     look->whole &= value == floor(value);

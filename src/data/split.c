@@ -12,25 +12,42 @@ static size_t blocks_of(size_t rows) {
     return (rows + BLOCK - 1) / BLOCK;
 }
 
-jf_status split_create(jf_context *ctx, row_split *out, size_t rows, size_t held) {
-    *out = (row_split){.rows = rows, .held = held};
+jf_status split_begin(jf_context *ctx, row_split *out, size_t rows) {
+    *out = (row_split){.rows = rows};
     size_t blocks = blocks_of(rows);
     JF_TRY(MEM_NEW(ctx, &out->bits, blocks * BLOCK_WORDS + 1));
     jf_status status = MEM_NEW(ctx, &out->before, blocks + 1);
-    if (status != JF_OK || rows == 0) {
-        if (status != JF_OK) split_free(out);
-        return status;
+    if (status != JF_OK) split_free(out);
+    return status;
+}
+
+void split_hold(row_split *s, size_t row) {
+    s->bits[row / WORD] |= UINT64_C(1) << (row % WORD);
+}
+
+int split_holds(const row_split *s, size_t row) {
+    return s->bits && (s->bits[row / WORD] >> (row % WORD) & 1);
+}
+
+void split_count(row_split *s) {
+    size_t blocks = blocks_of(s->rows);
+    for (size_t block = 0; block < blocks; block++) {
+        size_t count = 0;
+        for (size_t word = 0; word < BLOCK_WORDS; word++)
+            count += (size_t)__builtin_popcountll(s->bits[block * BLOCK_WORDS + word]);
+        s->before[block + 1] = s->before[block] + count;
     }
+    s->held = s->before[blocks];
+}
+
+jf_status split_create(jf_context *ctx, row_split *out, size_t rows, size_t held) {
+    JF_TRY(split_begin(ctx, out, rows));
+    if (rows == 0 || held == 0) return JF_OK;
     /* held out are those whose shuffled place is among the first */
     permutation places = permutation_create((rng_key){SPLIT_SEED, RNG_SHUFFLE, 0}, 0, rows);
-    size_t count = 0;
-    for (size_t row = 0; row < rows; row++) {
-        if (row % BLOCK == 0) out->before[row / BLOCK] = count;
-        if (held == 0 || permutation_at(&places, row) >= held) continue;
-        out->bits[row / WORD] |= UINT64_C(1) << (row % WORD);
-        count++;
-    }
-    out->before[blocks] = count;
+    for (size_t row = 0; row < rows; row++)
+        if (permutation_at(&places, row) < held) split_hold(out, row);
+    split_count(out);
     return JF_OK;
 }
 

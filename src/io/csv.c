@@ -1,9 +1,9 @@
 /* Tables of numbers as text.
  *
  * The first line that is not blank decides: its separator is that of the file, its number of fields that of
- * every line. It is a row where all of its fields are numbers, and the header where one is a name and none has a sign, a
- * point or an exponent; a field such as NA or 1_000 makes no header of a row. Memory grows with the rows that are there,
- * never with what a file claims. */
+ * every line. It is a row where all of its fields are numbers or missing, and the header where one is a name and none has a
+ * sign, a point or an exponent; a field such as 1_000 makes no header of a row. A line of numbers and text is a row where the
+ * line after it has text in the same columns. Memory grows with the rows that are there, never with what a file claims. */
 #include "io/csv.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -12,6 +12,7 @@
 #include "base/utf8.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,9 +27,16 @@ typedef struct field {
     int quoted; /* the quotes are not part of it; quotes inside are still doubled */
 } field;
 
+struct csv_fault {
+    size_t line; /* 0: the column has no fault */
+    int quoted;
+    char shown[48];
+};
+
 typedef struct reader {
     jf_context *ctx;
     const char *path, *at, *end; /* the rest of the line */
+    const char *file_end;
     size_t line;
     char separator; /* ' ': any number of spaces and tabs */
     size_t first_line, capacity;
@@ -80,6 +88,30 @@ static int read_number(const field *f, double *value) {
     return !f->quoted && f->length > 0 && number_scan(f->chars, value) == f->length;
 }
 
+static int is_word(const field *f, const char *word) {
+    return f->length == strlen(word) && strncasecmp(f->chars, word, f->length) == 0;
+}
+
+static int is_missing(const field *f) {
+    static const char *const words[] = {"",     "na",   "n/a", "#n/a",    "#na", "<na>", "nat",
+                                        "null", "none", "nil", "missing", "-",   "--",   "?"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (is_word(f, words[i])) return 1;
+    return 0;
+}
+
+/* true, True and TRUE, and likewise false; other spellings are text. */
+static int read_boolean(const field *f, double *value) {
+    static const char *const words[2][3] = {{"false", "False", "FALSE"}, {"true", "True", "TRUE"}};
+    for (int truth = 0; truth < 2 && !f->quoted; truth++)
+        for (int i = 0; i < 3; i++)
+            if (f->length == strlen(words[truth][i]) && memcmp(f->chars, words[truth][i], f->length) == 0) {
+                *value = truth;
+                return 1;
+            }
+    return 0;
+}
+
 /* ---- reading ---- */
 
 static jf_status grow(reader *in) {
@@ -96,13 +128,33 @@ static jf_status grow(reader *in) {
     return JF_OK;
 }
 
-static jf_status fail_field(const reader *in, size_t column, const field *f) {
+/* The first text of a column. */
+static jf_status keep_fault(reader *in, size_t column, const field *f) {
+    csv_table *t = in->table;
+    if (!t->faults) JF_TRY(MEM_NEW(in->ctx, &t->faults, t->columns));
+    csv_fault *fault = &t->faults[column];
+    if (fault->line) return JF_OK;
+    fault->line = in->line;
+    fault->quoted = f->quoted;
+    number_print(fault->shown, sizeof fault->shown, "%.*s", (int)(f->length < 40 ? f->length : 40), f->chars);
+    return JF_OK;
+}
+
+jf_status csv_check_column(jf_context *ctx, const char *path, const csv_table *t, size_t column) {
+    const csv_fault *fault = t->faults ? &t->faults[column] : NULL;
     char name[64] = "";
-    if (in->table->names) number_print(name, sizeof name, " (\"%.40s\")", in->table->names[column]);
-    const char *quote = f->quoted ? "'\"" : "\"", *unquote = f->quoted ? "\"'" : "\"";
-    return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s:%zu: column %zu%s: found %s%.*s%s, expected a number",
-                   in->path, in->line, column + 1, name, quote, (int)(f->length < 40 ? f->length : 40),
-                   f->chars, unquote);
+    if (!fault || !fault->line) return JF_OK;
+    if (t->names) number_print(name, sizeof name, " (\"%.40s\")", t->names[column]);
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s:%zu: column %zu%s: found %s%s%s, expected a number", path,
+                   fault->line, column + 1, name, fault->quoted ? "'\"" : "\"", fault->shown,
+                   fault->quoted ? "\"'" : "\"");
+}
+
+/* A field that is no plain number. */
+static jf_status read_other(reader *in, size_t column, const field *f, double *value) {
+    if (read_boolean(f, value)) return JF_OK;
+    *value = NAN;
+    return is_missing(f) ? JF_OK : keep_fault(in, column, f);
 }
 
 static jf_status read_row(reader *in) {
@@ -113,8 +165,9 @@ static jf_status read_row(reader *in) {
     size_t column = 0;
     for (; next_field(in, &f); column++) {
         double value = 0;
-        if (column < t->columns && !read_number(&f, &value)) return fail_field(in, column, &f);
-        if (column < t->columns) row[column] = value;
+        if (column >= t->columns) continue;
+        if (!read_number(&f, &value)) JF_TRY(read_other(in, column, &f, &value));
+        row[column] = value;
     }
     if (column != t->columns)
         return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s:%zu: found %zu columns, expected %zu as in line %zu",
@@ -178,28 +231,22 @@ static jf_status read_names(reader *in) {
 /* What a field of the first line could be. */
 typedef enum field_kind {
     FIELD_BLANK,
-    FIELD_DIGITS,  /* a number, or the name of a year */
+    FIELD_DIGITS,  /* a number or a boolean, or the name of a year */
     FIELD_NUMBER,  /* any other number */
     FIELD_NAME,    /* quoted, or text that is nothing else */
-    FIELD_UNCLEAR, /* begins like a number (1_000, 1st), or stands for a missing one (NA) */
+    FIELD_UNCLEAR, /* begins like a number (1_000, 1st) */
+    FIELD_MISSING, /* stands for a missing number (NA), or is a name */
     FIELD_KINDS
 } field_kind;
-
-static int stands_for_missing(const field *f) {
-    static const char *const words[] = {"na",  "n/a",     "#n/a", "null", "none",
-                                        "nil", "missing", "-",    "--",   "?"};
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (f->length == strlen(words[i]) && strncasecmp(f->chars, words[i], f->length) == 0) return 1;
-    return 0;
-}
 
 static field_kind kind_of(const field *f) {
     double value = 0;
     if (f->quoted) return FIELD_NAME;
     if (f->length == 0) return FIELD_BLANK;
-    if (strspn(f->chars, "0123456789") >= f->length) return FIELD_DIGITS;
+    if (strspn(f->chars, "0123456789") >= f->length || read_boolean(f, &value)) return FIELD_DIGITS;
     if (read_number(f, &value)) return FIELD_NUMBER;
-    return strchr("0123456789+-.", f->chars[0]) || stands_for_missing(f) ? FIELD_UNCLEAR : FIELD_NAME;
+    if (is_missing(f)) return FIELD_MISSING;
+    return strchr("0123456789+-.", f->chars[0]) ? FIELD_UNCLEAR : FIELD_NAME;
 }
 
 static jf_status fail_first_line(const reader *in, size_t column, const field *f) {
@@ -210,11 +257,46 @@ static jf_status fail_first_line(const reader *in, size_t column, const field *f
         in->path, in->line, column + 1, (int)(f->length < 40 ? f->length : 40), f->chars);
 }
 
+static int is_text(field_kind kind) {
+    return kind == FIELD_NAME || kind == FIELD_UNCLEAR;
+}
+
+/* The first line that is neither blank nor a comment from `at` on. 0: there is none. */
+static int find_line(reader *in, const char *at) {
+    for (const char *stop; at < in->file_end; at = stop + 1) {
+        stop = memchr(at, '\n', (size_t)(in->file_end - at));
+        if (!stop) stop = in->file_end;
+        in->at = at;
+        in->end = stop;
+        while (at < stop && is_space(*at)) at++;
+        if (at < stop && *at != '#') return 1;
+    }
+    return 0;
+}
+
+/* Whether the line after this one has text and numbers in the same columns: then the first line is a row, too. */
+static int next_line_is_alike(const reader *in) {
+    reader first = *in, second = *in;
+    field f, g;
+    if (!find_line(&second, in->end)) return 0;
+    for (;;) {
+        int more = next_field(&first, &f), also = next_field(&second, &g);
+        if (more != also) return 0;
+        if (!more) return 1;
+        field_kind a = kind_of(&f), b = kind_of(&g);
+        int unknown = a == FIELD_MISSING || a == FIELD_BLANK || b == FIELD_MISSING || b == FIELD_BLANK;
+        if (!unknown && is_text(a) != is_text(b)) return 0;
+    }
+}
+
 static jf_status read_first_line(reader *in) {
     const char *start = in->at;
     size_t counts[FIELD_KINDS] = {0}, odd_column = 0;
     field f, odd = {0}; /* the first that no row has, an unclear one before all others */
-    in->separator = find_separator(in->at, in->end);
+    if (strcmp(file_extension(in->path), ".tsv") == 0)
+        in->separator = '\t';
+    else
+        in->separator = find_separator(in->at, in->end);
     in->first_line = in->line;
     while (next_field(in, &f)) {
         field_kind kind = kind_of(&f);
@@ -225,7 +307,8 @@ static jf_status read_first_line(reader *in) {
     }
     in->at = start;
     if (counts[FIELD_NAME] + counts[FIELD_UNCLEAR] == 0) return read_row(in);
-    if (counts[FIELD_NAME] == 0 || counts[FIELD_NUMBER] > 0) return fail_first_line(in, odd_column, &odd);
+    if (counts[FIELD_NAME] == 0 || counts[FIELD_NUMBER] > 0)
+        return next_line_is_alike(in) ? read_row(in) : fail_first_line(in, odd_column, &odd);
     if (counts[FIELD_DIGITS] > 0)
         jf_log(in->ctx, "%s:%zu: taken for the header, although some of its fields are numbers", in->path,
                in->line);
@@ -234,6 +317,7 @@ static jf_status read_first_line(reader *in) {
 
 static jf_status read_table(reader *in, const char *bytes, size_t size) {
     const char *begin = bytes, *end = bytes + size;
+    in->file_end = end;
     if (memchr(bytes, '\0', size))
         return jf_fail(in->ctx, JF_ERROR_FORMAT, "%s: not a text file: it holds a byte of 0", in->path);
     if (size >= 3 && memcmp(bytes, "\xEF\xBB\xBF", 3) == 0) bytes += 3; /* byte order mark of some editors */
@@ -247,7 +331,9 @@ static jf_status read_table(reader *in, const char *bytes, size_t size) {
         while (in->end > in->at && is_space(in->end[-1]) && in->end[-1] != '\t') in->end--;
         const char *start = in->at;
         while (start < in->end && is_space(*start)) start++;
-        if (start == in->end || *start == '#') continue;
+        int only_tabs =
+            start == in->end && in->separator == '\t' && memchr(in->at, '\t', (size_t)(start - in->at));
+        if ((start == in->end && !only_tabs) || *start == '#') continue;
         JF_TRY(in->table->columns == 0 ? read_first_line(in) : read_row(in));
     }
     if (in->table->rows == 0)
@@ -256,7 +342,7 @@ static jf_status read_table(reader *in, const char *bytes, size_t size) {
     return JF_OK;
 }
 
-jf_status csv_read(jf_context *ctx, const char *path, csv_table *out) {
+jf_status csv_read_any(jf_context *ctx, const char *path, csv_table *out) {
     *out = (csv_table){0};
     char *bytes = NULL;
     size_t size = 0;
@@ -268,10 +354,23 @@ jf_status csv_read(jf_context *ctx, const char *path, csv_table *out) {
     return status;
 }
 
+jf_status csv_read(jf_context *ctx, const char *path, csv_table *out) {
+    size_t first = 0;
+    JF_TRY(csv_read_any(ctx, path, out));
+    for (size_t i = 0; out->faults && i < out->columns; i++)
+        if (out->faults[i].line &&
+            (!out->faults[first].line || out->faults[i].line < out->faults[first].line))
+            first = i;
+    jf_status status = csv_check_column(ctx, path, out, first);
+    if (status != JF_OK) csv_free(out);
+    return status;
+}
+
 void csv_free(csv_table *table) {
     for (size_t i = 0; table->names && i < table->columns; i++) free(table->names[i]);
     free(table->names);
     free(table->values);
+    free(table->faults);
     *table = (csv_table){0};
 }
 

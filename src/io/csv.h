@@ -4,16 +4,25 @@
 
 #include "base/memory.h"
 
+typedef struct csv_fault csv_fault;
+
 typedef struct csv_table {
-    char **names;   /* (columns); NULL where the file has no header */
-    double *values; /* (rows, columns); NaN and infinities as they were written */
+    char **names;      /* (columns); NULL where the file has no header */
+    double *values;    /* (rows, columns); infinities as they were written, NaN where a value is missing */
+    csv_fault *faults; /* (columns), the first field of each that is text; NULL: there is none */
     size_t rows, columns;
 } csv_table;
 
 /* A first line of names is the header: quoted or not, with blank fields and plain digits among them, but no other numbers.
- * One that is neither that nor a row of numbers is refused. Blank lines and lines that begin with # are skipped. Names that
- * are not UTF-8 are read as Windows-1252, with a line in the log. */
-jf_status csv_read(jf_context *ctx, const char *path, csv_table *out);
+ * One that is neither that nor a row is refused. Blank lines and lines that begin with # are skipped. Names that
+ * are not UTF-8 are read as Windows-1252, with a line in the log.
+ *
+ * A .tsv file is separated by tabs; elsewhere the first line decides. An empty field and words such as NA, null or ? are
+ * missing values, true and false are 1 and 0. Other text is kept as a fault of its column: its value is NaN. */
+jf_status csv_read_any(jf_context *ctx, const char *path, csv_table *out);
+jf_status csv_read(jf_context *ctx, const char *path, csv_table *out); /* refuses text in any column */
+/* Refuses a column that holds text, by its first line. `path` is for the message. */
+jf_status csv_check_column(jf_context *ctx, const char *path, const csv_table *table, size_t column);
 void csv_free(csv_table *table);
 /* Every number reads back the same. `names` may be NULL. */
 jf_status csv_write(jf_context *ctx, const char *path, const char *const *names, const double *values,

@@ -44,6 +44,10 @@ static double from_u1(const char *at) {
     return (double)(unsigned char)*at;
 }
 
+static double from_b1(const char *at) {
+    return *at != 0;
+}
+
 static double from_i4(const char *at) {
     int32_t value;
     memcpy(&value, at, sizeof value);
@@ -62,8 +66,8 @@ typedef struct npy_type {
     double (*read)(const char *at);
 } npy_type;
 
-static const npy_type types[] = {
-    {"<f4", 4, from_f4}, {"<f8", 8, from_f8}, {"|u1", 1, from_u1}, {"<i4", 4, from_i4}, {"<i8", 8, from_i8}};
+static const npy_type types[] = {{"<f4", 4, from_f4}, {"<f8", 8, from_f8}, {"|u1", 1, from_u1},
+                                 {"|b1", 1, from_b1}, {"<i4", 4, from_i4}, {"<i8", 8, from_i8}};
 enum { TYPES = sizeof types / sizeof *types };
 
 /* ---- reading the header ---- */
@@ -105,7 +109,8 @@ static jf_status read_descr(header *h) {
     }
     return h->type
                ? JF_OK
-               : fail_header(h, "a type of '<f4', '<f8', '|u1', '<i4' or '<i8' (a.astype('<f8') makes one)");
+               : fail_header(h, "a type of '<f4', '<f8', '|u1', '|b1', '<i4' or '<i8' (a.astype('<f8') makes "
+                                "one)");
 }
 
 static jf_status read_order(header *h) {

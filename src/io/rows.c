@@ -20,7 +20,7 @@ struct row_file {
 /* ---- opening ---- */
 
 static jf_status open_csv(jf_context *ctx, row_file *f) {
-    JF_TRY(csv_read(ctx, f->path, &f->csv));
+    JF_TRY(csv_read_any(ctx, f->path, &f->csv));
     f->rows = f->csv.rows;
     f->columns = f->csv.columns;
     return JF_OK;
@@ -45,13 +45,20 @@ static jf_status open_npy(jf_context *ctx, row_file *f) {
     return JF_OK;
 }
 
-static jf_status open_by_ending(jf_context *ctx, row_file *f) {
+int row_file_is_text(const char *path) {
     static const char *const texts[] = {".csv", ".txt", ".tsv"};
+    const char *ending = file_extension(path);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (strcmp(ending, texts[i]) == 0) return 1;
+    return 0;
+}
+
+static jf_status open_by_ending(jf_context *ctx, row_file *f) {
     const char *ending = file_extension(f->path);
     if (strcmp(ending, ".npy") == 0) return open_npy(ctx, f);
-    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (strcmp(ending, texts[i]) == 0) return open_csv(ctx, f);
-    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv or .npy, found \"%s\"", f->path, ending);
+    if (row_file_is_text(f->path)) return open_csv(ctx, f);
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv, .tsv, .txt or .npy, found \"%s\"",
+                   f->path, ending);
 }
 
 static jf_status open_memory(row_file *f, memory_rows *rows) {
@@ -144,6 +151,10 @@ void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t 
         npy_file_take(&f->npy, row * f->columns, (row + 1) * f->columns, columns, count, out);
     else
         for (size_t i = 0; i < count; i++) out[i] = row_file_value(f, row, columns[i]);
+}
+
+jf_status row_file_check_numbers(jf_context *ctx, const row_file *f, size_t column) {
+    return csv_check_column(ctx, f->path, &f->csv, column);
 }
 
 jf_status row_file_check(jf_context *ctx, const row_file *f) {

@@ -8,7 +8,8 @@
 
 typedef struct row_file row_file;
 
-/* By its ending: .csv, .txt, .tsv, or .npy, an array (rows, columns) or (rows), or of one or two axes more, all numbers of which
+int row_file_is_text(const char *path); /* by its ending: .csv, .txt or .tsv */
+/* By its ending: text, or .npy, an array (rows, columns) or (rows), or of one or two axes more, all numbers of which
  * are columns. */
 jf_status row_file_open(jf_context *ctx, row_file **out, const char *path);
 /* Columns are those of x, then those of y. */
@@ -25,7 +26,10 @@ jf_status row_file_check_flat(jf_context *ctx, const row_file *f);
 const char *row_file_name(const row_file *f, size_t column); /* NULL where the file has no header */
 size_t row_file_bytes(const row_file *f);                    /* of memory that it holds */
 
+/* NaN where a value is missing. */
 double row_file_value(const row_file *f, size_t row, size_t column);
+/* Refuses a column that holds text. Columns that are not used may. */
+jf_status row_file_check_numbers(jf_context *ctx, const row_file *f, size_t column);
 /* Some columns of a row; any number of threads at once. */
 void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t count, double *out);
 /* Refuses a file that has changed since it was opened: values that could not be read then are NAN. */

@@ -8,6 +8,7 @@ class_column class_column_look(const row_file *f, size_t column) {
     for (size_t row = 0; row < row_file_rows(f); row++) {
         double v = row_file_value(f, row, column);
         int k = 0;
+        if (isnan(v)) continue; /* missing */
         c.whole &= isfinite(v) && v == floor(v);
         while (k < c.values && value[k] != v) k++;
         if (k == CLASS_COLUMN_MOST) {

@@ -6,6 +6,7 @@
 #include "io/rows.h"
 #include "train/class_column.h"
 #include "train/train.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,7 +89,7 @@ static jf_status x_columns_of(jf_context *ctx, const table_files *t, const char 
 
 enum { LOOK_TOGETHER = 16 }; /* columns that are sampled in one walk */
 
-/* values (LOOK_TOGETHER, LOOK_SAMPLE): room. */
+/* values (LOOK_TOGETHER, LOOK_SAMPLE): room. Missing values are passed over. */
 static void look_at(const row_file *f, const size_t *columns, int count, column_look *looks, double *values) {
     size_t rows = row_file_rows(f), step = (rows + LOOK_SAMPLE - 1) / LOOK_SAMPLE;
     for (int i = 0; i < count; i++) look_begin(&looks[i]);
@@ -97,12 +98,13 @@ static void look_at(const row_file *f, const size_t *columns, int count, column_
     for (int from = 0; from < count; from += LOOK_TOGETHER) {
         int some = count - from < LOOK_TOGETHER ? count - from : LOOK_TOGETHER;
         double taken[LOOK_TOGETHER];
-        long at = 0;
-        for (size_t row = 0; row < rows; row += step, at++) {
+        long at[LOOK_TOGETHER] = {0};
+        for (size_t row = 0; row < rows; row += step) {
             row_file_take(f, row, columns + from, (size_t)some, taken);
-            for (int i = 0; i < some; i++) values[i * LOOK_SAMPLE + at] = taken[i];
+            for (int i = 0; i < some; i++)
+                if (!isnan(taken[i])) values[i * LOOK_SAMPLE + at[i]++] = taken[i];
         }
-        for (int i = 0; i < some; i++) look_edges(&looks[from + i], values + i * LOOK_SAMPLE, at);
+        for (int i = 0; i < some; i++) look_edges(&looks[from + i], values + i * LOOK_SAMPLE, at[i]);
     }
 }
 

@@ -62,6 +62,43 @@ expect_status 1
 expect_error_line '.*short.csv: found 10 rows, expected 400 as in .*'
 expect_no_file run
 
+# t.csv with an empty field in rows 4, 12, 20, ... and a column of text
+awk -F, 'BEGIN { OFS = "," } NR == 1 { print "name", $0; next } NR % 8 == 5 { $2 = "" } { print "row " NR, $0 }' \
+    "$work/t.csv" > "$work/holes.csv"
+awk -F, 'NR % 8 != 5' "$work/t.csv" > "$work/complete.csv"
+
+case_begin train__rows_with_missing_values_are_left_out_and_counted
+run jointflow train "$work/holes.csv" --x-columns a,b --y-columns c,d -o holes $QUICK
+expect_status 0
+expect_error_line '.*50 of 400 rows are left out since a value is missing, the first: .*holes.csv: row 4, column 3 \("b"\)'
+jointflow train "$work/complete.csv" --x-columns a,b --y-columns c,d -o complete $QUICK --bounds none
+jointflow train "$work/holes.csv" --x-columns a,b --y-columns c,d -o same $QUICK --bounds none 2> /dev/null
+jointflow sample complete -y '0.5,1' -n 5 > a
+jointflow sample same -y '0.5,1' -n 5 > b
+expect_file a
+expect_same a b
+
+case_begin train__missing_values_are_refused_where_that_is_asked_for
+run jointflow train "$work/holes.csv" --x-columns a,b --y-columns c,d -o run $QUICK --missing refuse
+expect_status 1
+expect_error_line '.*holes.csv: row 4, column 3 \("b"\) is missing, expected a finite number; .*'
+run jointflow train crescents --missing drop
+expect_status 2
+expect_error_line '.*--missing is for tables without a recipe.*'
+run jointflow train "$work/holes.csv" --x-columns name,b --y-columns c,d -o run $QUICK
+expect_status 1
+expect_error_line '.*holes.csv:2: column 1 \("name"\): found "row 2", expected a number'
+
+case_begin train__tab_and_space_separated_tables_give_the_model_of_the_csv_file
+tr , '\t' < "$work/t.csv" > t.tsv
+tr , ' ' < "$work/t.csv" > t.txt
+for file in "$work/t.csv" t.tsv t.txt; do
+    jointflow train "$file" --x-columns a,b --y-columns c,d -o "run-${file##*.}" $QUICK
+    jointflow sample "run-${file##*.}" -y '0.5,1' -n 5 > "${file##*.}.out"
+    expect_file "${file##*.}.out"
+    expect_same csv.out "${file##*.}.out"
+done
+
 case_begin train__a_run_never_replaces_the_table_of_y
 mkdir run && cp "$work/y.csv" run/history.csv
 run jointflow train --x "$work/x.csv" --y run/history.csv -o run $QUICK
@@ -81,6 +118,20 @@ run jointflow decode "$RUN" z.csv
 expect_line 'a,b,y_back_c,y_back_d'
 run jointflow info "$RUN"
 expect_line 'columns     a \(-1 to 3\), b \(-2 to 2\); given c, d'
+
+case_begin use__a_missing_value_is_an_error_since_each_row_has_its_answer
+printf 'name,a,b,c,d\nx,1,1,0.5,1\ny,1,1,,1\n' > holes.csv
+run jointflow density "$RUN" holes.csv
+expect_status 1
+expect_error_line '.*holes.csv: row 2, column 4 \("c"\) is missing \(nan\), expected a finite number'
+run jointflow sample "$RUN" -y @holes.csv
+expect_status 1
+expect_error_line '.*holes.csv: row 2, column 4 \("c"\) is missing \(nan\), expected a finite number'
+
+case_begin judge__test_rows_with_missing_values_are_left_out_and_counted
+run jointflow judge "$RUN" --test "$work/holes.csv"
+expect_status 0
+expect_error_line '.*50 of 400 rows are left out since a value is missing, the first: .*'
 
 case_begin sample__takes_rows_of_conditions_from_a_file_by_their_names_in_any_order
 printf 'id,d,c\n7,1,0.5\n8,0,0.25\n' > by-name.csv

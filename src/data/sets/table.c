@@ -1,8 +1,8 @@
-/* A table from a file (.csv or .npy), from one of x and one of y, or from memory (io/memory_rows.h). By default the first `x` columns are x and the next
+/* A table from a file (.csv, .tsv, .txt or .npy), from one of x and one of y, or from memory (io/memory_rows.h). By default the first `x` columns are x and the next
  * `y` columns are y; data.columns chooses others by their names. Each row is one pair.
  *
- * Rows stay where they are, in the file as it was read or mapped; which of them are held out is a bit each. So data larger
- * than memory work. Invariant: what is used is finite and no column of it is constant, so it can be standardised. */
+ * Rows stay where they are, in the file as it was read or mapped; which of them are left out or held out is a bit each. So
+ * data larger than memory work. Invariant: what is used is finite and no column of it is constant, so it can be standardised. */
 #include "data/sets/table.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -19,7 +19,8 @@
 
 static const recipe_key keys[] = {
     {"data", "file", KEY_TEXT, NULL, 0, 0, NULL,
-     "The table, a .csv or .npy file with one pair (x, y) a row; \"memory\" where a program gave its arrays "
+     "The table, a .csv, .tsv, .txt or .npy file with one pair (x, y) a row; \"memory\" where a program gave "
+     "its arrays "
      "instead."},
     {"data", "x", KEY_INT, NULL, 1, MOST_COLUMNS, NULL, "How many of the leading columns are x."},
     {"data", "y", KEY_INT, NULL, 0, MOST_COLUMNS, NULL, "How many of the columns after x are y."},
@@ -48,6 +49,10 @@ static const recipe_key column_keys[] = {
     {"data", "classes", KEY_TEXT, "", 0, 0, NULL,
      "With data.discrete: the classes that y can have, by their values or names, separated by commas; a name "
      "with a comma stands in double quotes. Empty: those that are found."},
+    {"data", "missing", KEY_CHOICE, "drop", 0, 0, "drop refuse",
+     "Rows in which a value of x or y is missing (NaN, an empty field, NA, null, ?): drop leaves them out "
+     "and "
+     "counts them; refuse fails with the first of them."},
     {"data", "validation_rows", KEY_INT, "0", 0, 1e9, NULL,
      "So many rows at the end of the table are held out, in place of a share that is drawn from all of it "
      "(data.validation); 0: the share."},
@@ -79,10 +84,11 @@ static jf_status open_file(const dataset *d, const recipe *r, const char *key, r
     if (recipe_is(r, key, MEMORY_ROWS_FILE)) return open_memory(d, r, out);
     JF_TRY(named_find(r, key, &path));
     const char *extension = file_extension(path);
-    jf_status status = strcmp(extension, ".csv") == 0 || strcmp(extension, ".npy") == 0
-                           ? row_file_open(d->ctx, out, path)
-                           : recipe_fail(r, key, "found \"%s\", which ends in \"%s\", expected .csv or .npy",
-                                         path, extension);
+    jf_status status =
+        row_file_is_text(path) || strcmp(extension, ".npy") == 0
+            ? row_file_open(d->ctx, out, path)
+            : recipe_fail(r, key, "found \"%s\", which ends in \"%s\", expected .csv, .tsv, .txt or .npy",
+                          path, extension);
     free(path);
     return status;
 }
@@ -216,7 +222,13 @@ static jf_status choose_columns(dataset *d, const recipe *r) {
     JF_TRY(MEM_NEW(d->ctx, &own->x_columns, (size_t)dataset_dim(d)));
     own->y_columns = own->x_columns + d->dim_x;
     JF_TRY(list[0] ? take_named(d, r, list) : take_leading(d));
-    return check_once(d);
+    JF_TRY(check_once(d));
+    for (int i = 0; i < dataset_dim(d); i++) {
+        size_t column;
+        const row_file *f = file_of(d, i, &column);
+        JF_TRY(row_file_check_numbers(d->ctx, f, column));
+    }
+    return JF_OK;
 }
 
 /* Names, where every column that is used has one. */
@@ -245,6 +257,13 @@ const char *table_place(const dataset *d, size_t file_row, int element, char *ou
     return out;
 }
 
+static void take_file_row(const dataset *d, size_t row, double *x, double *y) {
+    const table *own = d->own;
+    int together = own->x_file == own->y_file && y == x + d->dim_x; /* then it is read once */
+    row_file_take(own->x_file, row, own->x_columns, (size_t)(together ? table_columns(d) : d->dim_x), x);
+    if (!together) row_file_take(own->y_file, row, own->y_columns, (size_t)own->y_count, y);
+}
+
 static double value_in_file(const dataset *d, size_t file_row, int element) {
     size_t column;
     const row_file *f = file_of(d, element, &column);
@@ -266,26 +285,94 @@ static jf_status table_check(const dataset *d) {
     return row_file_check(d->ctx, own->y_file);
 }
 
-/* varies (dim): set where a column has two values; first (dim): the first row. */
-static jf_status check_values(const dataset *d, char *varies, double *first) {
+/* ---- missing values ---- */
+
+/* The rows that are not left out. */
+static size_t complete_rows(const dataset *d) {
+    const table *own = d->own;
+    return row_file_rows(own->x_file) - own->missing.held;
+}
+
+static size_t complete_row(const dataset *d, size_t row) {
+    return split_file_row(&((const table *)d->own)->missing, row);
+}
+
+/* Leaves a row of the file out, or refuses it. */
+static jf_status leave_out(const dataset *d, size_t row, int element, int refuse) {
+    table *own = d->own;
     char place[512];
+    if (!own->missing.bits) {
+        JF_TRY(table_check(d)); /* a file that has changed explains it */
+        JF_TRY(split_begin(d->ctx, &own->missing, row_file_rows(own->x_file)));
+        own->first_missing = row;
+        own->missing_element = element;
+    }
+    split_hold(&own->missing, row);
+    if (!refuse) return JF_OK;
+    return jf_fail(d->ctx, JF_ERROR_DATA,
+                   "%s is missing, expected a finite number; data.missing = drop leaves such rows out",
+                   table_place(d, row, element, place, sizeof place));
+}
+
+static jf_status count_missing(const dataset *d) {
+    table *own = d->own;
+    char place[512];
+    if (own->missing.bits) split_count(&own->missing);
+    if (complete_rows(d) >= 2) return JF_OK;
+    return jf_fail(d->ctx, JF_ERROR_DATA,
+                   "%zu of %zu rows have a missing value, the first: %s; expected at least 2 rows without: "
+                   "leave the columns out that miss most, or fill the values in",
+                   own->missing.held, own->missing.rows,
+                   table_place(d, own->first_missing, own->missing_element, place, sizeof place));
+}
+
+void table_tell_missing(const dataset *d) {
+    const table *own = d->own;
+    char place[512];
+    if (own->missing.held == 0) return;
+    jf_warn(d->ctx, "%zu of %zu rows are left out since a value is missing, the first: %s", own->missing.held,
+            own->missing.rows, table_place(d, own->first_missing, own->missing_element, place, sizeof place));
+}
+
+/* ---- checking values ---- */
+
+static jf_status check_value(const dataset *d, size_t row, int element, double value) {
+    char place[512];
+    if (!isfinite(value)) {
+        JF_TRY(table_check(d)); /* a file that has changed explains it */
+        return jf_fail(d->ctx, JF_ERROR_DATA, "%s is %g, expected a finite number",
+                       table_place(d, row, element, place, sizeof place), value);
+    }
+    if (!d->support || support_contains(&d->support[element], value)) return JF_OK;
+    return refuse_outside(d, row, element, value);
+}
+
+static int find_missing(const double *values, int count) {
+    for (int i = 0; i < count; i++)
+        if (isnan(values[i])) return i;
+    return -1;
+}
+
+/* varies (dim): set where a column has two values; first, values (dim): the first row that is complete, and scratch. */
+static jf_status check_values(const dataset *d, int refuse, char *varies, double *first, double *values) {
     size_t rows = row_file_rows(((const table *)d->own)->x_file);
+    int begun = 0, dim = dataset_dim(d);
     for (size_t row = 0; row < rows; row++) {
         if (row % ROWS_A_POLL == 0) JF_TRY(context_poll(d->ctx, "checking rows", row, rows));
-        for (int i = 0; i < dataset_dim(d); i++) {
-            double value = value_in_file(d, row, i);
-            if (!isfinite(value)) {
-                JF_TRY(table_check(d)); /* a file that has changed explains it */
-                return jf_fail(d->ctx, JF_ERROR_DATA, "%s is %g, expected a finite number",
-                               table_place(d, row, i, place, sizeof place), value);
-            }
-            if (d->support && !support_contains(&d->support[i], value))
-                return refuse_outside(d, row, i, value);
-            if (row == 0) first[i] = value;
-            varies[i] |= value != first[i];
+        take_file_row(d, row, values, values + d->dim_x);
+        int missing = find_missing(values, dim);
+        if (missing >= 0) {
+            JF_TRY(leave_out(d, row, missing, refuse));
+            continue;
+        }
+        if (!begun) memcpy(first, values, (size_t)dim * sizeof *first);
+        begun = 1;
+        for (int i = 0; i < dim; i++) {
+            JF_TRY(check_value(d, row, i, values[i]));
+            varies[i] |= values[i] != first[i];
         }
     }
-    return JF_OK;
+    return count_missing(d);
 }
 
 static jf_status refuse_constant(const dataset *d, int element) {
@@ -295,15 +382,17 @@ static jf_status refuse_constant(const dataset *d, int element) {
     return jf_fail(d->ctx, JF_ERROR_DATA,
                    "%s: %s is %g in all %zu rows; a constant column cannot be standardised, leave it out",
                    row_file_path(f), row_file_column_words(f, column, words, sizeof words),
-                   value_in_file(d, 0, element), row_file_rows(f));
+                   value_in_file(d, complete_row(d, 0), element), complete_rows(d));
 }
 
-static jf_status check_columns(const dataset *d) {
+static jf_status check_columns(const dataset *d, const recipe *r) {
     char *varies;
     double *first = NULL;
-    JF_TRY(MEM_NEW(d->ctx, &varies, (size_t)dataset_dim(d)));
-    jf_status status = MEM_NEW(d->ctx, &first, (size_t)dataset_dim(d));
-    if (status == JF_OK) status = check_values(d, varies, first);
+    size_t dim = (size_t)dataset_dim(d);
+    JF_TRY(MEM_NEW(d->ctx, &varies, dim));
+    jf_status status = MEM_NEW(d->ctx, &first, 2 * dim);
+    if (status == JF_OK)
+        status = check_values(d, recipe_is(r, "data.missing", "refuse"), varies, first, first + dim);
     for (int i = 0; status == JF_OK && i < dataset_dim(d); i++)
         if (!varies[i]) status = refuse_constant(d, i);
     free(first);
@@ -320,8 +409,9 @@ static void cut_circle(const dataset *d, int element) {
     long count[ARCS] = {0};
     double period = s->hi - s->lo;
     int best = 0, longest = 0;
-    for (size_t row = 0; row < row_file_rows(((const table *)d->own)->x_file); row++) {
-        int arc = (int)((support_to_line(s, value_in_file(d, row, element)) - s->cut) / period * ARCS);
+    for (size_t row = 0; row < complete_rows(d); row++) {
+        double value = value_in_file(d, complete_row(d, row), element);
+        int arc = (int)((support_to_line(s, value) - s->cut) / period * ARCS);
         count[arc < 0 ? 0 : arc >= ARCS ? ARCS - 1 : arc]++;
     }
     long fewest = count[0];
@@ -344,10 +434,19 @@ static void cut_circles(const dataset *d) {
 
 /* ---- rows ---- */
 
+/* The rows that are not left out among the last `count` of the file. */
+static size_t complete_among_last(const dataset *d, size_t count) {
+    const table *own = d->own;
+    size_t rows = row_file_rows(own->x_file), complete = count;
+    for (size_t row = rows - count; row < rows; row++) complete -= (size_t)split_holds(&own->missing, row);
+    return complete;
+}
+
 /* Both parts stay in the order of the file. */
 static jf_status hold_out(dataset *d, const recipe *r) {
     table *own = d->own;
-    size_t rows = row_file_rows(own->x_file), last = (size_t)recipe_int(r, "data.validation_rows");
+    size_t rows = complete_rows(d), last = (size_t)recipe_int(r, "data.validation_rows");
+    if (last > 0 && last < row_file_rows(own->x_file)) last = complete_among_last(d, last);
     if (last >= rows && last > 0)
         return recipe_fail(r, "data.validation_rows", "found %zu, expected fewer than the %zu rows of %s",
                            last, rows, row_file_path(own->x_file));
@@ -358,15 +457,11 @@ static jf_status hold_out(dataset *d, const recipe *r) {
 }
 
 long table_file_row(const dataset *d, long row) {
-    return (long)split_file_row(&((const table *)d->own)->split, (size_t)row);
+    return (long)complete_row(d, split_file_row(&((const table *)d->own)->split, (size_t)row));
 }
 
 void table_take(const dataset *d, long row, double *x, double *y) {
-    const table *own = d->own;
-    size_t file_row = split_file_row(&own->split, (size_t)row);
-    int together = own->x_file == own->y_file && y == x + d->dim_x; /* then it is read once */
-    row_file_take(own->x_file, file_row, own->x_columns, (size_t)(together ? table_columns(d) : d->dim_x), x);
-    if (!together) row_file_take(own->y_file, file_row, own->y_columns, (size_t)own->y_count, y);
+    take_file_row(d, (size_t)table_file_row(d, row), x, y);
 }
 
 /* ---- the kind ---- */
@@ -385,11 +480,12 @@ static jf_status table_open(dataset *d, const recipe *r) {
     if (d->support && recipe_bool(r, "data.discrete") && d->support[d->dim_x].kind != SUPPORT_LINE)
         return recipe_fail(r, "data.bounds",
                            "found bounds of y, which data.discrete says is a class: expected none");
-    JF_TRY(check_columns(d));
+    JF_TRY(check_columns(d, r));
     cut_circles(d);
     JF_TRY(hold_out(d, r));
     if (recipe_bool(r, "data.discrete")) JF_TRY(table_find_classes(d, r));
     if (recipe_bool(r, "data.one_hot")) JF_TRY(table_make_planes(d));
+    if (d->is_test) table_tell_missing(d);
     return table_check(d);
 }
 
@@ -427,6 +523,7 @@ static void table_close(dataset *d) {
     row_file_close(own->x_file);
     free(own->x_columns);
     free(own->names);
+    split_free(&own->missing);
     split_free(&own->split);
     free(own);
 }
@@ -456,7 +553,7 @@ static jf_status table_name_test(recipe *r, const test_file *file) {
 
 const dataset_kind dataset_table = {
     .name = "table",
-    .summary = "the rows of a .csv or .npy file, or of one of x and one of y",
+    .summary = "the rows of a .csv, .tsv, .txt or .npy file, or of one of x and one of y",
     .keys = keys,
     .declare = table_declare,
     .open = table_open,

@@ -9,7 +9,11 @@
 typedef struct table {
     row_file *x_file, *y_file;     /* y_file: the same, or a file of its own */
     size_t *x_columns, *y_columns; /* (dim_x), and behind it (dim_y): which of the file's */
-    row_split split;
+    row_split
+        missing;     /* rows of the files that are left out since a value is missing ("held"); may be empty */
+    row_split split; /* the other rows, those to train on and those held out */
+    size_t first_missing; /* the first row left out, and its element */
+    int missing_element;
     const char **names; /* (dim): those of the columns, which the files own; NULL: they have none */
     int y_count;        /* columns of y in their file: dim_y, or 1 where y has a column for each class */
     char class_text[MAX_CLASSES][MAX_CLASS_NAME];
@@ -21,6 +25,8 @@ int table_columns(const dataset *d);
 void table_take(const dataset *d, long row, double *x, double *y);
 /* Row of the file, from 0, that became row `row` of the set. */
 long table_file_row(const dataset *d, long row);
+/* Warns of the rows that are left out; says nothing where there are none. */
+void table_tell_missing(const dataset *d);
 /* "FILE: row 17, column 2 ("height")" of element `element` of a row of the file, from 0. */
 const char *table_place(const dataset *d, size_t file_row, int element, char *out, size_t size);
 /* table_classes.c: the classes of y, of data.discrete, and their planes, of data.one_hot */

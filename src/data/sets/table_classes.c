@@ -10,11 +10,18 @@
 
 /* ---- finding them ---- */
 
-static jf_status refuse_many(const dataset *d, size_t row) {
+/* Of a row of the set, from `rows` on those held out. */
+static double value_of(const dataset *d, long row) {
+    const table *own = d->own;
+    return row_file_value(own->y_file, (size_t)table_file_row(d, row), own->y_columns[0]);
+}
+
+static jf_status refuse_many(const dataset *d, long row) {
     return jf_fail(d->ctx, JF_ERROR_DATA,
                    "%s: y has more than %d different values by row %zu, expected at most %d since "
                    "data.discrete says that it is a class",
-                   row_file_path(((const table *)d->own)->y_file), MAX_CLASSES, row + 1, MAX_CLASSES);
+                   row_file_path(((const table *)d->own)->y_file), MAX_CLASSES,
+                   (size_t)table_file_row(d, row) + 1, MAX_CLASSES);
 }
 
 /* Keeps labels in their order. */
@@ -31,10 +38,8 @@ static int find_label(const dataset *d, double label) {
 }
 
 static jf_status collect_labels(dataset *d) {
-    const table *own = d->own;
-    size_t rows = row_file_rows(own->y_file);
-    for (size_t row = 0; row < rows; row++) {
-        double y = row_file_value(own->y_file, row, own->y_columns[0]);
+    for (long row = 0; row < d->rows + d->held; row++) {
+        double y = value_of(d, row);
         if (find_label(d, y) >= 0) continue;
         if (d->classes == MAX_CLASSES) return refuse_many(d, row);
         insert_label(d, y);
@@ -74,24 +79,20 @@ static jf_status take_listed(dataset *d, const recipe *r, const char *list) {
 
 /* ---- checking ---- */
 
-static jf_status refuse_value(const dataset *d, size_t file_row) {
-    const table *own = d->own;
+static jf_status refuse_value(const dataset *d, long row) {
     text known = {0};
     char place[512];
     for (int k = 0; k < d->classes; k++) text_add(&known, "%s%s", k ? ", " : "", d->class_name[k]);
-    jf_status status =
-        jf_fail(d->ctx, JF_ERROR_DATA, "%s is %g, which is no class, expected one of %s",
-                table_place(d, file_row, d->dim_x, place, sizeof place),
-                row_file_value(own->y_file, file_row, own->y_columns[0]), known.chars ? known.chars : "");
+    jf_status status = jf_fail(d->ctx, JF_ERROR_DATA, "%s is %g, which is no class, expected one of %s",
+                               table_place(d, (size_t)table_file_row(d, row), d->dim_x, place, sizeof place),
+                               value_of(d, row), known.chars ? known.chars : "");
     text_free(&known);
     return status;
 }
 
 static jf_status check_rows(const dataset *d) {
-    const table *own = d->own;
-    for (size_t row = 0; row < row_file_rows(own->y_file); row++)
-        if (find_label(d, row_file_value(own->y_file, row, own->y_columns[0])) < 0)
-            return refuse_value(d, row);
+    for (long row = 0; row < d->rows + d->held; row++)
+        if (find_label(d, value_of(d, row)) < 0) return refuse_value(d, row);
     return JF_OK;
 }
 
@@ -105,8 +106,7 @@ jf_status table_find_classes(dataset *d, const recipe *r) {
 }
 
 int table_row_class(const dataset *d, long row) {
-    const table *own = d->own;
-    int k = find_label(d, row_file_value(own->y_file, (size_t)table_file_row(d, row), own->y_columns[0]));
+    int k = find_label(d, value_of(d, row));
     return k < 0 ? d->classes - 1 : k; /* all were met before, unless the file has changed since */
 }
 

@@ -199,6 +199,7 @@ static jf_status examine_copies(const dataset *d) {
 }
 
 jf_status table_examine(const dataset *d) {
+    table_tell_missing(d);
     JF_TRY(examine_columns(d));
     return examine_copies(d);
 }
