@@ -349,8 +349,9 @@ static const option options[] = {
      "which columns are x, by name or number from 1, separated by commas; by default all of the file"},
     {"y-columns", 0, OPTION_TEXT, "NAMES", NULL, 0, 0, "the same of y, in the file of --y or in that of x"},
     {"discrete", 0, OPTION_FLAG, NULL, NULL, 0, 0,
-     "a table without a recipe: y is one column and a class, which is found without this where it is whole "
-     "numbers, more than two and at most 20 different ones, each in five rows or more"},
+     "a table without a recipe: y is one column and a class, which is found without this where it is text, "
+     "or "
+     "whole numbers, more than two and at most 20 different ones, each in five rows or more"},
     {"ordered", 0, OPTION_FLAG, NULL, NULL, 0, 0,
      "a table without a recipe: y is one number although it looks like a class, or with --discrete the "
      "number "

@@ -202,6 +202,9 @@ CALL(jf_data_fill) {
     jf_data *made = NULL;
     return jf_data_fill(A(0, &made), A(1, f->ctx), 5, 1, 1, A(5, fill), NULL);
 }
+CALL(jf_data_set_classes) {
+    return jf_data_set_classes(A(0, f->data), A(1, ((const char *[]){"a", "b"})), 0);
+}
 CALL(jf_data_set_names) {
     return jf_data_set_names(A(0, f->data), O(1, ((const char *[]){"a", "b", "c"})));
 }
@@ -612,6 +615,10 @@ CALL(jf_table_read_for) {
     return status == JF_OK
                ? jf_table_read_for(A(0, &(jf_table){0}), A(1, f->m), A(2, test_path("t.csv")), 0, 2)
                : status;
+}
+CALL(jf_table_write_for) {
+    return jf_table_write_for(A(0, &f->table), A(1, f->m), O(2, ((const char *[]){"a", "b"})),
+                              A(3, ((const unsigned char[]){0, 0})), A(4, test_path("w.csv")));
 }
 CALL(jf_table_write) {
     return jf_table_write(A(0, f->ctx), A(1, &f->table), O(2, ((const char *[]){"a", "b"})),

@@ -175,3 +175,96 @@ TEST(class_columns__whole_numbers_that_repeat_are_classes_unless_they_are_ordere
     check_default(of_one_rare, (jf_table_request){.discrete = 1}, "yes", "yes");
     check_default(of_many, (jf_table_request){0}, "no", "no");
 }
+
+/* ---- names ---- */
+
+static const char words_csv[] = "a,kind\n"
+                                "1,setosa\n2,\"red, round\"\n3,virginica\n4,setosa\n5,\"red, round\"\n"
+                                "6,virginica\n7,setosa\n8,\"red, round\"\n9,virginica\n";
+
+static run *open_words(const char *more) {
+    char content[640];
+    snprintf(content, sizeof content,
+             "[data]\nset = table\nfile = %s\nx = 1\ny = 1\ndiscrete = yes\nvalidation_rows = 3\n"
+             "%s" TINY_MODEL "[train]\nbatch = 2\nepochs = 1\n",
+             put_text("w.csv", words_csv), more);
+    return run_open(content);
+}
+
+TEST(class_columns__names_are_labels_in_their_order_in_the_model_file_and_in_tables) {
+    static const char *const names[] = {"red, round", "setosa", "virginica"};
+    for (int planes = 0; planes < 2; planes++) {
+        run *r = open_words(planes ? "one_hot = yes\n" : "");
+        jf_model *m = NULL;
+        jf_table t;
+        char *written = NULL;
+        size_t size = 0;
+        CHECK(r->data->classes == 3 && r->data->kind->row_class(r->data, 1) == 0);
+        CHECK_STATUS(model_save(r->m, test_path("m.safetensors")), JF_OK);
+        CHECK_STATUS(jf_model_load(&m, r->ctx, test_path("m.safetensors"), NULL), JF_OK);
+        for (int k = 0; k < 3; k++) {
+            CHECK(strcmp(jf_model_class_name(m, k), names[k]) == 0);
+            CHECK(jf_model_label(m, k) == k);
+        }
+        put_text("y.csv", "kind,note\nvirginica,late\n\"red, round\",-\n");
+        CHECK_STATUS(jf_table_read_for(&t, m, test_path("y.csv"), 1, (size_t)jf_model_dim_y(m)), JF_OK);
+        CHECK(t.rows == 2 && jf_model_label_of_y(m, t.values) == 2);
+        CHECK(jf_model_label_of_y(m, t.values + t.columns) == 0);
+        jf_table_free(&t);
+        put_text("y.csv", "kind\nvirginica\nvirginia\n");
+        CHECK_STATUS(jf_table_read_for(&t, m, test_path("y.csv"), 1, (size_t)jf_model_dim_y(m)),
+                     JF_ERROR_DATA);
+        CHECK_HAS(jf_context_error(r->ctx),
+                  "row 2: y is virginia, which is no class, expected one of red, round");
+        double values[] = {2, 0.5, 0, 1.5};
+        CHECK_STATUS(jf_table_write_for(&(jf_table){values, 2, 2}, m, NULL, (const unsigned char[]){1, 0},
+                                        test_path("out.csv")),
+                     JF_OK);
+        CHECK_STATUS(file_read(r->ctx, &written, &size, test_path("out.csv"), 1000), JF_OK);
+        CHECK(size == strlen("virginica,0.5\n\"red, round\",1.5\n"));
+        CHECK(memcmp(written, "virginica,0.5\n\"red, round\",1.5\n", size) == 0);
+        free(written);
+        jf_model_free(m);
+        run_close(r);
+    }
+}
+
+TEST(class_columns__data_to_test_on_have_the_classes_of_the_model_by_name) {
+    run *r = open_words("one_hot = yes\n");
+    jf_judgement *j = NULL;
+    jf_judge_options options = {.size = sizeof options, .test = test_path("some.csv")};
+    CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
+    put_text("some.csv", "a,kind\n1,virginica\n4,setosa\n3,virginica\n2,setosa\n");
+    CHECK_STATUS(jf_judge(&j, r->m, &options), JF_OK);
+    jf_judgement_free(j);
+    put_text("some.csv", "a,kind\n1,virginica\n4,versicolor\n3,virginica\n2,setosa\n");
+    CHECK_STATUS(jf_judge(&j, r->m, &options), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(r->ctx),
+              "row 2, column 2 (\"kind\") is versicolor, which is no class, expected one of");
+    run_close(r);
+}
+
+TEST(class_columns__text_that_is_no_class_is_refused_where_it_is_used) {
+    jf_context *ctx = NULL;
+    jf_recipe *r = NULL;
+    text t = {0};
+    for (int i = 0; i < 70; i++)
+        text_add(&t, "%s%d,name%d,%s\n", i ? "" : "a,who,mixed\n", i, i, i % 2 ? "b" : "3");
+    put_text("t.csv", t.chars);
+    text_free(&t);
+    jf_table_request q = {.size = sizeof q, .x = test_path("t.csv"), .x_columns = "a"};
+    static const char *const columns[] = {"who", "mixed"};
+    static const char *const expected[] = {"holds text, expected at most 64 different words",
+                                           "found \"b\", expected a number"};
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (int i = 0; i < 2; i++) {
+        jf_model *m = NULL;
+        q.y_columns = columns[i];
+        q.discrete = 1;
+        CHECK_STATUS(jf_recipe_for_table(&r, ctx, &q), JF_OK);
+        CHECK(jf_train(&m, ctx, r, NULL) != JF_OK);
+        CHECK_HAS(jf_context_error(ctx), expected[i]);
+        jf_recipe_free(r);
+    }
+    jf_context_free(ctx);
+}

@@ -113,6 +113,8 @@ jf_status jf_data_fill(jf_data **out, jf_context *ctx, size_t rows, size_t dim_x
                        jf_fill_fn fill, void *user);
 /* Before it is used: names of the columns of x, then of y, as many as there are; they are copied. NULL: they have none. */
 jf_status jf_data_set_names(jf_data *d, const char *const *names);
+/* The one column of y holds the numbers 0, 1, ... of `count` classes with these names, which are copied. */
+jf_status jf_data_set_classes(jf_data *d, const char *const *names, size_t count);
 /* Before it is used: each y is a series (steps, channels) or an image (h, w) or (h, w, channels), in C order; count sizes, the
  * product of which is the number of its columns. jf_recipe_for_table() then chooses an embedding for it (model.embed). */
 jf_status jf_data_set_y_shape(jf_data *d, const size_t *sizes, size_t count);
@@ -143,7 +145,7 @@ typedef struct jf_table_request {
     /* Rows in memory instead of files, all of their columns: x, y, x_columns and y_columns are then NULL. */
     jf_data *data;
     /* The only column of y stays one number. Otherwise y of more than two classes gets a column of zeros and ones for each
-     * (data.one_hot): where discrete says so, or where its values are whole numbers, at most 20 different ones, each in five
+     * (data.one_hot): where discrete says so, or where it is text or its values are whole numbers, at most 20 different ones, each in five
      * rows or more, which the log says. */
     int ordered;
 } jf_table_request;
@@ -732,6 +734,10 @@ jf_status jf_table_read(jf_table *out, jf_context *ctx,
 jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, size_t first, size_t count);
 /* names: `columns` column names for .csv; may be NULL */
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path);
+/* The same of columns that hold labels of a model's classes, where is_class (columns) is set: a .csv file has their names
+ * instead, as its training data had. */
+jf_status jf_table_write_for(const jf_table *t, const jf_model *m, const char *const *names,
+                             const unsigned char *is_class, const char *path);
 void jf_table_free(jf_table *t);
 /* A picture of samples: a panel for each different y (the first two x against each other, histograms of
  * x0, or the images). */

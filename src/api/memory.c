@@ -110,6 +110,19 @@ jf_status jf_data_set_y_shape(jf_data *d, const size_t *sizes, size_t count) {
     return JF_OK;
 }
 
+jf_status jf_data_set_classes(jf_data *d, const char *const *names, size_t count) {
+    JF_NEEDS(d ? memory_rows_context(d) : NULL, d, names);
+    jf_context *ctx = memory_rows_context(d);
+    size_t columns = memory_rows_columns(d) - memory_rows_columns_x(d);
+    if (columns != 1)
+        return jf_fail(ctx, JF_ERROR_SHAPE, "data in memory: y has %zu columns, expected 1 of classes",
+                       columns);
+    for (size_t k = 0; k < count; k++)
+        if (!names[k] || !names[k][0])
+            return jf_fail(ctx, JF_ERROR_ARGUMENT, "data in memory: class %zu of y has no name", k + 1);
+    return memory_rows_set_words(d, names, count);
+}
+
 void jf_data_on_release(jf_data *d, void (*release)(void *user), void *user) {
     if (!d) return;
     memory_rows_on_release(d, release, user);

@@ -76,49 +76,52 @@ static void find_columns(const model *m, const row_file *f, int first, int count
     }
 }
 
-static jf_status take_columns(const model *m, const row_file *f, const size_t *columns, size_t count,
-                              jf_table *out) {
-    out->rows = row_file_rows(f);
-    out->columns = count;
-    for (size_t i = 0; i < count; i++) JF_TRY(row_file_check_numbers(m->ctx, f, columns[i]));
-    JF_TRY(MEM_NEW(m->ctx, &out->values, out->rows * count + 1));
-    for (size_t row = 0; row < out->rows; row++)
-        row_file_take(f, row, columns, count, out->values + row * count);
-    JF_TRY(row_file_check(m->ctx, f));
-    return check_finite(m->ctx, out, row_file_path(f), f, columns);
-}
-
 /* ---- classes ---- */
 
-/* Elements from `first` on end with a y that has a column for each class, which files have one of. */
-static int ends_with_class(const model *m, int first, int count) {
-    const model_units *u = &m->units;
-    return u->image.h == 0 && units_planes(u) && count >= u->dim_y && first + count == u->dim_x + u->dim_y;
-}
+/* Columns of a file that are wanted: `at` (count), which of them is the class; -1: none. */
+typedef struct wanted {
+    const size_t *at;
+    size_t count;
+    int class_at;
+} wanted;
 
-static jf_status refuse_label(const model *m, const row_file *f, size_t row, double label) {
+/* "8", or the name of a class */
+static jf_status refuse_class(const model *m, const row_file *f, size_t row, size_t column, double value) {
     text known = {0};
+    char digits[NUMBER_SIZE];
+    size_t words = row_file_words(f, column);
+    number_shortest(digits, value);
     units_list_classes(&m->units, &known);
     jf_status status =
-        jf_fail(m->ctx, JF_ERROR_DATA, "%s: row %zu: y is %g, which is no class, expected one of %s",
-                row_file_path(f), row + 1, label, known.chars ? known.chars : "the model's");
+        jf_fail(m->ctx, JF_ERROR_DATA, "%s: row %zu: y is %s, which is no class, expected one of %s",
+                row_file_path(f), row + 1, words ? row_file_word(f, column, (size_t)value) : digits,
+                known.chars ? known.chars : "");
     text_free(&known);
     return status;
 }
 
-/* Rows of `before` elements and a label become rows of these elements and y. */
-static jf_status spread_classes(const model *m, const row_file *f, size_t before, jf_table *t) {
+/* Words become labels. A y of several elements is of one of these, a single one may lie between them. */
+static jf_status take_labels(const model *m, const row_file *f, size_t column, jf_table *t, size_t at) {
     const model_units *u = &m->units;
-    size_t width = before + (size_t)u->dim_y;
+    size_t words = row_file_words(f, column);
+    for (size_t row = 0; row < t->rows; row++) {
+        double *value = &t->values[row * t->columns + at];
+        int k = words ? units_find_class(u, row_file_word(f, column, (size_t)*value))
+                      : units_class_of_label(u, *value);
+        if (k < 0 && (words || units_planes(u))) return refuse_class(m, f, row, column, *value);
+        if (k >= 0) *value = u->label[k];
+    }
+    return JF_OK;
+}
+
+/* The label in the last column becomes y. */
+static jf_status spread_labels(const model *m, jf_table *t) {
+    const model_units *u = &m->units;
+    size_t before = t->columns - 1, width = before + (size_t)u->dim_y;
     double *values;
     JF_TRY(MEM_NEW(m->ctx, &values, t->rows * width + 1));
     for (size_t row = 0; row < t->rows; row++) {
         const double *from = t->values + row * t->columns;
-        if (units_class_of_label(u, from[before]) < 0) {
-            jf_status status = refuse_label(m, f, row, from[before]);
-            free(values);
-            return status;
-        }
         memcpy(values + row * width, from, before * sizeof *values);
         units_fill_y(u, from[before], values + row * width + before);
     }
@@ -127,10 +130,33 @@ static jf_status spread_classes(const model *m, const row_file *f, size_t before
     return JF_OK;
 }
 
+static jf_status take_columns(const model *m, const row_file *f, const wanted *w, jf_table *out) {
+    out->rows = row_file_rows(f);
+    out->columns = w->count;
+    for (size_t i = 0; i < w->count; i++)
+        JF_TRY(
+            ((int)i == w->class_at ? row_file_check_classes : row_file_check_numbers)(m->ctx, f, w->at[i]));
+    JF_TRY(MEM_NEW(m->ctx, &out->values, out->rows * w->count + 1));
+    for (size_t row = 0; row < out->rows; row++)
+        row_file_take(f, row, w->at, w->count, out->values + row * w->count);
+    JF_TRY(row_file_check(m->ctx, f));
+    JF_TRY(check_finite(m->ctx, out, row_file_path(f), f, w->at));
+    if (w->class_at < 0) return JF_OK;
+    JF_TRY(take_labels(m, f, w->at[w->class_at], out, (size_t)w->class_at));
+    return units_planes(&m->units) ? spread_labels(m, out) : JF_OK;
+}
+
+/* Elements from `first` on end with the y of a class, of which files have one column. */
+static int ends_with_class(const model *m, int first, int count) {
+    const model_units *u = &m->units;
+    return u->image.h == 0 && u->classes > 0 && count >= u->dim_y && first + count == u->dim_x + u->dim_y;
+}
+
 static jf_status take_named(const model *m, const row_file *f, int first, int count, jf_table *out) {
     const char *missing = NULL;
+    int of_class = ends_with_class(m, first, count), found = 0;
+    if (of_class) count -= m->units.dim_y - 1; /* the first of them has the name of the column */
     size_t *columns, all = row_file_columns(f);
-    int found = 0;
     JF_TRY(MEM_NEW(m->ctx, &columns, (size_t)count + all));
     if (m->units.names && row_file_name(f, 0)) find_columns(m, f, first, count, columns, &found, &missing);
     jf_status status;
@@ -142,12 +168,12 @@ static jf_status take_named(const model *m, const row_file *f, int first, int co
             row_file_path(f), missing, count);
     } else {
         for (size_t i = 0; found == 0 && i < all; i++) columns[i] = i;
-        status = take_columns(m, f, columns, found ? (size_t)count : all, out);
+        wanted w = {columns, found ? (size_t)count : all, -1};
+        if (of_class && w.count == (size_t)count) w.class_at = count - 1;
+        status = take_columns(m, f, &w, out);
     }
     free(columns);
-    size_t before = (size_t)count - (size_t)(ends_with_class(m, first, count) ? m->units.dim_y : 0);
-    int spread = before < (size_t)count && (found > 0 || out->columns == before + 1);
-    return status == JF_OK && spread ? spread_classes(m, f, before, out) : status;
+    return status;
 }
 
 /* A y that is a series or an image has to be the model's; of x, or of x and y together, there are columns. */
@@ -190,6 +216,25 @@ jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *
         return npy_write(ctx, path, t->values, 2, (size_t[]){t->rows, t->columns}, 0);
     if (strcmp(ending, ".csv") == 0) return csv_write(ctx, path, names, t->values, t->rows, t->columns);
     return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a table ends in .csv or .npy", path);
+}
+
+typedef struct class_columns {
+    const model_units *units;
+    const unsigned char *is_class;
+} class_columns;
+
+static const char *word_of(const void *with, size_t column, double value) {
+    const class_columns *c = with;
+    return c->is_class[column] ? units_word_of_label(c->units, value) : NULL;
+}
+
+jf_status jf_table_write_for(const jf_table *t, const jf_model *m, const char *const *names,
+                             const unsigned char *is_class, const char *path) {
+    JF_NEEDS(CONTEXT_OF(m), t, m, is_class, path);
+    if (t->rows) JF_NEEDS(m->ctx, t->values);
+    if (strcmp(file_extension(path), ".csv") != 0) return jf_table_write(m->ctx, t, names, path);
+    return csv_write_words(m->ctx, path, names, t->values, t->rows, t->columns, word_of,
+                           &(class_columns){&m->units, is_class});
 }
 
 void jf_table_free(jf_table *t) {

@@ -128,10 +128,25 @@ static jf_status grow(reader *in) {
     return JF_OK;
 }
 
+/* Copies a name; a doubled quote inside quotes stands for one. `latin`: it is not UTF-8 yet. */
+static jf_status copy_name(reader *in, const field *f, int latin, char **out) {
+    JF_TRY(MEM_NEW(in->ctx, out, 3 * f->length + 1));
+    char *to = *out;
+    for (size_t i = 0; i < f->length; i++) {
+        if (latin)
+            to += utf8_from_windows(to, f->chars + i, 1);
+        else
+            *to++ = f->chars[i];
+        if (f->quoted && f->chars[i] == '"' && i + 1 < f->length && f->chars[i + 1] == '"') i++;
+    }
+    return JF_OK;
+}
+
 /* The first text of a column. */
 static jf_status keep_fault(reader *in, size_t column, const field *f) {
     csv_table *t = in->table;
     if (!t->faults) JF_TRY(MEM_NEW(in->ctx, &t->faults, t->columns));
+    if (!t->words) JF_TRY(MEM_NEW(in->ctx, &t->words, t->columns));
     csv_fault *fault = &t->faults[column];
     if (fault->line) return JF_OK;
     fault->line = in->line;
@@ -150,11 +165,51 @@ jf_status csv_check_column(jf_context *ctx, const char *path, const csv_table *t
                    fault->quoted ? "\"'" : "\"");
 }
 
+jf_status csv_check_classes(jf_context *ctx, const char *path, const csv_table *t, size_t column) {
+    if (t->words && t->words[column].count > 0) return JF_OK;
+    if (!t->words || !t->words[column].unusable) return csv_check_column(ctx, path, t, column);
+    return jf_fail(ctx, JF_ERROR_DATA,
+                   "%s: column %zu%s%s%s holds text, expected at most %d different words of classes, without "
+                   "control characters",
+                   path, column + 1, t->names ? " (\"" : "", t->names ? t->names[column] : "",
+                   t->names ? "\")" : "", MAX_CLASSES);
+}
+
+/* The number that stands for the text of a field until all are known. */
+static jf_status read_word(reader *in, size_t column, const field *f, double *value) {
+    char *word;
+    if (in->table->words[column].unusable) return JF_OK;
+    JF_TRY(copy_name(in, f, utf8_prefix(f->chars, f->length) < f->length, &word));
+    words_add(&in->table->words[column], word, value);
+    return JF_OK;
+}
+
+/* Words in their order; what holds numbers, too, or too many words, has none. */
+static void end_words(csv_table *t) {
+    double code[MAX_CLASSES];
+    for (size_t i = 0; t->words && i < t->columns; i++) {
+        word_list *l = &t->words[i];
+        size_t there = 0;
+        if (!t->faults[i].line) continue;
+        for (size_t row = 0; row < t->rows; row++) there += !isnan(t->values[row * t->columns + i]);
+        int usable = !l->unusable && there == l->rows, many = l->unusable;
+        if (usable) words_sort(l, code);
+        if (!usable) words_clear(l);
+        l->unusable = many;
+        for (size_t row = 0; row < t->rows; row++) {
+            double *value = &t->values[row * t->columns + i];
+            if (!isnan(*value)) *value = usable ? code[(int)*value] : NAN;
+        }
+    }
+}
+
 /* A field that is no plain number. */
 static jf_status read_other(reader *in, size_t column, const field *f, double *value) {
     if (read_boolean(f, value)) return JF_OK;
     *value = NAN;
-    return is_missing(f) ? JF_OK : keep_fault(in, column, f);
+    if (is_missing(f)) return JF_OK;
+    JF_TRY(keep_fault(in, column, f));
+    return read_word(in, column, f, value);
 }
 
 static jf_status read_row(reader *in) {
@@ -183,20 +238,6 @@ jf_status csv_check_name(jf_context *ctx, const char *where, size_t column, cons
                    "%s: column %zu: byte %zu of its name has code %d, expected text in UTF-8 without control "
                    "characters",
                    where, column + 1, good + 1, (unsigned char)name[good]);
-}
-
-/* Copies a name; a doubled quote inside quotes stands for one. `latin`: it is not UTF-8 yet. */
-static jf_status copy_name(reader *in, const field *f, int latin, char **out) {
-    JF_TRY(MEM_NEW(in->ctx, out, 3 * f->length + 1));
-    char *to = *out;
-    for (size_t i = 0; i < f->length; i++) {
-        if (latin)
-            to += utf8_from_windows(to, f->chars + i, 1);
-        else
-            *to++ = f->chars[i];
-        if (f->quoted && f->chars[i] == '"' && i + 1 < f->length && f->chars[i + 1] == '"') i++;
-    }
-    return JF_OK;
 }
 
 /* A name with a line break, which quotes allow, would continue on the next line. */
@@ -349,6 +390,7 @@ jf_status csv_read_any(jf_context *ctx, const char *path, csv_table *out) {
     JF_TRY(file_read(ctx, &bytes, &size, path, file_limit));
     reader in = {.ctx = ctx, .path = path, .table = out};
     jf_status status = read_table(&in, bytes, size);
+    if (status == JF_OK) end_words(out);
     free(bytes);
     if (status != JF_OK) csv_free(out);
     return status;
@@ -371,6 +413,8 @@ void csv_free(csv_table *table) {
     free(table->names);
     free(table->values);
     free(table->faults);
+    for (size_t i = 0; table->words && i < table->columns; i++) words_clear(&table->words[i]);
+    free(table->words);
     *table = (csv_table){0};
 }
 
@@ -392,8 +436,8 @@ jf_status csv_add_name(jf_context *ctx, const char *path, text *out, const char 
     return JF_OK;
 }
 
-jf_status csv_write(jf_context *ctx, const char *path, const char *const *names, const double *values,
-                    size_t rows, size_t columns) {
+jf_status csv_write_words(jf_context *ctx, const char *path, const char *const *names, const double *values,
+                          size_t rows, size_t columns, csv_word word, const void *with) {
     text out = {0};
     jf_status status = JF_OK;
     if (columns == 0) return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: a table without columns", path);
@@ -404,7 +448,11 @@ jf_status csv_write(jf_context *ctx, const char *path, const char *const *names,
     if (names) text_add(&out, "\n");
     for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < columns; j++) {
-            text_add_number(&out, values[i * columns + j]);
+            const char *name = word ? word(with, j, values[i * columns + j]) : NULL;
+            if (name)
+                JF_TRY_DONE(csv_add_name(ctx, path, &out, name));
+            else
+                text_add_number(&out, values[i * columns + j]);
             text_add_chars(&out, j + 1 < columns ? "," : "\n", 1);
         }
     JF_TRY_DONE(text_check(ctx, &out));
@@ -412,4 +460,9 @@ jf_status csv_write(jf_context *ctx, const char *path, const char *const *names,
 done:
     text_free(&out);
     return status;
+}
+
+jf_status csv_write(jf_context *ctx, const char *path, const char *const *names, const double *values,
+                    size_t rows, size_t columns) {
+    return csv_write_words(ctx, path, names, values, rows, columns, NULL, NULL);
 }

@@ -17,6 +17,7 @@ struct jf_data {
     double *own;       /* (rows, columns of x) and then (rows, columns of y), where they were filled */
     char **names;      /* (columns of x and y) or NULL */
     y_axes axes;       /* of y */
+    word_list words;   /* of y; empty: it holds numbers */
     void (*release)(void *user);
     void *release_user;
     memory_rows *original; /* of rows that were renamed: whose values these are */
@@ -90,6 +91,9 @@ jf_status memory_rows_renamed(jf_context *ctx, memory_rows **out, memory_rows *r
     (*out)->original = memory_rows_hold(rows);
     (*out)->axes = rows->axes;
     jf_status status = memory_rows_set_names(*out, names);
+    if (status == JF_OK && rows->words.count)
+        status =
+            memory_rows_set_words(*out, (const char *const *)rows->words.word, (size_t)rows->words.count);
     if (status == JF_OK) return JF_OK;
     memory_rows_free(*out);
     *out = NULL;
@@ -122,6 +126,27 @@ jf_status memory_rows_set_names(memory_rows *r, const char *const *names) {
     return JF_OK;
 }
 
+jf_status memory_rows_set_words(memory_rows *r, const char *const *words, size_t count) {
+    words_clear(&r->words);
+    for (size_t k = 0; k < count; k++) {
+        char *word;
+        double code;
+        JF_TRY(mem_copy_text(r->ctx, &word, words[k]));
+        words_add(&r->words, word, &code);
+        if (code == (double)k) continue;
+        words_clear(&r->words);
+        return jf_fail(r->ctx, JF_ERROR_DATA,
+                       "data in memory: class %zu of y, expected at most %d different names without control "
+                       "characters",
+                       k + 1, MAX_CLASSES);
+    }
+    return JF_OK;
+}
+
+const word_list *memory_rows_words(const memory_rows *r) {
+    return &r->words;
+}
+
 void memory_rows_set_axes(memory_rows *r, y_axes axes) {
     r->axes = axes;
 }
@@ -147,6 +172,7 @@ void memory_rows_free(memory_rows *r) {
     if (r->release) r->release(r->release_user);
     memory_rows_free(r->original);
     names_free(r->names, memory_rows_columns(r));
+    words_clear(&r->words);
     jf_context_free(r->ctx);
     free(r->own);
     free(r);

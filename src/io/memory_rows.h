@@ -8,6 +8,7 @@
 
 #include "base/context.h"
 #include "base/y_axes.h"
+#include "io/words.h"
 #include <stddef.h>
 
 /* What a recipe calls them where a file would stand. */
@@ -35,6 +36,9 @@ jf_status memory_rows_renamed(jf_context *ctx, memory_rows **out, memory_rows *r
                               const char *const *names);
 /* (columns of x, then those of y), copied; NULL: they have none. */
 jf_status memory_rows_set_names(memory_rows *r, const char *const *names);
+/* The one column of y holds numbers of these words, from 0. They are copied. */
+jf_status memory_rows_set_words(memory_rows *r, const char *const *words, size_t count);
+const word_list *memory_rows_words(const memory_rows *r);
 /* y is a series or an image of these sizes, as many numbers as it has columns. */
 void memory_rows_set_axes(memory_rows *r, y_axes axes);
 y_axes memory_rows_axes(const memory_rows *r); /* of rank 0: a vector */

@@ -154,7 +154,29 @@ void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t 
 }
 
 jf_status row_file_check_numbers(jf_context *ctx, const row_file *f, size_t column) {
+    if (f->memory && row_file_words(f, column))
+        return jf_fail(ctx, JF_ERROR_DATA, "%s: y holds names of classes (\"%s\"), expected numbers", f->path,
+                       row_file_word(f, column, 0));
     return csv_check_column(ctx, f->path, &f->csv, column);
+}
+
+/* Those of y, which is one column, in memory. */
+static const word_list *words_of(const row_file *f, size_t column) {
+    if (f->memory) return column == memory_rows_columns_x(f->memory) ? memory_rows_words(f->memory) : NULL;
+    return f->csv.words ? &f->csv.words[column] : NULL;
+}
+
+size_t row_file_words(const row_file *f, size_t column) {
+    const word_list *l = words_of(f, column);
+    return l ? (size_t)l->count : 0;
+}
+
+const char *row_file_word(const row_file *f, size_t column, size_t k) {
+    return words_of(f, column)->word[k];
+}
+
+jf_status row_file_check_classes(jf_context *ctx, const row_file *f, size_t column) {
+    return csv_check_classes(ctx, f->path, &f->csv, column);
 }
 
 jf_status row_file_check(jf_context *ctx, const row_file *f) {

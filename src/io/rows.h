@@ -30,6 +30,11 @@ size_t row_file_bytes(const row_file *f);                    /* of memory that i
 double row_file_value(const row_file *f, size_t row, size_t column);
 /* Refuses a column that holds text. Columns that are not used may. */
 jf_status row_file_check_numbers(jf_context *ctx, const row_file *f, size_t column);
+/* The different texts of a column of text, whose values are their numbers; 0: it holds numbers, or text that is no class. */
+size_t row_file_words(const row_file *f, size_t column);
+const char *row_file_word(const row_file *f, size_t column, size_t k);
+/* Refuses a column that holds neither numbers nor words of classes. */
+jf_status row_file_check_classes(jf_context *ctx, const row_file *f, size_t column);
 /* Some columns of a row; any number of threads at once. */
 void row_file_take(const row_file *f, size_t row, const size_t *columns, size_t count, double *out);
 /* Refuses a file that has changed since it was opened: values that could not be read then are NAN. */

@@ -27,9 +27,22 @@ static int count_y(const summary *s, const model *m) {
     return units_planes(&m->units) ? 1 : s->dim_y;
 }
 
-static void cell_of_y(const summary *s, const model *m, text *t, const char *before, int condition, int i) {
+static int of_table(const model *m) {
+    const char *set = recipe_get(m->recipe, "data.set");
+    return set && strcmp(set, "table") == 0;
+}
+
+static jf_status cell_of_y(const summary *s, const model *m, text *t, const char *before, int condition,
+                           int i) {
     const double *y = s->y + condition * s->dim_y;
-    cell(t, before, units_planes(&m->units) ? units_label_of(&m->units, y) : y[i]);
+    double label = units_planes(&m->units) ? units_label_of(&m->units, y) : y[i];
+    const char *word = m->units.classes ? units_word_of_label(&m->units, label) : NULL;
+    if (!word || !of_table(m)) {
+        cell(t, before, label);
+        return JF_OK;
+    }
+    text_add(t, "%s", before);
+    return csv_add_name(s->ctx, "summary", t, word);
 }
 
 /* "-0.61:-0.42 0.40:0.62" */
@@ -66,7 +79,7 @@ static jf_status write_csv(const summary *s, const model *m, text *t) {
         int k = row / s->dim_x;
         const column_summary *c = &s->column[row];
         text_add(t, "%d", k + 1);
-        for (int i = 0; i < count_y(s, m); i++) cell_of_y(s, m, t, ",", k, i);
+        for (int i = 0; i < count_y(s, m); i++) JF_TRY(cell_of_y(s, m, t, ",", k, i));
         text_add(t, ",");
         JF_TRY(csv_add_name(s->ctx, "summary", t, name_of(m, row % s->dim_x, place, sizeof place)));
         cell(t, ",", c->mean);
@@ -166,13 +179,13 @@ static const char *resolved(char out[NUMBER_SIZE], double value, double deviatio
     return out;
 }
 
-static void table_condition(const summary *s, const model *m, text *t, int k) {
+static jf_status table_condition(const summary *s, const model *m, text *t, int k) {
     const condition_summary *c = &s->condition[k];
     char place[32];
     text_add(t, "condition %d", k + 1);
     for (int i = 0; i < count_y(s, m) && i < SHOWN_Y; i++) {
         text_add(t, "%s %s", i ? "," : ":", name_of(m, s->dim_x + i, place, sizeof place));
-        cell_of_y(s, m, t, " = ", k, i);
+        JF_TRY(cell_of_y(s, m, t, " = ", k, i));
     }
     text_add(t, "%s\n%-14s %10s %10s %10s %10s", count_y(s, m) > SHOWN_Y ? ", ..." : "", "", "mean",
              "deviation", "median", "mode");
@@ -200,6 +213,7 @@ static void table_condition(const summary *s, const model *m, text *t, int k) {
         text_add(t, "; the smallest region that holds %g%% is where it is above %.4f", 100 * s->asked.mass[i],
                  c->log_p[i]);
     text_add(t, "\n");
+    return JF_OK;
 }
 
 jf_status summary_write(summary *s, const model *m) {
@@ -207,7 +221,7 @@ jf_status summary_write(summary *s, const model *m) {
     write_json(s, m, &s->json);
     for (int k = 0; k < s->conditions; k++) {
         if (k) text_add(&s->table, "\n");
-        table_condition(s, m, &s->table, k);
+        JF_TRY(table_condition(s, m, &s->table, k));
     }
     JF_TRY(text_check(s->ctx, &s->csv));
     JF_TRY(text_check(s->ctx, &s->json));

@@ -200,6 +200,14 @@ double units_log_volume(const model_units *u) {
     return sum;
 }
 
+const char *units_word_of_label(const model_units *u, double label) {
+    int k = units_class_of_label(u, label);
+    double number;
+    if (k < 0 || !u->class_name[k][0]) return NULL;
+    int is_number = number_scan(u->class_name[k], &number) == strlen(u->class_name[k]) && number == label;
+    return is_number ? NULL : u->class_name[k];
+}
+
 int units_find_class(const model_units *u, const char *name) {
     for (int i = 0; i < u->classes; i++)
         if (u->class_name[i][0] && strcmp(u->class_name[i], name) == 0) return i;

@@ -110,6 +110,8 @@ double units_to_model(const model_units *u, int element, double value); /* one e
 double units_to_data(const model_units *u, int element, double value);
 int units_find_class(const model_units *u, const char *name); /* -1: none */
 void units_list_classes(const model_units *u, text *out);     /* "setosa, virginica": names, or labels */
+/* The name of a class that is no number of its own, in place of its label; NULL: there is none, or it is none of them. */
+const char *units_word_of_label(const model_units *u, double label);
 int units_class_of_label(const model_units *u, double label); /* -1: none */
 /* Whose y (dim_y) it is, the data's units, by its first element or pixel; -1: none. */
 int units_class_of(const model_units *u, const double *y);

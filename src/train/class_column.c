@@ -2,7 +2,7 @@
 #include <math.h>
 
 class_column class_column_look(const row_file *f, size_t column) {
-    class_column c = {.whole = 1};
+    class_column c = {.whole = 1, .words = row_file_words(f, column) > 0};
     double value[CLASS_COLUMN_MOST];
     long rows[CLASS_COLUMN_MOST] = {0};
     for (size_t row = 0; row < row_file_rows(f); row++) {
@@ -24,5 +24,6 @@ class_column class_column_look(const row_file *f, size_t column) {
 }
 
 int class_column_is_class(const class_column *c) {
-    return c->whole && c->values > 2 && c->values <= CLASS_COLUMN_MOST && c->least >= CLASS_COLUMN_ROWS;
+    return c->words ||
+           (c->whole && c->values > 2 && c->values <= CLASS_COLUMN_MOST && c->least >= CLASS_COLUMN_ROWS);
 }

@@ -248,26 +248,35 @@ static int has_bounds_of_y(const table_request *q, const char *name, char *item)
     return 0;
 }
 
+static void tell_classes(jf_context *ctx, const row_file *f, size_t column, const class_column *found) {
+    char words[160];
+    row_file_column_words(f, column, words, sizeof words);
+    if (found->words)
+        jf_log(ctx, "%s: %s holds names of %zu classes, each with a column of its own (ordered: one number)",
+               row_file_path(f), words, row_file_words(f, column));
+    else
+        jf_log(ctx,
+               "%s: %s has %d different values, each in %ld rows or more: taken for classes, each with a "
+               "column of its own (ordered: one number)",
+               row_file_path(f), words, found->values, found->least);
+}
+
 static jf_status find_class(jf_context *ctx, const table_files *t, const table_request *q,
                             class_column *found, int *is_class) {
     const row_file *f;
     size_t column;
-    char *item, words[160];
+    char *item;
     *is_class = 0;
     if (t->size.dim_y != 1) return JF_OK;
     JF_TRY(y_column_of(ctx, t, q, &f, &column));
     *found = class_column_look(f, column);
-    *is_class = q->discrete;
-    if (q->discrete || q->ordered || !class_column_is_class(found)) return JF_OK;
-    JF_TRY(MEM_NEW(ctx, &item, (q->bounds ? strlen(q->bounds) : 0) + 1));
-    *is_class = !has_bounds_of_y(q, row_file_name(f, column), item);
-    free(item);
-    if (*is_class)
-        jf_log(ctx,
-               "%s: %s has %d different values, each in %ld rows or more: taken for classes, each with a "
-               "column of its own (ordered: one number)",
-               row_file_path(f), row_file_column_words(f, column, words, sizeof words), found->values,
-               found->least);
+    *is_class = q->discrete || found->words;
+    if (!*is_class && !q->ordered && class_column_is_class(found)) {
+        JF_TRY(MEM_NEW(ctx, &item, (q->bounds ? strlen(q->bounds) : 0) + 1));
+        *is_class = !has_bounds_of_y(q, row_file_name(f, column), item);
+        free(item);
+    }
+    if (*is_class && !q->discrete && !q->ordered && found->values > 2) tell_classes(ctx, f, column, found);
     return JF_OK;
 }
 

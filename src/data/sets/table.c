@@ -226,7 +226,8 @@ static jf_status choose_columns(dataset *d, const recipe *r) {
     for (int i = 0; i < dataset_dim(d); i++) {
         size_t column;
         const row_file *f = file_of(d, i, &column);
-        JF_TRY(row_file_check_numbers(d->ctx, f, column));
+        int of_class = i == d->dim_x && recipe_bool(r, "data.discrete");
+        JF_TRY((of_class ? row_file_check_classes : row_file_check_numbers)(d->ctx, f, column));
     }
     return JF_OK;
 }
@@ -293,7 +294,7 @@ static size_t complete_rows(const dataset *d) {
     return row_file_rows(own->x_file) - own->missing.held;
 }
 
-static size_t complete_row(const dataset *d, size_t row) {
+size_t table_complete_row(const dataset *d, size_t row) {
     return split_file_row(&((const table *)d->own)->missing, row);
 }
 
@@ -382,7 +383,7 @@ static jf_status refuse_constant(const dataset *d, int element) {
     return jf_fail(d->ctx, JF_ERROR_DATA,
                    "%s: %s is %g in all %zu rows; a constant column cannot be standardised, leave it out",
                    row_file_path(f), row_file_column_words(f, column, words, sizeof words),
-                   value_in_file(d, complete_row(d, 0), element), complete_rows(d));
+                   value_in_file(d, table_complete_row(d, 0), element), complete_rows(d));
 }
 
 static jf_status check_columns(const dataset *d, const recipe *r) {
@@ -410,7 +411,7 @@ static void cut_circle(const dataset *d, int element) {
     double period = s->hi - s->lo;
     int best = 0, longest = 0;
     for (size_t row = 0; row < complete_rows(d); row++) {
-        double value = value_in_file(d, complete_row(d, row), element);
+        double value = value_in_file(d, table_complete_row(d, row), element);
         int arc = (int)((support_to_line(s, value) - s->cut) / period * ARCS);
         count[arc < 0 ? 0 : arc >= ARCS ? ARCS - 1 : arc]++;
     }
@@ -457,7 +458,7 @@ static jf_status hold_out(dataset *d, const recipe *r) {
 }
 
 long table_file_row(const dataset *d, long row) {
-    return (long)complete_row(d, split_file_row(&((const table *)d->own)->split, (size_t)row));
+    return (long)table_complete_row(d, split_file_row(&((const table *)d->own)->split, (size_t)row));
 }
 
 void table_take(const dataset *d, long row, double *x, double *y) {

@@ -17,6 +17,7 @@ typedef struct table {
     const char **names; /* (dim): those of the columns, which the files own; NULL: they have none */
     int y_count;        /* columns of y in their file: dim_y, or 1 where y has a column for each class */
     char class_text[MAX_CLASSES][MAX_CLASS_NAME];
+    int class_of_word[MAX_CLASSES]; /* where y is text: of each of its words */
 } table;
 
 /* Columns of x, then those of y, in the files: of several for the classes of y the one that they are made of. */
@@ -29,6 +30,8 @@ long table_file_row(const dataset *d, long row);
 void table_tell_missing(const dataset *d);
 /* "FILE: row 17, column 2 ("height")" of element `element` of a row of the file, from 0. */
 const char *table_place(const dataset *d, size_t file_row, int element, char *out, size_t size);
+/* Row of the file, from 0, that is row `row` of those without missing values. */
+size_t table_complete_row(const dataset *d, size_t row);
 /* table_classes.c: the classes of y, of data.discrete, and their planes, of data.one_hot */
 jf_status table_find_classes(dataset *d, const recipe *r);
 int table_row_class(const dataset *d, long row);
