@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _bindings as c
 from ._library import free_with, lib
+from ._tables import numbers
 from .errors import ArgumentError, ShapeError
 
 Shape = Tuple[int, ...]
@@ -46,7 +47,7 @@ def rows_of(values: Any, dim: int, what: str) -> "tuple[np.ndarray, Shape]":
     >>> rows_of([1, 2, 3], 1, "y")[1], rows_of(0.5, 1, "y")[1]
     ((3,), ())
     """
-    a = np.asarray(values, dtype=np.float64)
+    a = np.asarray(numbers(values, what), dtype=np.float64)
     shape = a.shape
     if dim == 1 and a.ndim < 2:
         axes = shape
@@ -65,14 +66,14 @@ def conditions_of(values: Any, axes_of_one: Shape) -> "tuple[np.ndarray, Shape]"
     >>> rows.shape, axes, conditions_of(np.zeros((3, 28, 28)), (28, 28, 1))[1]
     ((12, 100), (3, 4), (3,))
     """
-    a = np.asarray(values, dtype=np.float64)
+    a = np.asarray(numbers(values, "y"), dtype=np.float64)
     dim = int(np.prod(axes_of_one))
     for one in (axes_of_one, axes_of_one[:-1] if axes_of_one[-1] == 1 else axes_of_one):
         if len(one) > 1 and a.shape[-len(one):] == one:
             return np.ascontiguousarray(a.reshape(-1, dim)), a.shape[:-len(one)]
     if len(axes_of_one) > 1 and (a.ndim == 0 or a.shape[-1] != dim):
         raise ShapeError(f"y has the shape {a.shape}, expected one that ends with {axes_of_one}, or with ({dim},)")
-    return rows_of(values, dim, "y")
+    return rows_of(a, dim, "y")
 
 
 def broadcast_rows(rows: np.ndarray, axes: Shape, wanted: Shape, what: str) -> np.ndarray:
@@ -107,7 +108,7 @@ def adopt(pointer: int, shape: Shape, free: Any, *arguments: Any) -> np.ndarray:
 def images_of(values: Any) -> "tuple[c.jf_images, np.ndarray]":
     """Images (h, w), (h, w, c), (n, h, w) or (n, h, w, c), intensities from 0 to 1, or bytes. A last axis of at most 4 is
     that of the channels. The array is what the struct points into."""
-    a = np.asarray(values)
+    a = numbers(values, "images")
     scale = 255.0 if a.dtype == np.uint8 else 1.0
     a = dense(a) if scale == 1.0 else dense(a) / scale
     with_channels = a.ndim >= 3 and a.shape[-1] <= 4

@@ -9,6 +9,7 @@ import numpy as np
 
 from . import _bindings as c
 from ._library import check, context, encode, free_with, lib
+from ._tables import in_order, names_of, numbers
 from .errors import DataError, ShapeError
 
 TYPES = {np.dtype(np.float32): c.JF_FLOAT, np.dtype(np.float64): c.JF_DOUBLE}
@@ -28,7 +29,7 @@ ctypes.pythonapi.Py_IncRef(ctypes.py_object(_on_release))
 
 def table_of(values: Any, what: str) -> np.ndarray:
     """(rows, columns) of float or double as they are; of other numbers a copy in double."""
-    a = np.asarray(values)
+    a = numbers(values, what)
     if a.dtype not in TYPES or not a.dtype.isnative:
         a = a.astype(np.float64)
     if a.ndim == 1:
@@ -45,9 +46,9 @@ def condition_of(values: Any, what: str) -> "tuple[np.ndarray, tuple[int, ...]]"
     >>> condition_of(np.zeros((5, 100, 2)), "y")[0].shape, condition_of(np.zeros((5, 2)), "y")[1]
     ((5, 200), ())
     """
-    a = np.asarray(values)
+    a = numbers(values, what)
     if a.ndim not in (3, 4):
-        return table_of(values, what), ()
+        return table_of(a, what), ()
     return table_of(a.reshape(len(a), int(np.prod(a.shape[1:]))), what), a.shape[1:]
 
 
@@ -60,7 +61,9 @@ def with_rows(x: Any, y: Any, more_x: Any, more_y: Any = None) -> "tuple[Any, An
         if values is None:
             joined.append(None)
             continue
-        (first, axes), (second, more_axes) = condition_of(values, what), condition_of(more, f"{what} of the validation")
+        names, of_more = names_of(values), f"{what} of the validation"
+        more = more if names is None else in_order(more, names, of_more)
+        (first, axes), (second, more_axes) = condition_of(values, what), condition_of(more, of_more)
         if first.shape[1] != second.shape[1]:
             raise ShapeError(f"{what} of the validation has {second.shape[1]} columns, expected {first.shape[1]}")
         if axes != more_axes:
@@ -82,14 +85,6 @@ class Named:
 
     def __array__(self, dtype: Any = None) -> np.ndarray:
         return self.values if dtype is None else self.values.astype(dtype)
-
-
-def names_of(values: Any, count: int) -> "List[str] | None":
-    """Names of columns of a data frame or of one of its columns; None: there are none."""
-    columns = getattr(values, "columns", None)
-    if columns is None and getattr(values, "name", None) is not None:
-        columns = [values.name]
-    return [str(name) for name in columns] if columns is not None and len(columns) == count else None
 
 
 def _describe(a: np.ndarray) -> c.jf_array:

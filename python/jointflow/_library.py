@@ -193,12 +193,17 @@ for _name in LONG_CALLS:
 
 def _raise_warnings() -> None:
     told, _log.warnings = _log.warnings, []
+    for text in told:
+        warn(text)
+
+
+def warn(text: str) -> None:
+    """Warns, and names the line of the user, not ours."""
     here = str(HERE)
     level, frame = 2, __import__("sys")._getframe(1)
-    while frame.f_back and frame.f_code.co_filename.startswith(here):  # name the line of the user, not ours
+    while frame.f_back and frame.f_code.co_filename.startswith(here):
         frame, level = frame.f_back, level + 1
-    for text in told:
-        warnings.warn(text, Warning, stacklevel=level)
+    warnings.warn(text, Warning, stacklevel=level)
 
 
 def check(status: int, may_stop: bool = False) -> int:

@@ -13,6 +13,7 @@ from . import _bindings as c, _then
 from ._arrays import SEEDS, Shape, broadcast_rows, conditions_of, rows_of, whole
 from ._data import Data, with_rows
 from ._model import Model
+from ._tables import in_order
 from ._then import Then
 from ._training import Recipe, train
 from ._watch import Progress, Watch
@@ -128,6 +129,11 @@ class Flow:
     def fit(self, x: Any = None, y: Any = None, *, validation: Any = None, resume: bool = False) -> "Flow":
         """Learns p(x | y) from examples: x (rows, dim_x) and y (rows, dim_y), arrays of numbers or data frames.
 
+        Data frames of pandas and polars are read by the names of their columns (``x_names_``, ``y_names_``), which the model
+        file keeps: sample(), log_prob() and the others take them in any order, and refuse missing or unknown ones. Dates
+        and durations become seconds, with a warning; missing entries, masked ones among them, become NaN; complex numbers
+        are refused.
+
         y may be series (rows, steps, channels) or images (rows, h, w) or (rows, h, w, channels): a network that is trained
         along makes a few numbers of each ("model.embed" of ``settings``; three axes are those of series where these have at
         least four times as many steps as channels).
@@ -206,6 +212,7 @@ class Flow:
             return None, ()
         if y is None:
             raise ArgumentError(f"this model needs a condition y of {m.dim_y} number{'s' if m.dim_y > 1 else ''}")
+        y = in_order(y, m.column_names[m.dim_x:], "y")
         if len(m.labels):
             y = Flow._labels(m, y)
             if m.dim_y > 1 and (np.ndim(y) == 0 or np.shape(y)[-1] != m.dim_y):  # an image: the label tells all pixels
@@ -229,6 +236,7 @@ class Flow:
     def _pair(m: Model, x: Any, y: Any, what: str = "x") -> "tuple[np.ndarray, Optional[np.ndarray], Shape]":
         """Rows of x and as many of y."""
         try:
+            x = in_order(x, m.column_names[:m.dim_x], "x") if what == "x" else x
             x_rows, axes = rows_of(x, m.dim_x, what)
         except ShapeError as error:
             if what != "x" or not m.then:
@@ -439,8 +447,9 @@ class Flow:
         A dictionary with a table (``print(judgement)``) and pictures (``judgement.plot()``). Samples of a model whose images
         others make larger (``then``, as of sample()) are judged and drawn in that size; densities are of its own.
         """
-        test = None if x is None else Data(x, y)
         m = self.model_
+        test = None if x is None else Data(in_order(x, m.column_names[:m.dim_x], "x"),
+                                           None if y is None else in_order(y, m.column_names[m.dim_x:], "y"))
         return Judgement.of(m, test, points, seed, self.progress, self._then(m, then))
 
     def describe(self) -> str:
