@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from typing import Any, Tuple
+from typing import Any, Tuple, Union
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ._tables import numbers
 from .errors import ArgumentError, ShapeError
 
 Shape = Tuple[int, ...]
+Seed = Union[int, None, np.random.Generator, np.random.RandomState]
 
 
 SEEDS = 2 ** 64 - 1
@@ -31,6 +32,21 @@ def whole(value: Any, what: str, least: int = 0, most: int = 2 ** 31 - 1) -> int
     if not least <= number <= most:
         raise ArgumentError(f"{what}: found {value!r}, expected a whole number from {least} to {most}")
     return number
+
+
+def seed_of(value: Any) -> int:
+    """A seed as it was given; a new one of a generator of NumPy, whose state moves on, and of the system where it is None.
+
+    >>> seed_of(7), seed_of(np.random.default_rng(1)) == seed_of(np.random.default_rng(1))
+    (7, True)
+    """
+    if value is None:
+        value = np.random.default_rng()
+    if isinstance(value, np.random.Generator):
+        return int(value.integers(SEEDS, dtype=np.uint64))
+    if isinstance(value, np.random.RandomState):
+        return int(value.randint(SEEDS, dtype=np.uint64))
+    return whole(value, "seed", 0, SEEDS)
 
 
 def dense(values: Any) -> np.ndarray:
@@ -65,6 +81,8 @@ def conditions_of(values: Any, axes_of_one: Shape) -> "tuple[np.ndarray, Shape]"
     >>> rows, axes = conditions_of(np.zeros((3, 4, 100)), (100, 1))
     >>> rows.shape, axes, conditions_of(np.zeros((3, 28, 28)), (28, 28, 1))[1]
     ((12, 100), (3, 4), (3,))
+    >>> conditions_of([0.5], (1,))[1], conditions_of([0.5, 0.6], (1,))[1]
+    ((), (2,))
     """
     a = np.asarray(numbers(values, "y"), dtype=np.float64)
     dim = int(np.prod(axes_of_one))
@@ -73,6 +91,8 @@ def conditions_of(values: Any, axes_of_one: Shape) -> "tuple[np.ndarray, Shape]"
             return np.ascontiguousarray(a.reshape(-1, dim)), a.shape[:-len(one)]
     if len(axes_of_one) > 1 and (a.ndim == 0 or a.shape[-1] != dim):
         raise ShapeError(f"y has the shape {a.shape}, expected one that ends with {axes_of_one}, or with ({dim},)")
+    if a.shape == (1,) == (dim,):  # one y, as (dim,) is in general, and no list of one
+        return np.ascontiguousarray(a.reshape(1, 1)), ()
     return rows_of(a, dim, "y")
 
 

@@ -11,7 +11,7 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from . import _bindings as c
-from ._arrays import SEEDS, address, images_of, whole
+from ._arrays import Seed, address, images_of, seed_of, whole
 from ._library import check, context, encode, free_with, lib, take_text
 
 
@@ -76,6 +76,20 @@ class Model:
         check(lib.jf_model_info(byref(made), self.handle))
         return take_text(made.value)
 
+    def brief(self) -> str:
+        """What it is of, for a line: " of p(x0, x1 | y0), classes upper, lower".
+
+        >>> Model.load("crescents", None, 0).brief()
+        ' of p(x0, x1 | y0), classes upper, lower'
+        """
+        x, y = self.column_names[:self.dim_x], self.column_names[self.dim_x:]
+        of_x, of_y = _listed(x, "x"), _listed(y, "y")
+        if self.is_of_images:
+            of_x = f"images {self.form.h}x{self.form.w}" + (f"x{self.form.channels}" if self.form.channels > 1 else "")
+        classes = [name or f"{label:g}" for name, label in zip(self.class_names, self.labels)]
+        return (f" of p({of_x}{' | ' + of_y if y else ''})" +
+                (f", {len(classes)} classes" if len(classes) > 8 else f", classes {', '.join(classes)}" if classes else ""))
+
     # ---- rows: dense arrays of doubles, (n, dim_x) and (n, dim_y) ----
 
     def y_of_labels(self, labels: np.ndarray) -> np.ndarray:
@@ -128,11 +142,11 @@ class Model:
 
     # ---- images ----
 
-    def conditions_of_images(self, images: Any, degrade: bool, seed: int) -> np.ndarray:
+    def conditions_of_images(self, images: Any, degrade: bool, seed: Seed) -> np.ndarray:
         given, kept = images_of(images)
         made = c.jf_image_conditions()
         check(lib.jf_image_conditions_create(byref(made), self.handle, byref(given), int(degrade),
-                                             whole(seed, "seed", 0, SEEDS)))
+                                             seed_of(seed)))
         try:
             rows = np.ctypeslib.as_array((ctypes.c_double * (len(kept) * self.dim_y)).from_address(made.y))
             return rows.reshape(len(kept), self.dim_y).copy()
@@ -144,3 +158,9 @@ class Model:
         x = np.empty((len(kept), self.dim_x))
         check(lib.jf_image_answers(self.handle, byref(given), address(y), address(x)))
         return x
+
+
+def _listed(names: List[str], letter: str) -> str:
+    """Names of columns, of which none may have one; of many the first and the last."""
+    known = [name or f"{letter}{i}" for i, name in enumerate(names)]
+    return ", ".join(known if len(known) <= 8 else [*known[:2], "...", known[-1]])

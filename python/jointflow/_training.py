@@ -7,7 +7,7 @@ from ctypes import byref
 from typing import Any, Dict, Mapping, Optional
 
 from . import _bindings as c
-from ._arrays import SEEDS, whole
+from ._arrays import Seed, seed_of, whole
 from ._data import Data
 from ._library import check, context, encode, free_with, lib, take_text, under_way, watched
 from ._model import Model
@@ -80,7 +80,7 @@ def progress_of(p: c.jf_progress) -> Dict[str, Any]:
     return now
 
 
-def train(recipe: Recipe, watch: Watch, *, folder: Any, resume: bool, seed: int, device: Optional[str],
+def train(recipe: Recipe, watch: Watch, *, folder: Any, resume: bool, seed: Seed, device: Optional[str],
           threads: int) -> "tuple[Model, bool]":
     """The model, and whether training ended before its time."""
     def on_progress(p: Any) -> bool:
@@ -88,7 +88,7 @@ def train(recipe: Recipe, watch: Watch, *, folder: Any, resume: bool, seed: int,
             return watch.stop_wanted()
         return watch.take(progress_of(ctypes.cast(p.training, ctypes.POINTER(c.jf_training))[0]))
 
-    options = c.jf_train_options(folder=encode(folder), resume=int(resume), seed=whole(seed, "seed", 0, SEEDS),
+    options = c.jf_train_options(folder=encode(folder), resume=int(resume), seed=seed_of(seed),
                                  device=encode(device), threads=whole(threads, "threads"))
     made = ctypes.c_void_p()
     with under_way(), watch, watched(on_progress):

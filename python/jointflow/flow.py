@@ -10,7 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional
 import numpy as np
 
 from . import _bindings as c, _then
-from ._arrays import SEEDS, Shape, broadcast_rows, conditions_of, rows_of, whole
+from ._arrays import Seed, Shape, broadcast_rows, conditions_of, rows_of, seed_of, whole
 from ._data import Data, with_rows
 from ._model import Model
 from ._tables import in_order
@@ -25,6 +25,9 @@ KEYS = {
     "blocks": "model.blocks", "law": "model.law", "condition": "model.condition", "depth": "model.depth",
     "width": "model.width", "epochs": "train.epochs", "batch": "train.batch", "rate": "train.rate",
 }
+
+# Files that a folder with a run has, at least one of them.
+RUN_FILES = ("checkpoint.safetensors", "model.safetensors", "checkpoint-previous.safetensors")
 
 
 class Flow:
@@ -43,7 +46,8 @@ class Flow:
     bounds : where columns can be, and samples will be: "x0=0:1, x1=circle:0:6.2832"; None: intervals that x fills evenly
         are found; "none": they are not.
     settings : any other keys of a recipe, {"train.average": 0.999}.
-    seed : of training, and of samples that are drawn without a seed of their own.
+    seed : of training, and of samples that are drawn without a seed of their own; a whole number, a Generator of NumPy, or
+        None: another one at every call. So are the seeds of calls, but that None in sample() is this one.
     device : "cpu", "cuda", "ref", "auto"; None: the first of them.
     threads : 0: all processors. Results do not depend on it.
     folder : run folder: the model, its recipe and history, and what resuming needs; None: nothing is written.
@@ -71,7 +75,7 @@ class Flow:
                  law: Optional[str] = None, condition: Optional[str] = None, depth: Optional[int] = None,
                  width: Optional[int] = None, epochs: Optional[int] = None, batch: Optional[int] = None,
                  rate: Optional[float] = None, discrete: bool = False, bounds: Optional[str] = None,
-                 settings: Optional[Mapping[str, Any]] = None, seed: int = 0, device: Optional[str] = None,
+                 settings: Optional[Mapping[str, Any]] = None, seed: Seed = 0, device: Optional[str] = None,
                  threads: int = 0, folder: "str | os.PathLike[str] | None" = None, progress: Progress = None):
         self.recipe = recipe
         self.blocks, self.law, self.condition, self.depth, self.width = blocks, law, condition, depth, width
@@ -103,7 +107,7 @@ class Flow:
     def __repr__(self) -> str:
         defaults = {n: p.default for n, p in inspect.signature(type(self).__init__).parameters.items()}
         given = ", ".join(f"{n}={v!r}" for n, v in self.get_params().items() if v is not defaults[n] and v != defaults[n])
-        return f"Flow({given})"
+        return f"Flow({given}){self._model.brief() if self._model else ''}"
 
     def __getstate__(self) -> Dict[str, Any]:
         state = {k: v for k, v in self.__dict__.items() if k not in ("_model", "_draws")}
@@ -126,7 +130,8 @@ class Flow:
 
     # ---- learning ----
 
-    def fit(self, x: Any = None, y: Any = None, *, validation: Any = None, resume: bool = False) -> "Flow":
+    def fit(self, x: Any = None, y: Any = None, *, validation: Any = None, resume: bool = False,
+            overwrite: bool = False) -> "Flow":
         """Learns p(x | y) from examples: x (rows, dim_x) and y (rows, dim_y), arrays of numbers or data frames.
 
         Data frames of pandas and polars are read by the names of their columns (``x_names_``, ``y_names_``), which the model
@@ -142,10 +147,14 @@ class Flow:
         change meanwhile. Without y the flow learns p(x); without both it trains on what its recipe names.
 
         ``validation``: the share of rows that is held out, by default a tenth or less; or (x, y) of held-out rows, which
-        are put behind the others, a copy of all of them. Training keeps the weights that fit the held-out rows best. ``resume`` goes on with the run in ``folder``.
+        are put behind the others, a copy of all of them. Training keeps the weights that fit the held-out rows best.
+
+        A ``folder`` that holds a run is refused, unless ``resume`` goes on with that run, or ``overwrite`` begins a new one;
+        the old one is then kept in ``old-run`` inside of it until the new one has finished.
 
         Ctrl-C stops training, saves the run in ``folder``, and leaves the best model so far, with a warning.
         """
+        self._check_folder(resume, overwrite)
         recipe, data = self._recipe(x, y, validation)
         with_recipe = {KEYS[name]: getattr(self, name) for name in KEYS if getattr(self, name) is not None}
         recipe.set({**with_recipe, **(self.settings or {})})
@@ -159,6 +168,17 @@ class Flow:
             where = f"; fit(..., resume=True) goes on with {os.fspath(self.folder)}" if self.folder else ""
             warnings.warn(f"training was stopped; the flow has the best model so far{where}", Warning, stacklevel=2)
         return self
+
+    def _check_folder(self, resume: bool, overwrite: bool) -> None:
+        """A run is hours of work: it is not written over by mistake."""
+        if resume and overwrite:
+            raise ArgumentError("resume goes on with a run and overwrite begins a new one: expected one of them")
+        if self.folder is None or resume or overwrite:
+            return
+        for name in RUN_FILES:
+            if os.path.isfile(os.path.join(self.folder, name)):
+                raise ArgumentError(f"{os.fspath(self.folder)}: holds a run already ({name}); go on with it by resume=True, "
+                                    "begin a new one by overwrite=True, or choose another folder")
 
     def _recipe(self, x: Any, y: Any, validation: Any) -> "tuple[Recipe, Optional[Data]]":
         if x is None:
@@ -228,7 +248,7 @@ class Flow:
             return y
         known = dict(zip(m.class_names, m.labels))
         try:
-            return np.array([known[name] for name in given.ravel().tolist()]).reshape(given.shape)
+            return np.array([known[name] for name in given.ravel().tolist()]).reshape(given.shape + (1,) * (m.dim_y == 1))
         except KeyError as error:
             raise ArgumentError(f"no class {error}, expected one of {', '.join(filter(None, known))}") from None
 
@@ -250,12 +270,12 @@ class Flow:
             x_rows, axes = broadcast_rows(x_rows, axes, y_axes, what), y_axes
         return x_rows, broadcast_rows(y_rows, y_axes, axes, "y"), axes
 
-    def _seed(self, seed: Optional[int]) -> int:
+    def _seed(self, seed: Seed) -> int:
         """The one that was given, or another one for every call: a script draws the same at every run, and no two calls
         of it do."""
-        if seed is not None:
-            return whole(seed, "seed", 0, SEEDS)
-        word = (whole(self.seed, "seed", 0, SEEDS) * 0x9E3779B97F4A7C15 + next(self._draws) + 1) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
+        if seed is not None or not isinstance(self.seed, (int, np.integer)):
+            return seed_of(self.seed if seed is None else seed)
+        word = (seed_of(self.seed) * 0x9E3779B97F4A7C15 + next(self._draws) + 1) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
         return word ^ word >> 31
 
     def _then(self, m: Model, then: Then) -> List[Model]:
@@ -276,12 +296,12 @@ class Flow:
         except Error:
             return False
 
-    def sample(self, y: Any = None, n: Optional[int] = None, *, seed: Optional[int] = None, temperature: float = 1.0,
+    def sample(self, y: Any = None, n: Optional[int] = None, *, seed: Seed = None, temperature: float = 1.0,
                denoise: bool = False, then: Then = None) -> np.ndarray:
         """Draws x ~ p(x | y): n answers for each row of y, or one without an axis of its own.
 
-        y has the shape (dim_y,) or (rows, dim_y), or without the last axis where dim_y is 1; names of classes do, too, and
-        series and images with their axes in place of the last. The answers have its shape with n and dim_x in place of the last axis.
+        y has the shape (dim_y,) or (rows, dim_y), where dim_y is 1 also (rows,) for more than one row; names of classes have none
+        for dim_y, and series and images with their axes in place of the last. The answers have its shape with n and dim_x in place of the last axis.
 
         The same seed gives the same answers; without one every call gives others. ``temperature`` multiplies the latent
         points; at 0 each answer is that of z = 0. ``denoise`` takes the noise of training off (models that were trained with it).
@@ -300,7 +320,7 @@ class Flow:
         """
         return self._sample(self.model_, y, n, seed, temperature, denoise, then)
 
-    def _sample(self, m: Model, y: Any, n: Optional[int], seed: Optional[int], temperature: float = 1.0,
+    def _sample(self, m: Model, y: Any, n: Optional[int], seed: Seed, temperature: float = 1.0,
                 denoise: bool = False, then: Then = False) -> np.ndarray:
         larger = self._then(m, then)
         rows, axes = self._conditions(m, y)
@@ -316,7 +336,7 @@ class Flow:
             x = _then.images(m, x, rows, larger, options.seed, denoise)
         return x.reshape(axes + (() if n is None else (each,)) + x.shape[1:])
 
-    def summary(self, y: Any = None, n: int = 10000, *, seed: Optional[int] = None, masses: Any = (0.5, 0.9),
+    def summary(self, y: Any = None, n: int = 10000, *, seed: Seed = None, masses: Any = (0.5, 0.9),
                 quantiles: Any = (0.05, 0.25, 0.5, 0.75, 0.95)) -> "Dict[str, Any] | List[Dict[str, Any]]":
         """What can be said of x at y, from n samples: a dictionary, or one for each row of y.
 
@@ -398,12 +418,12 @@ class Flow:
 
     # ---- images ----
 
-    def conditions(self, images: Any, *, degrade: bool = False, seed: int = 0) -> np.ndarray:
+    def conditions(self, images: Any, *, degrade: bool = False, seed: Seed = 0) -> np.ndarray:
         """Rows of y made of images, of models whose condition is one: small or damaged ones as they are, whole ones are
         made so first. Where both have the same size ``degrade`` says that they are whole."""
         return self.model_.conditions_of_images(images, degrade, seed)
 
-    def images(self, x: Any, y: Any, *, then: Then = None, seed: Optional[int] = None, denoise: bool = False,
+    def images(self, x: Any, y: Any, *, then: Then = None, seed: Seed = None, denoise: bool = False,
                together: int = 1) -> np.ndarray:
         """The images that answers x to conditions y are, (..., h, w) or with channels (..., h, w, c).
 
@@ -422,7 +442,7 @@ class Flow:
         """
         return self._images(self.model_, x, y, then, seed, denoise, together)
 
-    def _images(self, m: Model, x: Any, y: Any, then: Then, seed: Optional[int], denoise: bool = False,
+    def _images(self, m: Model, x: Any, y: Any, then: Then, seed: Seed, denoise: bool = False,
                 together: int = 1) -> np.ndarray:
         larger = self._then(m, then)
         x_rows, y_rows, axes = self._pair(m, x, y)
@@ -441,7 +461,7 @@ class Flow:
 
     # ---- trust ----
 
-    def judge(self, x: Any = None, y: Any = None, *, points: int = 0, seed: int = 0, then: Then = None) -> Judgement:
+    def judge(self, x: Any = None, y: Any = None, *, points: int = 0, seed: Seed = 0, then: Then = None) -> Judgement:
         """How far is it to be trusted? On fresh points of the data, on held-out rows, or on x and y where they are given.
 
         A dictionary with a table (``print(judgement)``) and pictures (``judgement.plot()``). Samples of a model whose images
@@ -458,7 +478,7 @@ class Flow:
 
     # ---- pictures ----
 
-    def plot(self, y: Any = None, n: Optional[int] = None, *, ax: Any = None, seed: int = 0, **style: Any) -> Any:
+    def plot(self, y: Any = None, n: Optional[int] = None, *, ax: Any = None, seed: Seed = 0, **style: Any) -> Any:
         """Draws n samples for each condition, 1000 by default; by default for each class. Gives the axes. Of a model of
         images, 8 of each by default, side by side: gives the figure."""
         from . import plot
@@ -470,7 +490,7 @@ class Flow:
         names = [name or f"x{i}" for i, name in enumerate(m.column_names[:m.dim_x])]
         return plot.samples(self._sample(m, y, 1000 if n is None else n, seed), y, names=names, ax=ax, **style)
 
-    def _plot_images(self, m: Model, y: Any, n: int, seed: int) -> Any:
+    def _plot_images(self, m: Model, y: Any, n: int, seed: Seed) -> Any:
         """A row for each condition, the names of classes above."""
         from . import plot
         rows, _ = self._conditions(m, y)

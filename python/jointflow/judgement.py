@@ -12,7 +12,7 @@ from ctypes import byref
 from typing import Any, Dict, Optional, Sequence
 
 from . import _bindings as c
-from ._arrays import SEEDS, whole
+from ._arrays import Seed, seed_of, whole
 from ._data import Data
 from ._library import check, encode, free_with, lib
 from ._model import Model
@@ -42,10 +42,10 @@ class Judgement(Dict[str, Any]):
         self.text: str = lib.jf_judgement_text(handle).decode()
 
     @classmethod
-    def of(cls, model: Model, test: Optional[Data], points: int, seed: int, progress: Progress,
+    def of(cls, model: Model, test: Optional[Data], points: int, seed: Seed, progress: Progress,
            then: Sequence[Model] = ()) -> "Judgement":
         """Judges a model, on data of its own or on these; `then`: what makes its images larger before."""
-        options = c.jf_judge_options(points=whole(points, "points"), seed=whole(seed, "seed", 0, SEEDS),
+        options = c.jf_judge_options(points=whole(points, "points"), seed=seed_of(seed),
                                      then=handles(then), then_count=len(then))
         if test is not None:
             options.test_data = test.handle

@@ -299,3 +299,19 @@ def test_fit__validation_rows_of_y_have_its_axes():
     assert flow.sample(y[:2]).shape == (2, 1)
     with pytest.raises(jointflow.errors.ShapeError, match="axes"):
         flow.fit(x[:300], y[:300], validation=(x[300:], y[300:].swapaxes(1, 2)))
+
+
+def test_fit__refuses_a_folder_that_holds_a_run(parameters, examples, tmp_path):
+    x, y = examples
+    folder = tmp_path / "run"
+    flow = jointflow.Flow(**parameters, folder=folder).fit(x, y)
+    before = (folder / "model.safetensors").read_bytes()
+    with pytest.raises(ValueError, match="holds a run already .* resume=True, .* overwrite=True"):
+        flow.fit(x + 5, y)
+    with pytest.raises(ValueError, match="expected one of them"):
+        flow.fit(x + 5, y, resume=True, overwrite=True)
+    assert (folder / "model.safetensors").read_bytes() == before
+    flow.fit(x, y, resume=True)
+    assert same(jointflow.load(folder), jointflow.Flow(**parameters).fit(x, y))
+    flow.fit(x + 5, y, overwrite=True)
+    assert jointflow.load(folder).sample(1.5, 50, seed=1).mean() > 5

@@ -308,3 +308,41 @@ def test_export__writes_what_the_command_line_writes(crescents, tmp_path):
     assert "int answers_sample(" in (tmp_path / "a.c").read_text()
     with pytest.raises(jointflow.errors.ArgumentError, match="expected .c .* or .onnx"):
         crescents.export(tmp_path / "a.txt")
+
+
+def test_sample__of_one_y_has_the_same_axes_whatever_its_numbers(crescents, parameters):
+    rows = np.random.default_rng(0).normal(size=(100, 4))
+    of_two = jointflow.Flow(**{**parameters, "epochs": 1, "batch": 20}).fit(rows[:, :2], rows[:, 2:])
+    for n, axes in ((None, ()), (5, (5,))):
+        assert crescents.sample(np.zeros(1), n).shape == of_two.sample(np.ones(2), n).shape == axes + (2,)
+        assert crescents.sample(np.zeros((1, 1)), n).shape == of_two.sample(np.ones((1, 2)), n).shape == (1,) + axes + (2,)
+    assert crescents.sample(["upper"], 5).shape == (1, 5, 2)
+    assert crescents.log_prob(np.zeros(2), np.zeros(1)).shape == ()
+    assert crescents.log_prob(np.zeros((3, 2)), np.zeros(1)).shape == (3,)
+
+
+def test_repr__of_a_loaded_model_tells_what_it_is_of(crescents, small):
+    assert repr(crescents) == "Flow() of p(x0, x1 | y0), classes upper, lower"
+    assert repr(small).endswith("progress=False) of p(x0 | y0)") and repr(jointflow.Flow(blocks=2)) == "Flow(blocks=2)"
+    assert repr(jointflow.load("ring")) == "Flow() of p(x0, x1)"
+    assert repr(jointflow.load("fashion-class")).startswith("Flow() of p(images 28x28 | y0, y1, ..., y")
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_seeds__of_a_generator_follow_it(crescents, make):
+    one, two = make(3), make(3)
+    first, second = crescents.sample(0, 5, seed=one), crescents.sample(0, 5, seed=one)
+    assert not np.array_equal(first, second)
+    assert np.array_equal(crescents.sample(0, 5, seed=two), first) and np.array_equal(crescents.sample(0, 5, seed=two), second)
+    one, two = (jointflow.load("crescents").set_params(seed=make(4)) for _ in range(2))
+    assert np.array_equal(one.sample(0, 5), two.sample(0, 5)) and np.array_equal(one.sample(0, 5), two.sample(0, 5))
+
+
+def test_seeds__that_are_none_are_new_ones(crescents, parameters, examples):
+    one, two = (jointflow.load("crescents").set_params(seed=None) for _ in range(2))
+    assert not np.array_equal(one.sample(0, 5), two.sample(0, 5))
+    one, two = (jointflow.Flow(**{**parameters, "seed": None}).fit(*examples) for _ in range(2))
+    assert not np.array_equal(one.decode([[0.5]], 1.5), two.decode([[0.5]], 1.5))
+    x, y = (a[:50] for a in examples)
+    fixed, again, first, second = (str(dict(one.judge(x, y, seed=seed))) for seed in (3, 3, None, None))
+    assert fixed == again and first != second
