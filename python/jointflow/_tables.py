@@ -113,7 +113,7 @@ def _report(text: str) -> None:
 def names_of(values: Any, count: Optional[int] = None) -> "List[str] | None":
     """Names of the columns of a data frame or of one of its columns; None: there are none, or not `count`."""
     columns = getattr(values, "columns", None)
-    if columns is None and getattr(values, "name", None) is not None:
+    if columns is None and getattr(values, "name", None) not in (None, ""):
         columns = [values.name]
     return [str(name) for name in columns] if columns is not None and count in (None, len(columns)) else None
 
