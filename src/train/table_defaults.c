@@ -52,6 +52,7 @@ static const table_default defaults[] = {
     {"train.epochs",       "20",        1000000,ANY,     1, ANY,   0, ANY},
     {"train.rows",         "1000000",   1000000,ANY,     1, ANY,   0, ANY},
     {"train.batch",        "16",        0,      999,     1, ANY,   0, ANY},
+    {"train.batch",        "1",         0,      19,      1, ANY,   0, ANY},
     {"train.batch",        "100",       1000,   49999,   1, ANY,   0, ANY},
     {"train.batch",        "200",       50000,  999999,  1, ANY,   0, ANY},
     {"train.batch",        "1000",      1000000,ANY,     1, ANY,   0, ANY},

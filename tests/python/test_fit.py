@@ -315,3 +315,11 @@ def test_fit__refuses_a_folder_that_holds_a_run(parameters, examples, tmp_path):
     assert same(jointflow.load(folder), jointflow.Flow(**parameters).fit(x, y))
     flow.fit(x + 5, y, overwrite=True)
     assert jointflow.load(folder).sample(1.5, 50, seed=1).mean() > 5
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("rows", [2, 9, 10, 17, 19, 20])
+def test_fit__learns_from_a_few_rows_by_the_defaults(rows):
+    table = np.random.default_rng(0).normal(size=(rows, 3))
+    flow = jointflow.Flow(progress=False).fit(table[:, :2], table[:, 2])
+    assert np.isfinite(flow.sample(table[0, 2], 10)).all()
