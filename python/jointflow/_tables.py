@@ -44,11 +44,13 @@ def _column(frame: Any, i: int) -> Any:
 
 
 def _real(values: Any, what: str) -> np.ndarray:
+    if hasattr(values, "tocsr"):
+        raise DataError(f"{what} is a sparse matrix, expected an array: give that of its toarray()")
     a = np.asanyarray(values)
     mask = np.ma.getmask(a) if isinstance(a, np.ma.MaskedArray) else np.ma.nomask
     a = np.asarray(a)
     if a.dtype.kind == "c":
-        raise DataError(f"{what} has complex numbers, expected real ones: give real and imaginary parts as columns")
+        raise _complex(what)
     if a.dtype.kind == "M":
         _report(f"{what}: dates become seconds since 1970-01-01, UTC")
         a = (a - np.datetime64(0, "s")) / np.timedelta64(1, "s")
@@ -63,11 +65,17 @@ def _real(values: Any, what: str) -> np.ndarray:
     return a
 
 
+def _complex(what: str) -> DataError:
+    """The first words are scikit-learn's."""
+    return DataError(f"Complex data not supported: {what} has complex numbers, expected real ones, such as real and imaginary "
+                     "parts in columns of their own")
+
+
 def _of_objects(a: np.ndarray, what: str) -> np.ndarray:
     """Objects as numbers, as far as they are dates, durations or missing; the array itself where none is."""
     types = {type(value) for value in a.ravel()}
     if any(issubclass(t, (complex, np.complexfloating)) for t in types):
-        raise DataError(f"{what} has complex numbers, expected real ones: give real and imaginary parts as columns")
+        raise _complex(what)
     dates = any(issubclass(t, (datetime.date, np.datetime64)) and not _is_missing_type(t) for t in types)
     durations = any(issubclass(t, (datetime.timedelta, np.timedelta64)) for t in types)
     if not dates and not durations and not any(map(_is_missing_type, types)):

@@ -104,6 +104,11 @@ class Flow:
             setattr(self, name, value)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn has to know from 1.6 on: y is optional, and so are all checks of its kinds of estimators."""
+        from sklearn.utils import InputTags, Tags, TargetTags
+        return Tags(estimator_type=None, target_tags=TargetTags(required=False), input_tags=InputTags())
+
     def __repr__(self) -> str:
         defaults = {n: p.default for n, p in inspect.signature(type(self).__init__).parameters.items()}
         given = ", ".join(f"{n}={v!r}" for n, v in self.get_params().items() if v is not defaults[n] and v != defaults[n])
@@ -210,6 +215,7 @@ class Flow:
         """What is told of a model that was trained or loaded."""
         self._model, self._vouched = model, False
         self.dim_x_, self.dim_y_ = model.dim_x, model.dim_y
+        self.n_features_in_ = model.dim_x  # as scikit-learn calls it
         self.classes_, self.class_names_ = model.labels, model.class_names
         self.x_names_, self.y_names_ = model.column_names[:model.dim_x], model.column_names[model.dim_x:]
 
