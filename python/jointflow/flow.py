@@ -30,8 +30,19 @@ KEYS = {
 RUN_FILES = ("checkpoint.safetensors", "model.safetensors", "checkpoint-previous.safetensors")
 
 
+def _one_of(name: str, value: Any, other_name: str, other: Any) -> Any:
+    """An argument that has two names."""
+    if value is not None and other is not None:
+        raise ArgumentError(f"{name} and {other_name} are the same, expected one of them")
+    return other if value is None else value
+
+
 class Flow:
     """A conditional normalizing flow: learns the whole distribution p(x | y) of answers x to a condition y.
+
+    **x is what is looked for, and y is what is known.** scikit-learn has it the other way, where fit(X, y) predicts y from
+    X; so has the package sbi, whose x is what was observed. Where letters may be confused, x has the name ``data`` and y the
+    name ``condition``: fit(data=..., condition=...), sample(condition=...), log_prob(data=..., condition=...).
 
     What is None follows from the numbers of rows and columns, or from the recipe where one is given.
 
@@ -135,8 +146,8 @@ class Flow:
 
     # ---- learning ----
 
-    def fit(self, x: Any = None, y: Any = None, *, validation: Any = None, resume: bool = False,
-            overwrite: bool = False) -> "Flow":
+    def fit(self, x: Any = None, y: Any = None, *, data: Any = None, condition: Any = None, validation: Any = None,
+            resume: bool = False, overwrite: bool = False) -> "Flow":
         """Learns p(x | y) from examples: x (rows, dim_x) and y (rows, dim_y), arrays of numbers or data frames.
 
         Data frames of pandas and polars are read by the names of their columns (``x_names_``, ``y_names_``), which the model
@@ -159,14 +170,16 @@ class Flow:
 
         Ctrl-C stops training, saves the run in ``folder``, and leaves the best model so far, with a warning.
         """
+        x = _one_of("x", x, "data", data)
+        y = _one_of("y", y, "condition", condition)
         self._check_folder(resume, overwrite)
-        recipe, data = self._recipe(x, y, validation)
+        recipe, kept = self._recipe(x, y, validation)
         with_recipe = {KEYS[name]: getattr(self, name) for name in KEYS if getattr(self, name) is not None}
         recipe.set({**with_recipe, **(self.settings or {})})
         watch = Watch(self.progress)
         model, stopped = train(recipe, watch, folder=self.folder, resume=resume, seed=self.seed, device=self.device,
                                threads=self.threads)
-        del data
+        del kept
         self._take(model)
         self.history_, self.recipe_, self.stopped_ = watch.epochs, recipe.text(), stopped
         if stopped:
@@ -187,6 +200,8 @@ class Flow:
 
     def _recipe(self, x: Any, y: Any, validation: Any) -> "tuple[Recipe, Optional[Data]]":
         if x is None:
+            if y is not None or validation is not None:
+                raise ArgumentError("found a y (condition) or a validation without x (data), expected x as well")
             if self.recipe is None:
                 raise ArgumentError("neither data nor a recipe were given: fit(x, y), or Flow(recipe).fit()")
             return Recipe.load(self.recipe), None
@@ -259,6 +274,14 @@ class Flow:
             raise ArgumentError(f"no class {error}, expected one of {', '.join(filter(None, known))}") from None
 
     @staticmethod
+    def _given(x: Any, y: Any, data: Any, condition: Any) -> "tuple[Any, Any]":
+        """x and y by either of their names."""
+        x, y = _one_of("x", x, "data", data), _one_of("y", y, "condition", condition)
+        if x is None:
+            raise ArgumentError("found no x (data), expected rows of it")
+        return x, y
+
+    @staticmethod
     def _pair(m: Model, x: Any, y: Any, what: str = "x") -> "tuple[np.ndarray, Optional[np.ndarray], Shape]":
         """Rows of x and as many of y."""
         try:
@@ -302,8 +325,8 @@ class Flow:
         except Error:
             return False
 
-    def sample(self, y: Any = None, n: Optional[int] = None, *, seed: Seed = None, temperature: float = 1.0,
-               denoise: bool = False, then: Then = None) -> np.ndarray:
+    def sample(self, y: Any = None, n: Optional[int] = None, *, condition: Any = None, seed: Seed = None,
+               temperature: float = 1.0, denoise: bool = False, then: Then = None) -> np.ndarray:
         """Draws x ~ p(x | y): n answers for each row of y, or one without an axis of its own.
 
         y has the shape (dim_y,) or (rows, dim_y), where dim_y is 1 also (rows,) for more than one row; names of classes have none
@@ -324,6 +347,7 @@ class Flow:
         >>> clothes.sample(["bag", "boot"], 3).shape, clothes.sample("bag", 3, then=False).shape
         ((2, 3, 28, 28), (3, 49))
         """
+        y = _one_of("y", y, "condition", condition)
         return self._sample(self.model_, y, n, seed, temperature, denoise, then)
 
     def _sample(self, m: Model, y: Any, n: Optional[int], seed: Seed, temperature: float = 1.0,
@@ -342,8 +366,8 @@ class Flow:
             x = _then.images(m, x, rows, larger, options.seed, denoise)
         return x.reshape(axes + (() if n is None else (each,)) + x.shape[1:])
 
-    def summary(self, y: Any = None, n: int = 10000, *, seed: Seed = None, masses: Any = (0.5, 0.9),
-                quantiles: Any = (0.05, 0.25, 0.5, 0.75, 0.95)) -> "Dict[str, Any] | List[Dict[str, Any]]":
+    def summary(self, y: Any = None, n: int = 10000, *, condition: Any = None, seed: Seed = None,
+                masses: Any = (0.5, 0.9), quantiles: Any = (0.05, 0.25, 0.5, 0.75, 0.95)) -> "Dict[str, Any] | List[Dict[str, Any]]":
         """What can be said of x at y, from n samples: a dictionary, or one for each row of y.
 
         ``mean``, ``deviation`` and ``mode`` are arrays (dim_x,), ``quantiles`` (dim_x, quantiles). The mode is where the
@@ -357,6 +381,7 @@ class Flow:
         >>> len(s["hpd"][0.5][0]), s["mean"].shape  # x0 is likeliest at both ends
         (2, (2,))
         """
+        y = _one_of("y", y, "condition", condition)
         m = self.model_
         rows, axes = self._conditions(m, y)
         count = 1 if rows is None else len(rows)
@@ -376,7 +401,7 @@ class Flow:
         } for one in found]
         return made if axes else made[0]
 
-    def log_prob(self, x: Any, y: Any = None) -> np.ndarray:
+    def log_prob(self, x: Any = None, y: Any = None, *, data: Any = None, condition: Any = None) -> np.ndarray:
         """log p(x | y) of each row, in nats and the data's units. y has the axes of x, or the first of them: one y is for
         all rows, and log_prob(sample(y, n), y) is that of the samples. Of a model whose images others make larger, x is its own
         small image, which sample(y, n, then=False) and from_images() give: the large one has no density.
@@ -385,25 +410,27 @@ class Flow:
         which a density takes to be 0 (below 1e-4 is good, above 1e-2 trust none), and ``density_`` has the summary: means
         of the density, of the one that samples follow and of the whole map's, and whether it is exact.
         """
+        x, y = self._given(x, y, data, condition)
         m = self.model_
         x_rows, y_rows, axes = self._pair(m, x, y)
         log_p, density = m.log_prob(x_rows, y_rows, c.jf_use_options())
         self.density_, self.y_error_ = density, density["y_error"]
         return log_p.reshape(axes)
 
-    def score(self, x: Any, y: Any = None) -> float:
+    def score(self, x: Any = None, y: Any = None, *, data: Any = None, condition: Any = None) -> float:
         """The mean of log_prob(x, y): greater is better."""
-        return float(np.mean(self.log_prob(x, y)))
+        return float(np.mean(self.log_prob(x, y, data=data, condition=condition)))
 
-    def encode(self, x: Any, y: Any = None, *, return_y: bool = False) -> Any:
+    def encode(self, x: Any = None, y: Any = None, *, data: Any = None, condition: Any = None, return_y: bool = False) -> Any:
         """z = F_Z(x, y), the latent points, which are normally distributed where the model is right; with ``return_y``
         also y' = F_Y'(x, y), which should equal y."""
+        x, y = self._given(x, y, data, condition)
         m = self.model_
         x_rows, y_rows, axes = self._pair(m, x, y)
         z, y_out = m.encode(x_rows, y_rows, c.jf_use_options())
         return self._give(z, y_out, axes, return_y)
 
-    def decode(self, z: Any, y: Any = None, *, return_y: bool = False) -> Any:
+    def decode(self, z: Any, y: Any = None, *, condition: Any = None, return_y: bool = False) -> Any:
         """x = F_X^-1(z, y), the answers of latent points; with ``return_y`` also F_Y^-1(z, y), which should equal y.
 
         >>> import jointflow, numpy as np
@@ -412,6 +439,7 @@ class Flow:
         >>> bool(np.allclose(flow.decode(flow.encode(x, [0.5, 1.5]), [0.5, 1.5]), x, atol=1e-4))
         True
         """
+        y = _one_of("y", y, "condition", condition)
         m = self.model_
         z_rows, y_rows, axes = self._pair(m, z, y, "z")
         x, y_back = m.decode(z_rows, y_rows, c.jf_use_options())
@@ -467,12 +495,17 @@ class Flow:
 
     # ---- trust ----
 
-    def judge(self, x: Any = None, y: Any = None, *, points: int = 0, seed: Seed = 0, then: Then = None) -> Judgement:
+    def judge(self, x: Any = None, y: Any = None, *, data: Any = None, condition: Any = None, points: int = 0, seed: Seed = 0,
+              then: Then = None) -> Judgement:
         """How far is it to be trusted? On fresh points of the data, on held-out rows, or on x and y where they are given.
 
         A dictionary with a table (``print(judgement)``) and pictures (``judgement.plot()``). Samples of a model whose images
         others make larger (``then``, as of sample()) are judged and drawn in that size; densities are of its own.
         """
+        x = _one_of("x", x, "data", data)
+        y = _one_of("y", y, "condition", condition)
+        if x is None and y is not None:
+            raise ArgumentError("found a y (condition) without its x (data), expected both or none")
         m = self.model_
         test = None if x is None else Data(in_order(x, m.column_names[:m.dim_x], "x"),
                                            None if y is None else in_order(y, m.column_names[m.dim_x:], "y"))
@@ -484,10 +517,12 @@ class Flow:
 
     # ---- pictures ----
 
-    def plot(self, y: Any = None, n: Optional[int] = None, *, ax: Any = None, seed: Seed = 0, **style: Any) -> Any:
+    def plot(self, y: Any = None, n: Optional[int] = None, *, condition: Any = None, ax: Any = None, seed: Seed = 0,
+             **style: Any) -> Any:
         """Draws n samples for each condition, 1000 by default; by default for each class. Gives the axes. Of a model of
         images, 8 of each by default, side by side: gives the figure."""
         from . import plot
+        y = _one_of("y", y, "condition", condition)
         m = self.model_
         if y is None and len(m.labels):
             y = m.labels

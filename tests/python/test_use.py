@@ -346,3 +346,38 @@ def test_seeds__that_are_none_are_new_ones(crescents, parameters, examples):
     x, y = (a[:50] for a in examples)
     fixed, again, first, second = (str(dict(one.judge(x, y, seed=seed))) for seed in (3, 3, None, None))
     assert fixed == again and first != second
+
+
+def test_names__data_and_condition_are_x_and_y(crescents, parameters, examples):
+    x, y = crescents.sample([0, 1], 10, seed=1), [0, 1]
+    assert np.array_equal(crescents.sample(condition=y, n=10, seed=1), x)
+    assert np.array_equal(crescents.log_prob(data=x, condition=y), crescents.log_prob(x, y))
+    assert crescents.score(data=x, condition=y) == crescents.score(x, condition=y) == crescents.score(x, y)
+    z = crescents.encode(data=x, condition=y)
+    assert np.array_equal(crescents.decode(z, condition=y), crescents.decode(crescents.encode(x, y), y))
+    fitted = jointflow.Flow(**{**parameters, "epochs": 1}).fit(data=examples[0], condition=examples[1])
+    expected = jointflow.Flow(**{**parameters, "epochs": 1}).fit(*examples)
+    assert np.array_equal(fitted.sample(1.5, 9, seed=1), expected.sample(1.5, 9, seed=1))
+    assert fitted.summary(condition=1.5, n=50, seed=1)["log_p_mode"] == expected.summary(1.5, 50, seed=1)["log_p_mode"]
+    given = [a[:50] for a in examples]
+    assert fitted.judge(data=given[0], condition=given[1])["nll"] == expected.judge(*given)["nll"]
+
+
+def test_names__both_of_one_argument_are_refused(crescents, examples):
+    x, y = np.zeros((3, 2)), np.zeros(3)
+    for call in (lambda **k: crescents.sample(y, **k), lambda **k: crescents.log_prob(x, y, **k),
+                 lambda **k: crescents.score(x, y, **k), lambda **k: crescents.encode(x, y, **k),
+                 lambda **k: crescents.decode(x, y, **k), lambda **k: crescents.judge(x, y, **k),
+                 lambda **k: crescents.summary(y, **k), lambda **k: crescents.plot(y, **k),
+                 lambda **k: jointflow.Flow(progress=False).fit(*examples, **k)):
+        with pytest.raises(jointflow.errors.ArgumentError, match="y and condition are the same"):
+            call(condition=y)
+    for call in (crescents.log_prob, crescents.score, crescents.encode, crescents.judge):
+        with pytest.raises(jointflow.errors.ArgumentError, match="x and data are the same"):
+            call(x, y, data=x)
+        if call != crescents.judge:
+            with pytest.raises(jointflow.errors.ArgumentError, match="found no x"):
+                call(condition=y)
+    for call in (crescents.judge, jointflow.Flow("rule-circle", progress=False).fit):
+        with pytest.raises(jointflow.errors.ArgumentError, match=r"found a y \(condition\) .*without"):
+            call(condition=y)
