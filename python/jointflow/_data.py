@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional
 import numpy as np
 
 from . import _bindings as c
+from ._classes import coded, text_of
 from ._library import check, context, encode, free_with, lib
 from ._tables import in_order, names_of, numbers
 from .errors import DataError, ShapeError
@@ -61,6 +62,11 @@ def with_rows(x: Any, y: Any, more_x: Any, more_y: Any = None) -> "tuple[Any, An
         if values is None:
             joined.append(None)
             continue
+        text = text_of(values) if what == "y" else None
+        if text is not None:
+            words = np.concatenate((text, np.asarray(more).astype(object).reshape(-1)))
+            joined.append(Named(words, names_of(values, 1) or []))
+            continue
         names, of_more = names_of(values), f"{what} of the validation"
         more = more if names is None else in_order(more, names, of_more)
         (first, axes), (second, more_axes) = condition_of(values, what), condition_of(more, of_more)
@@ -99,7 +105,11 @@ class Data:
         self.x = table_of(x, "x")
         self.y: Optional[np.ndarray] = None
         axes: "tuple[int, ...]" = ()
-        if y is not None:
+        of_classes = None if y is None else coded(y)
+        self.words: List[str] = of_classes[1] if of_classes else []  # names of classes, which y has the numbers of
+        if of_classes:
+            self.y = of_classes[0]
+        elif y is not None:
             self.y, axes = condition_of(y, "y")
         made = ctypes.c_void_p()
         of_y = None if self.y is None else byref(_describe(self.y))
@@ -108,6 +118,9 @@ class Data:
         free_with(self, lib.jf_data_free, made.value)
         _kept[made.value] = (self.x, self.y)  # type: ignore[index]
         lib.jf_data_on_release(made, _on_release, made)
+        if self.words:
+            words = (ctypes.c_char_p * len(self.words))(*map(encode, self.words))
+            check(lib.jf_data_set_classes(made, words, len(self.words)))
         if axes:
             check(lib.jf_data_set_y_shape(made, (ctypes.c_size_t * len(axes))(*axes), len(axes)))
         self._name(names_of(x, self.x.shape[1]), None if self.y is None else names_of(y, self.y.shape[1]))

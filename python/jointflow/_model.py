@@ -31,6 +31,10 @@ class Model:
         self.column_names = [lib.jf_model_column_name(handle, i).decode() for i in range(self.dim_x + self.dim_y)]
         self.form = c.jf_image_form()
         check(lib.jf_model_image_form(byref(self.form), handle))
+        # an element of y for each class of a table, which users know as one column
+        self.has_class_column = count > 1 and self.dim_y == count and self.form.h == 0
+        self.x_names = self.column_names[:self.dim_x]
+        self.y_names = self.column_names[self.dim_x:][:1 if self.has_class_column else None]
         self.then: str = lib.jf_model_then(handle).decode()  # names of models that make its images larger; "": none
         self.larger: Optional[List[Model]] = None  # those models, once they were loaded
 
@@ -82,7 +86,7 @@ class Model:
         >>> Model.load("crescents", None, 0).brief()
         ' of p(x0, x1 | y0), classes upper, lower'
         """
-        x, y = self.column_names[:self.dim_x], self.column_names[self.dim_x:]
+        x, y = self.x_names, self.y_names
         of_x, of_y = _listed(x, "x"), _listed(y, "y")
         if self.is_of_images:
             of_x = f"images {self.form.h}x{self.form.w}" + (f"x{self.form.channels}" if self.form.channels > 1 else "")

@@ -28,10 +28,10 @@ class Recipe:
         return cls(made.value)  # type: ignore[arg-type]
 
     @classmethod
-    def for_data(cls, data: Data, discrete: bool, bounds: Optional[str]) -> "Recipe":
+    def for_data(cls, data: Data, discrete: bool, ordered: bool, bounds: Optional[str]) -> "Recipe":
         """Sizes, law, epochs and regularisation follow from the numbers of rows and columns."""
         made = ctypes.c_void_p()
-        request = c.jf_table_request(data=data.handle, discrete=int(discrete), bounds=encode(bounds))
+        request = c.jf_table_request(data=data.handle, discrete=int(discrete), ordered=int(ordered), bounds=encode(bounds))
         check(lib.jf_recipe_for_table(byref(made), context, byref(request)))
         return cls(made.value)  # type: ignore[arg-type]
 

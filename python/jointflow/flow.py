@@ -53,7 +53,10 @@ class Flow:
     blocks, law, condition, depth, width : of the model; law is "affine", "spline", "additive" or "shear", condition is
         "joint", "fixed" or "flow".
     epochs, batch, rate : of training.
-    discrete : y is one column and a class.
+    discrete : y is one column and a class, which is found without this where it is text, categorical, or whole numbers, more than two
+        and at most 20 different ones, each in five rows or more. The network reads a column of zeros and ones for each of
+        more than two classes.
+    ordered : y is one number although it looks like a class; with ``discrete``, or where it is text, the number of its class.
     bounds : where columns can be, and samples will be: "x0=0:1, x1=circle:0:6.2832"; None: intervals that x fills evenly
         are found; "none": they are not.
     settings : any other keys of a recipe, {"train.average": 0.999}.
@@ -85,13 +88,14 @@ class Flow:
     def __init__(self, recipe: "str | os.PathLike[str] | None" = None, *, blocks: Optional[int] = None,
                  law: Optional[str] = None, condition: Optional[str] = None, depth: Optional[int] = None,
                  width: Optional[int] = None, epochs: Optional[int] = None, batch: Optional[int] = None,
-                 rate: Optional[float] = None, discrete: bool = False, bounds: Optional[str] = None,
+                 rate: Optional[float] = None, discrete: bool = False, ordered: bool = False,
+                 bounds: Optional[str] = None,
                  settings: Optional[Mapping[str, Any]] = None, seed: Seed = 0, device: Optional[str] = None,
                  threads: int = 0, folder: "str | os.PathLike[str] | None" = None, progress: Progress = None):
         self.recipe = recipe
         self.blocks, self.law, self.condition, self.depth, self.width = blocks, law, condition, depth, width
         self.epochs, self.batch, self.rate = epochs, batch, rate
-        self.discrete, self.bounds, self.settings = discrete, bounds, settings
+        self.discrete, self.ordered, self.bounds, self.settings = discrete, ordered, bounds, settings
         self.seed, self.device, self.threads, self.folder, self.progress = seed, device, threads, folder, progress
         self._model: Optional[Model] = None
         self._vouched = False
@@ -212,11 +216,11 @@ class Flow:
             x, y, held_out = with_rows(x, y, *validation)
         data = Data(x, y)
         if self.recipe is None:
-            recipe = Recipe.for_data(data, self.discrete, self.bounds)
+            recipe = Recipe.for_data(data, self.discrete, self.ordered, self.bounds)
         else:
             recipe = Recipe.load(self.recipe)
             recipe.set_data(data)
-            if self.discrete:
+            if self.discrete or data.words:
                 recipe.set({"data.discrete": True})
             if self.bounds:
                 recipe.set({"data.bounds": self.bounds})
@@ -232,7 +236,7 @@ class Flow:
         self.dim_x_, self.dim_y_ = model.dim_x, model.dim_y
         self.n_features_in_ = model.dim_x  # as scikit-learn calls it
         self.classes_, self.class_names_ = model.labels, model.class_names
-        self.x_names_, self.y_names_ = model.column_names[:model.dim_x], model.column_names[model.dim_x:]
+        self.x_names_, self.y_names_ = model.x_names, model.y_names
 
     @property
     def model_(self) -> Model:
@@ -253,11 +257,12 @@ class Flow:
             return None, ()
         if y is None:
             raise ArgumentError(f"this model needs a condition y of {m.dim_y} number{'s' if m.dim_y > 1 else ''}")
-        y = in_order(y, m.column_names[m.dim_x:], "y")
+        y = in_order(y, m.y_names, "y")
         if len(m.labels):
             y = Flow._labels(m, y)
-            if m.dim_y > 1 and (np.ndim(y) == 0 or np.shape(y)[-1] != m.dim_y):  # an image: the label tells all pixels
-                rows, axes = rows_of(y, 1, "y")
+            whole_rows = np.ndim(y) > m.has_class_column and np.shape(y)[-1] == m.dim_y
+            if m.dim_y > 1 and not whole_rows:  # labels, which stand for all elements of y
+                rows, axes = conditions_of(y, (1,)) if m.has_class_column else rows_of(y, 1, "y")
                 return m.y_of_labels(rows[:, 0]), axes
         return conditions_of(y, m.y_shape)
 
@@ -265,11 +270,13 @@ class Flow:
     def _labels(m: Model, y: Any) -> Any:
         """Names of classes as their labels; anything else as it is."""
         given = np.asarray(y)
-        if given.dtype.kind not in "US":
+        if given.dtype.kind not in "US" and not (given.dtype.kind == "O" and any(isinstance(v, str) for v in given.flat)):
             return y
+        if hasattr(y, "columns"):
+            given = given.reshape(-1)
         known = dict(zip(m.class_names, m.labels))
         try:
-            return np.array([known[name] for name in given.ravel().tolist()]).reshape(given.shape + (1,) * (m.dim_y == 1))
+            return np.array([known[name] for name in given.ravel().tolist()]).reshape(given.shape + (1,) * (m.dim_y == 1 or m.has_class_column))
         except KeyError as error:
             raise ArgumentError(f"no class {error}, expected one of {', '.join(filter(None, known))}") from None
 
@@ -285,7 +292,7 @@ class Flow:
     def _pair(m: Model, x: Any, y: Any, what: str = "x") -> "tuple[np.ndarray, Optional[np.ndarray], Shape]":
         """Rows of x and as many of y."""
         try:
-            x = in_order(x, m.column_names[:m.dim_x], "x") if what == "x" else x
+            x = in_order(x, m.x_names, "x") if what == "x" else x
             x_rows, axes = rows_of(x, m.dim_x, what)
         except ShapeError as error:
             if what != "x" or not m.then:
@@ -507,8 +514,8 @@ class Flow:
         if x is None and y is not None:
             raise ArgumentError("found a y (condition) without its x (data), expected both or none")
         m = self.model_
-        test = None if x is None else Data(in_order(x, m.column_names[:m.dim_x], "x"),
-                                           None if y is None else in_order(y, m.column_names[m.dim_x:], "y"))
+        test = None if x is None else Data(in_order(x, m.x_names, "x"),
+                                           None if y is None else in_order(y, m.y_names, "y"))
         return Judgement.of(m, test, points, seed, self.progress, self._then(m, then))
 
     def describe(self) -> str:
@@ -528,7 +535,7 @@ class Flow:
             y = m.labels
         if m.is_of_images:
             return self._plot_images(m, y, 8 if n is None else n, seed)
-        names = [name or f"x{i}" for i, name in enumerate(m.column_names[:m.dim_x])]
+        names = [name or f"x{i}" for i, name in enumerate(m.x_names)]
         return plot.samples(self._sample(m, y, 1000 if n is None else n, seed), y, names=names, ax=ax, **style)
 
     def _plot_images(self, m: Model, y: Any, n: int, seed: Seed) -> Any:

@@ -257,8 +257,10 @@ jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed)
 
 /* Bounds may call columns by names that the model knows and arrays do not have. */
 static int has_model_names_to_take(const model *m, const memory_rows *rows) {
-    return rows && m->units.names && !memory_rows_name(rows, 0) &&
-           memory_rows_columns(rows) == (size_t)(m->units.dim_x + m->units.dim_y);
+    const model_units *u = &m->units;
+    int of_y = u->image.h == 0 && units_planes(u) ? 1 : u->dim_y; /* one column has all classes */
+    return rows && u->names && !memory_rows_name(rows, 0) &&
+           memory_rows_columns(rows) == (size_t)(u->dim_x + of_y);
 }
 
 jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const judge_request *q) {
