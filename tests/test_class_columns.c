@@ -1,6 +1,7 @@
 /* Classes of a table: y has a column of zeros and ones for each. */
 #include "format_fixture.h"
 #include "jointflow/jointflow.h"
+#include "judge/judge.h"
 #include "model/model.h"
 #include "train_fixture.h"
 
@@ -90,6 +91,34 @@ TEST(class_columns__model_is_trained_saved_asked_by_label_and_judged) {
     jf_judgement_free(j);
     jf_model_free(m);
     jf_context_free(ctx);
+}
+
+/* By densities of the public interface, and the shares of the rows to train on. */
+TEST(class_columns__judged_argmax_is_that_of_the_densities_and_the_shares_of_the_classes) {
+    run *r = open_run("");
+    judgement *j = NULL;
+    CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
+    CHECK_STATUS(judge_create(r->m, &j, &(judge_request){.points = 200}), JF_OK);
+    const dataset *d = r->data;
+    long rows = d->held, right = 0, most = 0;
+    CHECK(j->argmax.rows == rows);
+    for (long s = 0; s < rows; s++) {
+        double best = -INFINITY, y[CLASSES], log_p;
+        const double *x = j->clean + s * (2 + CLASSES);
+        int found = -1;
+        for (int k = 0; k < CLASSES; k++) {
+            double share = (double)(d->class_start[k + 1] - d->class_start[k]) / (double)d->rows;
+            CHECK_STATUS(jf_model_y_of_label(r->m, labels[k], y), JF_OK);
+            CHECK_STATUS(jf_density(r->m, 1, x, y, &log_p, NULL, NULL), JF_OK);
+            if (log_p + log(share) > best) best = log_p + log(share), found = k;
+        }
+        right += found == j->class_of[s];
+        most += j->class_of[s] == 0;
+    }
+    CHECK_NEAR(j->argmax.share, (double)right / (double)rows, 1e-12);
+    CHECK_NEAR(j->argmax.chance, (double)most / (double)rows, 1e-12);
+    judge_free(j);
+    run_close(r);
 }
 
 /* Rows of files have one column of the class, found by its name or behind x. */

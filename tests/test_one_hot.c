@@ -83,6 +83,7 @@ static void use_whole(const char *more) {
         jf_judge(&j, m, &(jf_judge_options){.size = sizeof(jf_judge_options), .points = 12, .inputs = 6}),
         JF_OK);
     CHECK_HAS(jf_judgement_json(j), "\"recognised\"");
+    CHECK_HAS(jf_judgement_json(j), "\"argmax\": {\"share\": ");
     jf_judgement_free(j);
     jf_model_free(m);
     jf_context_free(ctx);

@@ -7,7 +7,7 @@ typedef struct compared {
     double before, after;
 } compared;
 
-enum { COMPARED = 17 };
+enum { COMPARED = 18 };
 
 static void rows_of(const judgement *a, const judgement *b, compared rows[COMPARED]) {
     const compared all[COMPARED] = {
@@ -30,6 +30,8 @@ static void rows_of(const judgement *a, const judgement *b, compared rows[COMPAR
         {"coverage, 90%", "%.3f", a->image.coverage_90, b->image.coverage_90},
         {"far out of range", "%.4f", a->image.inputs ? a->image.far_outside : NAN,
          b->image.inputs ? b->image.far_outside : NAN},
+        {"class found by argmax", "%.4f", a->argmax.rows ? a->argmax.share : NAN,
+         b->argmax.rows ? b->argmax.share : NAN},
         {"recognised", "%.4f", a->image.quality.recognised, b->image.quality.recognised},
         {"precision", "%.4f", a->image.quality.precision, b->image.quality.precision},
         {"recall", "%.4f", a->image.quality.recall, b->image.quality.recall},

@@ -237,6 +237,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     int noised = recipe_real(m->recipe, "train.noise") > 0;
     j->entropy = noised || (data->dim_y && !f->dim_y) ? NAN : dataset_entropy(data, -1);
     JF_TRY_DONE(judge_classes(j, m, data, &d));
+    JF_TRY_DONE(judge_argmax(j, m, data));
     size_t trips = is_image ? IMAGE_TRIPS : VECTOR_TRIPS;
     JF_TRY_DONE(roundtrip_errors(m, (long)(n < trips ? n : trips), j->data, seed, &j->roundtrip_data,
                                  &j->roundtrip_latent));

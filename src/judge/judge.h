@@ -159,6 +159,14 @@ typedef struct image_judgement {
     double floor;                    /* nats per dimension of a linear-Gaussian conditional, see floor.c */
 } image_judgement;
 
+/* ---- argmax.c: of models of classes, on rows of files ---- */
+typedef struct class_argmax {
+    long rows;     /* 0: not judged */
+    double share;  /* of them, of which the argmax of log p(x, y = c) is their class */
+    double error;  /* its standard error */
+    double chance; /* the share of the class that is the most frequent in training */
+} class_argmax;
+
 #define SHEET_EACH 10                  /* samples of a class that a report shows */
 typedef struct jf_judgement judgement; /* public name: jf_judgement */
 struct jf_judgement {
@@ -190,6 +198,7 @@ struct jf_judgement {
     int classes; /* rows of `by_class`: labels, or a few values of a continuous y (entropy and nll then NAN)
                   */
     class_judgement by_class[MAX_CLASSES];
+    class_argmax argmax;
     rule_judgement by_rule;
     image_judgement image;
     image_judgement denoised; /* the same of samples without the noise of training; inputs 0: not asked for */
@@ -250,6 +259,9 @@ void judge_doubt(const judgement *j, const model *m, char *out, size_t size);
 
 /* ---- linear.c: of vectors; log_p (points) of the model, its units ---- */
 jf_status judge_linear(judgement *j, const model *m, const dataset *data, const double *log_p, uint64_t seed);
+
+/* ---- argmax.c ---- */
+jf_status judge_argmax(judgement *j, const model *m, const dataset *data);
 
 /* ---- image.c, floor.c: questions to image models ---- */
 jf_status judge_image(judgement *j, const model *m, const dataset *data, const judge_request *q);

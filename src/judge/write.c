@@ -70,6 +70,15 @@ static void write_classes(text *t, const judgement *j, const model *m) {
     text_add(t, "]");
 }
 
+static void write_argmax(text *t, const class_argmax *a) {
+    open_object(t, "argmax", '{');
+    field(t, "share", a->share);
+    field(t, "error", a->error);
+    field(t, "chance", a->chance);
+    field(t, "rows", (double)a->rows);
+    text_add(t, "}");
+}
+
 /* Of samples, each beside the same of held-out images. */
 static void write_quality(text *t, const image_judgement *i) {
     open_object(t, "quality", '{');
@@ -254,6 +263,7 @@ static void write_json(judgement *j, const model *m) {
         field(t, "energy_distance", j->energy);
         if (isfinite(j->energy_denoised)) field(t, "energy_distance_denoised", j->energy_denoised);
         if (j->classes) write_classes(t, j, m);
+        if (j->argmax.rows) write_argmax(t, &j->argmax);
         if (j->calibration.rows) write_calibration(t, j, m);
         if (j->predictive.rows) write_predictive(t, j, m);
         if (j->image.inputs) write_image(t, "image", &j->image);
@@ -394,6 +404,16 @@ static void table_of_image(text *t, const judgement *j, const image_judgement *i
     if (i->quality.images) table_of_quality(t, j, i);
 }
 
+static void table_of_argmax(text *t, const class_argmax *a) {
+    char words[128];
+    number_print(words, sizeof words, "of %ld rows: the class c with the largest p(x, y = c) is theirs",
+                 a->rows);
+    text_add(t, "\n");
+    row(t, "class found by argmax", "%.4f", a->share, words);
+    row(t, "  standard error", "%.4f", a->error, "");
+    row(t, "  by chance", "%.4f", a->chance, "the share of the class that is the most frequent in training");
+}
+
 static void rows_of_terms(text *t, const judgement *j, const model *m) {
     for (int i = 0; i < TERM_COUNT; i++) {
         char label[32];
@@ -491,6 +511,7 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
+    if (j->argmax.rows) table_of_argmax(t, &j->argmax);
     if (j->calibration.rows) table_of_calibration(t, j);
     if (j->predictive.rows) table_of_predictive(t, j, m);
     if (j->image.inputs) {
