@@ -9,7 +9,7 @@ import numpy as np
 
 from . import _bindings as c
 from ._library import free_with, lib
-from ._tables import numbers
+from ._tables import is_series, numbers
 from .errors import ArgumentError, ShapeError
 
 Shape = Tuple[int, ...]
@@ -91,7 +91,7 @@ def conditions_of(values: Any, axes_of_one: Shape) -> "tuple[np.ndarray, Shape]"
             return np.ascontiguousarray(a.reshape(-1, dim)), a.shape[:-len(one)]
     if len(axes_of_one) > 1 and (a.ndim == 0 or a.shape[-1] != dim):
         raise ShapeError(f"y has the shape {a.shape}, expected one that ends with {axes_of_one}, or with ({dim},)")
-    if a.shape == (1,) == (dim,):  # one y, as (dim,) is in general, and no list of one
+    if a.shape == (1,) == (dim,) and not is_series(values):  # one y, as (dim,) is in general, and no list of one
         return np.ascontiguousarray(a.reshape(1, 1)), ()
     return rows_of(a, dim, "y")
 

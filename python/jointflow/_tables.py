@@ -136,7 +136,10 @@ def in_order(values: Any, expected: Sequence[str], what: str) -> Any:
     >>> in_order(np.array([[2, 1]]).view(Frame), ["a", "b"], "x").tolist()
     [[1, 2]]
     """
-    given = _labels_of(values, expected)
+    row = _row_labels(values, expected)
+    given = row or _column_names(values, expected)
+    if row:
+        values = np.asarray(values)
     if given is None or given == list(expected):
         return values
     made_up = list(expected) == [f"{what}{i}" for i in range(len(expected))] or not all(expected)
@@ -144,22 +147,29 @@ def in_order(values: Any, expected: Sequence[str], what: str) -> Any:
         return values
     _check_names(given, expected, what)
     order = [given.index(name) for name in expected]
-    if not hasattr(values, "columns"):
-        return np.asarray(values)[order]
     if hasattr(values, "iloc"):
         return values.iloc[:, order]
     return values[[values.columns[i] for i in order]] if _is_frame(values) else np.asarray(values)[..., order]
 
 
-def _labels_of(values: Any, expected: Sequence[str]) -> "List[str] | None":
-    """Names of columns of a frame, of the one column that a series is, or of the numbers of the row that it is."""
-    if hasattr(values, "columns"):
-        return names_of(values)
+def _row_labels(values: Any, expected: Sequence[str]) -> "List[str] | None":
+    """Names of the numbers of a series that is a row of a frame."""
     index = getattr(values, "index", None)
-    row = list(index) if index is not None and not callable(index) and np.ndim(values) == 1 else []
-    if row and all(isinstance(label, str) for label in row) and (len(expected) > 1 or row == list(expected)):
-        return row
-    return names_of(values) if len(expected) == 1 and isinstance(getattr(values, "name", None), str) else None
+    labels = list(index) if is_series(values) and index is not None else []
+    is_row = labels and all(isinstance(label, str) for label in labels) and (len(expected) > 1 or labels == list(expected))
+    return labels if is_row else None
+
+
+def _column_names(values: Any, expected: Sequence[str]) -> "List[str] | None":
+    """Names of the columns of a frame, or of the one that a series is."""
+    if is_series(values):
+        return names_of(values) if len(expected) == 1 and isinstance(values.name, str) else None
+    return names_of(values) if hasattr(values, "columns") else None
+
+
+def is_series(values: Any) -> bool:
+    """A column or a row of a data frame of pandas or polars."""
+    return hasattr(values, "to_frame") and hasattr(values, "name")
 
 
 def _is_numbered(values: Any) -> bool:

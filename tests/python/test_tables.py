@@ -78,8 +78,12 @@ def test_frames__one_column_and_one_row_are_read_by_name(pandas, columns, parame
     expected = flow.log_prob(frame[["a", "b"]].to_numpy()[3], columns["c"][3])
     assert flow.log_prob(row[["b", "a"]], row["c"]) == expected
     assert flow.log_prob(row[["b", "a"]], row[["c"]]) == expected
+    assert flow.sample(row[["c"]], 4).shape == (4, 2) and flow.sample(frame["c"][:2], 4).shape == (2, 4, 2)
+    assert flow.sample(frame["c"][:1], 4).shape == flow.sample(frame[["c"]][:1], 4).shape == (1, 4, 2)
     with pytest.raises(DataError, match='y has no column "c"'):
         flow.sample(frame["d"])
+    with pytest.raises(DataError, match='x has no column "a"'):
+        flow.log_prob(row[["b", "c"]], row["c"])
 
 
 def test_frames__without_names_are_arrays(pandas, columns, parameters, tmp_path):
