@@ -12,7 +12,7 @@
     "[model]\nnet = resnext\nblocks = 2\nkernels = 8 4\ncardinality = 4 2\nresidual = 2\n"
 #define ALL_KINDS "transforms = actnorm mixing coupling\n"
 
-/* Bounds: any number, interval, above, below, circle, whole numbers between, from, up to, or of any size. */
+/* Bounds: any number, interval, above, below, circle, whole numbers between, from, up to, or of any size, a constant. */
 static const struct {
     char letter;
     column_support support;
@@ -27,6 +27,7 @@ static const struct {
     {'f', {.kind = SUPPORT_WHOLE, .lo = 0, .hi = INFINITY}},
     {'u', {.kind = SUPPORT_WHOLE, .lo = -INFINITY, .hi = 5}},
     {'n', {.kind = SUPPORT_WHOLE, .lo = -INFINITY, .hi = INFINITY}},
+    {'k', {.kind = SUPPORT_CONSTANT, .lo = 1.75, .hi = 1.75}},
 };
 
 const export_case export_cases[] = {
@@ -40,6 +41,7 @@ const export_case export_cases[] = {
     {"a_flow_of_one_number", DENSE "condition = flow\n", {2, 1, {0}}, "--a"},
     {"a_plain_flow", DENSE "[loss]\nobjective = plain\n", {3, 0, {0}}, "ib-"},
     {"uniform_columns", DENSE "law = spline\n", {3, 2, {0}}, "e-ee-"},
+    {"constant_columns", DENSE "law = spline\ncondition = fixed\n", {3, 2, {0}}, "-kik-"},
     {"a_rule", "[model]\nblocks = 1\ndepth = 1\nwidth = 6\n[loss]\nobjective = rule\n", {2, 0, {0}}, NULL},
     {"a_table", RESIDUAL "law = spline\n" ALL_KINDS, {6, 4, {0}}, "iabcw-iaf-"},
     {"whole_numbers", RESIDUAL, {4, 2, {0}}, "wfunwn"},
@@ -86,7 +88,8 @@ static model *model_of(jf_context *ctx, const export_case *c) {
         mean[i] = 0.5 * (double)(i % 4);
         deviation[i] = 1 + 0.3 * (double)(i % 3);
         support[i] = support_of(c->bounds ? c->bounds[i] : '-');
-        if (support[i].kind == SUPPORT_UNIFORM) mean[i] = 0, deviation[i] = 1; /* as its map makes them */
+        if (support[i].kind == SUPPORT_UNIFORM || support[i].kind == SUPPORT_CONSTANT)
+            mean[i] = 0, deviation[i] = 1; /* as its map makes them */
     }
     model_units units = {.dim_x = dim_x,
                          .dim_y = dim_y,

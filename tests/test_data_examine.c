@@ -75,6 +75,26 @@ TEST(examine__rows_that_are_left_out_are_counted_with_the_place_of_the_first) {
     CHECK_HAS(examined((odd_value){4, 1, NAN}, 0, JF_OK, NULL, 0), "row 5, column 2 (\"b\")");
 }
 
+TEST(examine__constant_columns_are_told_once_for_x_and_once_for_y) {
+    static char log[4096], keys[768];
+    FILE *out = fopen(test_path("t.csv"), "w");
+    CHECK(out);
+    for (int i = 0; i < 100; i++) fprintf(out, "%d,1,2,%d,%s\n", i, (i * i) % 97, i > 96 ? "6" : "5");
+    CHECK(fclose(out) == 0);
+    snprintf(keys, sizeof keys, "set = table\nfile = %s\nx = 3\ny = 2\nvalidation_rows = 5\n",
+             test_path("t.csv"));
+    data_fixture f = data_open(keys);
+    log[0] = 0;
+    jf_context_set_log(f.ctx, note, log);
+    CHECK_STATUS(dataset_examine(f.set), JF_OK);
+    CHECK_HAS(
+        log,
+        "column 2 is 1, the same number in all 95 rows to train on, as 1 other column is: samples reproduce");
+    CHECK_HAS(log, "column 5 is 5, the same number in all 95 rows to train on: y does not depend on it");
+    CHECK_HAS(log, "; 3 held-out rows have another value, which is ignored");
+    data_close(&f);
+}
+
 TEST(examine__a_held_out_value_that_no_loss_can_hold_is_refused_with_its_place) {
     char message[2048], place[64];
     int row = find_row(1);

@@ -143,6 +143,48 @@ TEST(table__rows_with_missing_values_are_left_out_and_the_others_are_the_same_ta
     }
 }
 
+/* (i mod 10, 7, i mod 3, 0.1) where the second and the fourth are other numbers in the last `odd` of 100 rows */
+static const char *with_constants(int odd, const char *more) {
+    static char content[8192];
+    char *at = content;
+    for (int i = 0; i < 100; i++)
+        at += sprintf(at, "%d,%s,%d,%s\n", i % 10, i >= 100 - odd ? "8" : "7", i % 3,
+                      i >= 100 - odd ? "5" : "0.1");
+    return keys_for("t.csv", content, more);
+}
+
+/* On the line the constant of x is random in every epoch, that of y is 0 or, where a flow transforms it, random, too. */
+static void check_constants(const dataset *d, int y_is_random) {
+    double rows[2][80 * 4], mean[2] = {0}, square[2] = {0};
+    CHECK(dataset_is_constant(d, 1) && dataset_is_constant(d, 3) && !dataset_is_constant(d, 0) &&
+          !dataset_is_constant(d, 2));
+    CHECK(d->support[1].lo == 7 && d->support[3].lo == 0.1);
+    for (uint32_t epoch = 0; epoch < 2; epoch++) {
+        CHECK_STATUS(dataset_draw(d, data_key(epoch), 0, 80, -1, rows[epoch]), JF_OK);
+        dataset_standardise(d, 80, rows[epoch]);
+        for (int s = 0; s < 80; s++)
+            for (int k = 0; k < 2; k++) {
+                double t = rows[epoch][4 * s + 1 + 2 * k];
+                mean[k] += t / 160;
+                square[k] += t * t / 160;
+            }
+    }
+    CHECK(fabs(mean[0]) < 0.4 && square[0] > 0.5 && square[0] < 1.6);
+    CHECK(y_is_random ? square[1] > 0.5 && square[1] < 1.6 : square[1] == 0);
+}
+
+TEST(table__columns_that_are_constant_in_training_are_spread_over_the_line_whatever_the_held_out_rows_are) {
+    for (int odd = 0; odd <= 10; odd += 10) {
+        double rows[40];
+        data_fixture f = data_open(with_constants(odd, "x = 2\ny = 2\nvalidation_rows = 10"));
+        check_constants(f.set, 1);
+        CHECK_STATUS(dataset_held_out(f.set, 0, 10, rows), JF_OK);
+        dataset_standardise(f.set, 10, rows);
+        for (int i = 0; i < 40; i++) CHECK(fabs(rows[i]) < 6);
+        data_close(&f);
+    }
+}
+
 TEST(table__rows_keep_their_numbers_of_the_file_where_others_are_left_out) {
     char words[128];
     data_fixture f = data_open(with_holes("holes.csv", 1, "x = 2\ny = 1\nvalidation = 0"));
@@ -204,9 +246,11 @@ TEST(table__columns_that_are_not_used_may_hold_anything) {
     data_close(&f);
 }
 
-TEST(table__a_constant_column_is_refused_by_name) {
-    check_refused(keys_for("t.csv", "a,height\n1,0.1\n2,0.1\n3,0.1\n", "x = 1\ny = 1"), JF_ERROR_DATA,
-                  "column 2 (\"height\")", "constant");
+TEST(table__a_constant_x_that_is_all_there_is_and_a_class_alone_are_refused) {
+    check_refused(keys_for("t.csv", "a,b\n0.1,1\n0.1,2\n0.1,3\n", "x = 1\ny = 1"), JF_ERROR_DATA,
+                  "element 0 of x", "constant");
+    check_refused(keys_for("t.csv", "a,b\n1,7\n2,7\n3,7\n", "x = 1\ny = 1\ndiscrete = yes"), JF_ERROR_DATA,
+                  "element 0 of y", "constant");
 }
 
 TEST(table__numbers_too_large_to_standardise_are_refused) {

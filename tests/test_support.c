@@ -1,5 +1,6 @@
 /* Columns that cannot be just anywhere: maps to the line and back, densities in the user's units, samples that never leave
  * the support, and model files that know all of it. */
+#include "base/normal.h"
 #include "base/support.h"
 #include "data/bounds.h"
 #include "data_fixture.h"
@@ -50,6 +51,26 @@ TEST(support__slopes_are_those_of_finite_differences) {
             CHECK_NEAR(support_log_slope(s, t), log(fabs(slope)), 1e-7);
         }
     }
+}
+
+/* Random numbers in place of a constant are N(0, 1) on the line, the constant itself is 0, and so is every other value. */
+TEST(support__a_constant_is_spread_over_the_line_and_comes_back_exactly) {
+    static const double constants[] = {0, 3.7, -1e-300, 1e300, 5e-324, 0.1};
+    for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+        const column_support s = {.kind = SUPPORT_CONSTANT, .lo = constants[i], .hi = constants[i]};
+        CHECK(support_is_valid(&s));
+        for (double share = 0.001; share < 1; share += 0.0173) {
+            double v = support_around_constant(&s, share), t = support_to_line(&s, v);
+            CHECK(support_contains(&s, v));
+            CHECK_NEAR(normal_below(t), share, 1e-6);
+            CHECK(support_from_line(&s, t) == constants[i]);
+            CHECK_NEAR(support_log_slope(&s, t), -0.5 * log(2 * M_PI) - t * t / 2, 1e-12);
+        }
+        CHECK(support_to_line(&s, constants[i]) == 0);
+        CHECK(support_to_line(&s, constants[i] + 1e294) == 0 && support_to_line(&s, -2e300) == 0);
+        CHECK(!support_contains(&s, constants[i] + 1e-5 + 1e-5 * fabs(constants[i])));
+    }
+    CHECK(!support_is_valid(&(column_support){.kind = SUPPORT_CONSTANT, .lo = 1, .hi = 2}));
 }
 
 /* A bound of 1 would hide the digits of what is close to it: counted from 0, every place has its own. */

@@ -292,7 +292,7 @@ jf_status hpd_of_column(jf_context *ctx, size_t n, const double *sorted, const c
                         int levels, const double *masses, hpd_set *out) {
     for (int i = 0; i < levels; i++) out[i].count = 0;
     if (n == 0) return JF_OK;
-    return support && support->kind == SUPPORT_WHOLE
+    return support && (support->kind == SUPPORT_WHOLE || support->kind == SUPPORT_CONSTANT)
                ? whole_sets(ctx, n, sorted, levels, masses, out)
                : smooth_sets(ctx, n, sorted, support, levels, masses, out);
 }

@@ -1,6 +1,7 @@
 #include "base/support.h"
 #include "base/normal.h"
 #include "base/number.h"
+#include <float.h>
 #include <math.h>
 
 column_support support_around_whole(const column_support *s) {
@@ -11,6 +12,15 @@ column_support support_around_whole(const column_support *s) {
                                                 : SUPPORT_LINE,
                             .lo = s->lo - 0.5,
                             .hi = s->hi + 0.5};
+}
+
+/* Wide enough for the roundings of a float. */
+static double width_around(double constant) {
+    return constant == 0 ? 1e-150 : fmax(ldexp(fabs(constant), -20), DBL_MIN);
+}
+
+double support_around_constant(const column_support *s, double share) {
+    return s->lo + width_around(s->lo) * (share - 0.5);
 }
 
 static double clamp(double value, double lo, double hi) {
@@ -53,6 +63,8 @@ int support_is_valid(const column_support *s) {
         return high;
     case SUPPORT_CIRCLE:
         return low && high && s->lo < s->hi && isfinite(s->hi - s->lo) && isfinite(s->cut);
+    case SUPPORT_CONSTANT:
+        return low && s->lo == s->hi;
     case SUPPORT_WHOLE:
         return !isnan(s->lo) && !isnan(s->hi) && s->lo < s->hi && (!low || s->lo == floor(s->lo)) &&
                (!high || s->hi == floor(s->hi));
@@ -71,6 +83,8 @@ int support_contains(const column_support *s, double value) {
         return value >= s->lo;
     case SUPPORT_BELOW:
         return value <= s->hi;
+    case SUPPORT_CONSTANT:
+        return fabs(value - s->lo) <= width_around(s->lo) / 2;
     case SUPPORT_WHOLE:
         return value == nearbyint(value) && value >= s->lo && value <= s->hi;
     default:
@@ -114,6 +128,9 @@ double support_to_line(const column_support *s, double value) {
     case SUPPORT_WHOLE:
         room = support_around_whole(s);
         return support_to_line(&room, value);
+    case SUPPORT_CONSTANT:
+        if (value == s->lo || !support_contains(s, value)) return 0;
+        return probit((value - s->lo) / width_around(s->lo), -0.5, 0.5);
     default:
         return value;
     }
@@ -141,6 +158,8 @@ double support_from_line(const column_support *s, double t) {
     case SUPPORT_WHOLE:
         room = support_around_whole(s);
         return clamp(nearbyint(support_from_line(&room, t)), s->lo, s->hi) + 0.0; /* -0 becomes 0 */
+    case SUPPORT_CONSTANT:
+        return s->lo;
     default:
         return t;
     }
@@ -153,6 +172,8 @@ double support_log_slope(const column_support *s, double t) {
         return log(s->hi - s->lo) - softplus(t) - softplus(-t);
     case SUPPORT_UNIFORM:
         return log(s->hi - s->lo) - 0.5 * log(2 * M_PI) - t * t / 2;
+    case SUPPORT_CONSTANT: /* p(t) of the constant is that of N(0, 1), and its probability is 1 */
+        return -0.5 * log(2 * M_PI) - t * t / 2;
     case SUPPORT_ABOVE:
         return t;
     case SUPPORT_BELOW:
@@ -186,6 +207,9 @@ const char *support_words(const column_support *s, char *out, size_t size) {
         break;
     case SUPPORT_WHOLE:
         number_print(out, size, "whole numbers from %s to %s", lo, hi);
+        break;
+    case SUPPORT_CONSTANT:
+        number_print(out, size, "the constant %s", lo);
         break;
     default:
         number_print(out, size, "any number");

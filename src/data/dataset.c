@@ -87,6 +87,19 @@ static const char *column_words(const dataset *d, int column, char *out, size_t 
     return out;
 }
 
+int dataset_is_constant(const dataset *d, int element) {
+    return d->support && d->support[element].kind == SUPPORT_CONSTANT;
+}
+
+jf_status dataset_make_constant(dataset *d, int element, double value) {
+    if (!d->support) JF_TRY(MEM_NEW(d->ctx, &d->support, (size_t)dataset_dim(d)));
+    d->support[element] = (column_support){.kind = SUPPORT_CONSTANT, .lo = value, .hi = value};
+    if (!d->mean) return JF_OK;
+    d->mean[element] = 0;
+    d->deviation[element] = 1;
+    return JF_OK;
+}
+
 /* A row by the maps of its supports. */
 static void to_line(const dataset *d, double *xy) {
     for (int i = 0; d->support && i < dataset_dim(d); i++) xy[i] = support_to_line(&d->support[i], xy[i]);
@@ -97,8 +110,13 @@ static void fetch_row(const dataset *d, long row, rng_key key, uint64_t sample, 
     d->kind->fetch(d, row, &stream, scratch, xy, xy + d->dim_x);
     for (int i = 0; d->classes > 0 && i < d->dim_y; i++)
         xy[d->dim_x + i] = label_element(d->class_code[d->kind->row_class(d, row)], d->planes, i);
-    for (int i = 0; d->support && i < d->dim_x; i++) /* whole numbers are dequantised */
-        if (d->support[i].kind == SUPPORT_WHOLE) xy[i] += rng_uniform(&stream) - 0.5;
+    for (int i = 0; d->support && i < dataset_dim(d); i++) {
+        const column_support *s = &d->support[i];
+        int is_spread = i < d->dim_x || d->spreads_y;
+        if (s->kind == SUPPORT_WHOLE && i < d->dim_x) xy[i] += rng_uniform(&stream) - 0.5; /* dequantised */
+        if (s->kind == SUPPORT_CONSTANT)
+            xy[i] = is_spread ? support_around_constant(s, rng_uniform(&stream)) : s->lo;
+    }
 }
 
 static void draw_generated(const dataset *d, rng_key key, uint64_t first, int n, int class_index,
@@ -129,6 +147,17 @@ static void take_measured(const measured *m, long point) {
     else
         draw_generated(d, drawn, (uint64_t)point, 1, -1, m->row);
     to_line(d, m->row);
+}
+
+/* A column that has one value in all rows to train on: of a table it becomes a constant, unless nothing else is left of x. */
+static jf_status take_constant(dataset *d, const measured *m, int column, int *taken) {
+    int varying = 0, is_label = column >= d->dim_x && d->classes > 0;
+    for (int i = 0; i < d->dim_x; i++) varying += i != column && !dataset_is_constant(d, i);
+    *taken = d->rows > 0 && d->image.h == 0 && !is_label && (varying > 0 || d->is_test);
+    if (*taken && d->is_test) d->deviation[column] = 1; /* the model has units of its own */
+    if (!*taken || d->is_test) return JF_OK;
+    d->kind->fetch(d, 0, NULL, m->scratch, m->row, m->row + d->dim_x);
+    return dataset_make_constant(d, column, m->row[column]);
 }
 
 /* A column whose deviation is not finite, or 0. */
@@ -181,7 +210,9 @@ static jf_status measure_columns(dataset *d, const measured *m, int columns) {
             d->deviation[i] += (m->row[i] - d->mean[i]) * (m->row[i] - d->mean[i]);
     }
     for (int i = 0; i < columns; i++) {
+        int is_constant = 0;
         d->deviation[i] = sqrt(d->deviation[i] / (double)m->points);
+        if (d->deviation[i] == 0) JF_TRY(take_constant(d, m, i, &is_constant));
         if (!(d->deviation[i] > 0) || !isfinite(d->deviation[i])) return refuse_column(m, i);
     }
     return JF_OK;
@@ -345,6 +376,8 @@ void dataset_identity(const dataset *d, char out[DATASET_MAX_IDENTITY]) {
 static void read_row(const void *source, long row, double *scratch, double *values) {
     const dataset *d = source;
     d->kind->fetch(d, row, NULL, scratch, values, values + d->dim_x);
+    for (int i = d->dim_x; i < dataset_dim(d); i++)
+        if (dataset_is_constant(d, i)) values[i] = d->support[i].lo;
     to_line(d, values);
 }
 
@@ -356,7 +389,9 @@ static int class_of_row(const void *source, long row) {
 /* Whether rows get a part that is random. */
 static int is_dequantised(const dataset *d) {
     for (int i = 0; d->support && i < d->dim_x; i++)
-        if (d->support[i].kind == SUPPORT_WHOLE) return 1;
+        if (d->support[i].kind == SUPPORT_WHOLE || d->support[i].kind == SUPPORT_CONSTANT) return 1;
+    for (int i = d->dim_x; d->support && d->spreads_y && i < dataset_dim(d); i++)
+        if (d->support[i].kind == SUPPORT_CONSTANT) return 1;
     return 0;
 }
 

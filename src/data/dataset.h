@@ -87,6 +87,7 @@ struct dataset {
     int keeps_names; /* they are columns' names that the user knows: models keep them for what they write */
     /* (dim_x + dim_y), where each element can be, or NULL: anywhere. To be freed with the set. */
     column_support *support;
+    int spreads_y; /* constants of y get random numbers in their place, as those of x do: the flow transforms y */
     /* (dim_x + dim_y) standardisation of what the supports' maps make of the data, to be freed with the set; measured element
      * by element where open leaves it NULL */
     double *mean, *deviation;
@@ -153,6 +154,10 @@ void dataset_row_words(const dataset *d, long row, char *out, size_t size);
 jf_status dataset_examine(const dataset *d); /* before training, see `examine` above */
 /* For kinds: room for mean (0) and deviation (1), to be filled in. */
 jf_status dataset_set_units(dataset *d);
+/* Element `element` is this constant in all rows to train on: it is replaced by random numbers that are N(0, 1) on the line, so
+ * that a flow has something to transform, or where the flow only reads it (y, without spreads_y) by 0. */
+jf_status dataset_make_constant(dataset *d, int element, double value);
+int dataset_is_constant(const dataset *d, int element);
 /* To the model's units, in place: the map of each element's support, then mean and deviation. */
 void dataset_standardise(const dataset *d, int n, double *xy);
 void dataset_unstandardise(const dataset *d, int n, double *xy); /* back */

@@ -203,7 +203,7 @@ static void add_support(c_file *f, int i) {
     static const char *const words[SUPPORT_KINDS] = {
         [SUPPORT_LINE] = "LINE",   [SUPPORT_INTERVAL] = "INTERVAL", [SUPPORT_ABOVE] = "ABOVE",
         [SUPPORT_BELOW] = "BELOW", [SUPPORT_CIRCLE] = "CIRCLE",     [SUPPORT_UNIFORM] = "UNIFORM",
-        [SUPPORT_CUT] = "CUT"};
+        [SUPPORT_CUT] = "CUT",     [SUPPORT_CONSTANT] = "CONSTANT"};
     int whole;
     column_support c = export_support(f->s, i, &whole);
     const double numbers[] = {c.lo, c.hi, c.cut};

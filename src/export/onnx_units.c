@@ -137,6 +137,13 @@ static onnx_tensor uniform_log_slope(const columns *c, onnx_tensor t) {
                 ONNX(g, "Add", half, onnx_number(g, 0.5 * log(2 * M_PI))));
 }
 
+static onnx_tensor constant_to_line(const columns *c, onnx_tensor v) {
+    return ONNX(c->g, "Mul", v, onnx_number(c->g, 0));
+}
+static onnx_tensor constant_from_line(const columns *c, onnx_tensor t) {
+    return ONNX(c->g, "Add", ONNX(c->g, "Mul", t, onnx_number(c->g, 0)), numbers(c, lo_of));
+}
+
 static onnx_tensor above_to_line(const columns *c, onnx_tensor v) {
     return ONNX(c->g, "Log", at_least(c, ONNX(c->g, "Sub", v, numbers(c, lo_of))));
 }
@@ -185,6 +192,7 @@ static const support_maps maps[SUPPORT_KINDS] = {
     [SUPPORT_BELOW] = {below_to_line, below_from_line, below_log_slope},
     [SUPPORT_UNIFORM] = {uniform_to_line, uniform_from_line, uniform_log_slope},
     [SUPPORT_CIRCLE] = {circle_to_line, circle_from_line, NULL},
+    [SUPPORT_CONSTANT] = {constant_to_line, constant_from_line, uniform_log_slope},
 };
 
 /* ---- all of them ---- */

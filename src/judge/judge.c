@@ -264,6 +264,32 @@ static int has_model_names_to_take(const model *m, const memory_rows *rows) {
            memory_rows_columns(rows) == (size_t)(u->dim_x + of_y);
 }
 
+/* Test rows have the model's constants, too, and other values in their place are counted. */
+static jf_status take_constants(const model *m, dataset *data) {
+    const model_units *u = &m->units;
+    double *row;
+    long others = 0;
+    int dim = u->dim_x + u->dim_y;
+    if (!u->support || data->dim_x != u->dim_x || data->dim_y < u->dim_y) return JF_OK;
+    JF_TRY(MEM_NEW(m->ctx, &row, (size_t)dataset_dim(data) + data->scratch));
+    for (long s = 0; s < data->rows; s++) {
+        int other = 0;
+        data->kind->fetch(data, s, NULL, row + dataset_dim(data), row, row + data->dim_x);
+        for (int i = 0; i < dim; i++)
+            other |= u->support[i].kind == SUPPORT_CONSTANT && !support_contains(&u->support[i], row[i]);
+        others += other;
+    }
+    free(row);
+    if (others)
+        jf_warn(m->ctx,
+                "%ld of %ld rows to judge on have another value in a column that was constant in training: "
+                "it is ignored",
+                others, data->rows);
+    for (int i = 0; i < dim; i++)
+        if (u->support[i].kind == SUPPORT_CONSTANT) JF_TRY(dataset_make_constant(data, i, u->support[i].lo));
+    return JF_OK;
+}
+
 jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const judge_request *q) {
     const model_units *u = &m->units;
     const char *names[MAX_CLASSES];
@@ -281,7 +307,7 @@ jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const 
     }
     jf_status status = dataset_open_test(m->ctx, out, r, &file);
     memory_rows_free(renamed);
-    return status;
+    return status == JF_OK ? take_constants(m, *out) : status;
 }
 
 /* Ranks that judge together do so on the same data. */

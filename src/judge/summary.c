@@ -155,7 +155,7 @@ static jf_status check(const model *m, int conditions, int each, const double *x
                 double value = j < dim_x ? x[((size_t)k * (size_t)each + (size_t)i) * dim_x + j]
                                          : y[(size_t)k * dim_y + j - dim_x];
                 char words[96];
-                if (!support_contains(&m->units.support[j], value))
+                if (!units_take(&m->units, (int)j, value))
                     return jf_fail(m->ctx, JF_ERROR_DATA,
                                    "condition %d, sample %d: element %zu is %g, expected %s", k + 1, i + 1, j,
                                    value, support_words(&m->units.support[j], words, sizeof words));

@@ -108,6 +108,8 @@ double units_log_volume(const model_units *u); /* sum of log deviation over x */
 double units_log_volume_at(const model_units *u, const double *row);
 double units_to_model(const model_units *u, int element, double value); /* one element */
 double units_to_data(const model_units *u, int element, double value);
+/* Whether a value of the data's units is one of the element's support, or in place of a constant of y, which may have any. */
+int units_take(const model_units *u, int element, double value);
 int units_find_class(const model_units *u, const char *name); /* -1: none */
 void units_list_classes(const model_units *u, text *out);     /* "setosa, virginica": names, or labels */
 /* The name of a class that is no number of its own, in place of its label; NULL: there is none, or it is none of them. */

@@ -99,6 +99,32 @@ jf_status model_check_rows(const model *m, row_content content, long first, long
         p.row, p.name, p.index, units_to_data(&m->units, p.element, rows[at]), rows[at], most, kind->name);
 }
 
+int units_take(const model_units *u, int element, double value) {
+    if (!u->support) return 1;
+    return support_contains(&u->support[element], value) ||
+           (element >= u->dim_x && u->support[element].kind == SUPPORT_CONSTANT && isfinite(value));
+}
+
+/* Warns of y whose value is not the constant of the data, which the model ignores. */
+static void warn_of_other_constants(const model *m, long n, const double *rows) {
+    const model_units *u = &m->units;
+    size_t dim = (size_t)m->flow->dim;
+    char constant[NUMBER_SIZE], digits[NUMBER_SIZE];
+    for (size_t s = 0; s < (size_t)n; s++)
+        for (int i = u->dim_x; i < m->flow->dim; i++) {
+            double value = rows[s * dim + (size_t)i];
+            if (support_contains(&u->support[i], value)) continue;
+            number_shortest(constant, u->support[i].lo);
+            number_shortest(digits, value);
+            jf_warn(m->ctx,
+                    "row %zu: y%d%s%s%s is %s, but %s in all rows that the model was trained on: it is "
+                    "ignored, and the samples are those of %s",
+                    s + 1, i - u->dim_x, u->names ? " (\"" : "", u->names ? u->names[i] : "",
+                    u->names ? "\")" : "", digits, constant, constant);
+            return;
+        }
+}
+
 jf_status model_check_support(const model *m, row_content content, long n, const double *rows) {
     const model_units *u = &m->units;
     size_t dim = (size_t)m->flow->dim;
@@ -106,13 +132,14 @@ jf_status model_check_support(const model *m, row_content content, long n, const
     if (!u->support) return JF_OK;
     for (size_t at = 0; at < (size_t)n * dim; at++) {
         place p = place_of(m, content, 0, at);
-        if (p.name[0] == 'z' || support_contains(&u->support[p.element], rows[at])) continue;
+        if (p.name[0] == 'z' || units_take(u, p.element, rows[at])) continue;
         number_shortest(digits, rows[at]);
         return jf_fail(
             m->ctx, JF_ERROR_DATA, "row %ld: %s%d%s%s%s is %s, outside of its support: expected %s", p.row,
             p.name, p.index, u->names ? " (\"" : "", u->names ? u->names[p.element] : "",
             u->names ? "\")" : "", digits, support_words(&u->support[p.element], words, sizeof words));
     }
+    warn_of_other_constants(m, n, rows);
     return JF_OK;
 }
 

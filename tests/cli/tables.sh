@@ -99,6 +99,39 @@ for file in "$work/t.csv" t.tsv t.txt; do
     expect_same csv.out "${file##*.}.out"
 done
 
+# t.csv with columns that never change: k of x, and e of y
+awk -F, 'BEGIN { OFS = "," } { print $1, NR == 1 ? "k" : 3.7, $2, $3, $4, NR == 1 ? "e" : 0.1 }' "$work/t.csv" \
+    > "$work/constants.csv"
+
+case_begin train__constant_columns_are_reproduced_and_change_no_density_by_much
+jointflow train "$work/t.csv" --x-columns a,b --y-columns c,d -o plain --no-report --quiet --set train.epochs=40
+run jointflow train "$work/constants.csv" --x-columns a,k,b --y-columns c,d,e -o run --no-report --quiet --set train.epochs=40
+expect_status 0
+expect_error_line '.*constants.csv: row 1, column 2 \("k"\) is 3.7, the same number in all 360 rows to train on: samples .*'
+expect_error_line '.*constants.csv: row 1, column 6 \("e"\) is 0.1, the same number in all 360 rows to train on: y .*'
+run jointflow sample run -y '0.5,1,0.1' -n 20
+expect test "$(grep -c '^[-0-9.e]*,3\.7,[-0-9.e]*,0\.5,1,0\.1$' "$work/stdout")" -eq 20
+jointflow density plain "$work/t.csv" > a
+run jointflow density run "$work/constants.csv"
+expect_status 0
+expect awk '/^# mean log p/ { m[n++] = $6 } END { d = m[0] - m[1]; exit !(n == 2 && d < 0.3 && d > -0.3) }' a "$work/stdout"
+run jointflow sample run -y '0.5,1,7' -n 1
+expect_status 0
+expect_error_line '.*row 1: y2 \("e"\) is 7, but 0.1 in all rows that the model was trained on: it is ignored, .*'
+printf 'a,k,b,c,d,e\n1,4,0,0.5,1,0.1\n' > other.csv
+run jointflow density run other.csv
+expect_status 1
+expect_error_line '.*x1 \("k"\) is 4, outside of its support: expected the constant 3.7'
+for condition in joint flow; do
+    run jointflow train "$work/constants.csv" --x-columns a,k,b --y-columns c,d,e -o "$condition" $QUICK \
+        --set model.condition=$condition
+    expect_status 0
+    run jointflow judge "$condition" --test "$work/constants.csv"
+    expect_status 0
+    run jointflow sample "$condition" -y '0.5,1,0.1' -n 20
+    expect test "$(grep -c '^[-0-9.e]*,3\.7,[-0-9.e]*,0\.5,1,0\.1$' "$work/stdout")" -eq 20
+done
+
 case_begin train__a_run_never_replaces_the_table_of_y
 mkdir run && cp "$work/y.csv" run/history.csv
 run jointflow train --x "$work/x.csv" --y run/history.csv -o run $QUICK

@@ -2,7 +2,7 @@
  * `y` columns are y; data.columns chooses others by their names. Each row is one pair.
  *
  * Rows stay where they are, in the file as it was read or mapped; which of them are left out or held out is a bit each. So
- * data larger than memory work. Invariant: what is used is finite and no column of it is constant, so it can be standardised. */
+ * data larger than memory work. Invariant: what is used is finite. */
 #include "data/sets/table.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -354,50 +354,25 @@ static int find_missing(const double *values, int count) {
     return -1;
 }
 
-/* varies (dim): set where a column has two values; first, values (dim): the first row that is complete, and scratch. */
-static jf_status check_values(const dataset *d, int refuse, char *varies, double *first, double *values) {
+/* values (dim): scratch */
+static jf_status check_values(const dataset *d, int refuse, double *values) {
     size_t rows = row_file_rows(((const table *)d->own)->x_file);
-    int begun = 0, dim = dataset_dim(d);
+    int dim = dataset_dim(d);
     for (size_t row = 0; row < rows; row++) {
         if (row % ROWS_A_POLL == 0) JF_TRY(context_poll(d->ctx, "checking rows", row, rows));
         take_file_row(d, row, values, values + d->dim_x);
         int missing = find_missing(values, dim);
-        if (missing >= 0) {
-            JF_TRY(leave_out(d, row, missing, refuse));
-            continue;
-        }
-        if (!begun) memcpy(first, values, (size_t)dim * sizeof *first);
-        begun = 1;
-        for (int i = 0; i < dim; i++) {
-            JF_TRY(check_value(d, row, i, values[i]));
-            varies[i] |= values[i] != first[i];
-        }
+        if (missing >= 0) JF_TRY(leave_out(d, row, missing, refuse));
+        for (int i = 0; missing < 0 && i < dim; i++) JF_TRY(check_value(d, row, i, values[i]));
     }
     return count_missing(d);
 }
 
-static jf_status refuse_constant(const dataset *d, int element) {
-    char words[160];
-    size_t column;
-    const row_file *f = file_of(d, element, &column);
-    return jf_fail(d->ctx, JF_ERROR_DATA,
-                   "%s: %s is %g in all %zu rows; a constant column cannot be standardised, leave it out",
-                   row_file_path(f), row_file_column_words(f, column, words, sizeof words),
-                   value_in_file(d, table_complete_row(d, 0), element), complete_rows(d));
-}
-
 static jf_status check_columns(const dataset *d, const recipe *r) {
-    char *varies;
-    double *first = NULL;
-    size_t dim = (size_t)dataset_dim(d);
-    JF_TRY(MEM_NEW(d->ctx, &varies, dim));
-    jf_status status = MEM_NEW(d->ctx, &first, 2 * dim);
-    if (status == JF_OK)
-        status = check_values(d, recipe_is(r, "data.missing", "refuse"), varies, first, first + dim);
-    for (int i = 0; status == JF_OK && i < dataset_dim(d); i++)
-        if (!varies[i]) status = refuse_constant(d, i);
-    free(first);
-    free(varies);
+    double *values;
+    JF_TRY(MEM_NEW(d->ctx, &values, (size_t)dataset_dim(d)));
+    jf_status status = check_values(d, recipe_is(r, "data.missing", "refuse"), values);
+    free(values);
     return status;
 }
 
@@ -473,6 +448,7 @@ static jf_status table_open(dataset *d, const recipe *r) {
     d->own = own;
     d->dim_x = recipe_int(r, "data.x");
     d->dim_y = own->y_count = recipe_int(r, "data.y");
+    d->spreads_y = !recipe_is(r, "model.condition", "fixed");
     JF_TRY(open_files(d, r));
     JF_TRY(check_axes(d, r));
     JF_TRY(choose_columns(d, r));

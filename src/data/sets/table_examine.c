@@ -23,6 +23,7 @@
 typedef struct furthest {
     long row[2];
     double off[2];
+    long others; /* held-out rows with another value than the constant that it is in all rows to train on */
 } furthest;
 
 /* All columns but that of classes, which are counted instead. */
@@ -36,6 +37,10 @@ static void find_furthest(const dataset *d, double *row, furthest *columns) {
         int held = at >= d->rows;
         table_take(d, at, row, row + d->dim_x);
         for (int i = 0; i < examined(d); i++) {
+            if (dataset_is_constant(d, i)) {
+                columns[i].others += row[i] != d->support[i].lo;
+                continue;
+            }
             double t = d->support ? support_to_line(&d->support[i], row[i]) : row[i];
             double off = (t - d->mean[i]) / d->deviation[i];
             if (at != (held ? d->rows : 0) && !(fabs(off) > fabs(columns[i].off[held]))) continue;
@@ -95,6 +100,26 @@ static jf_status examine_held_out(const dataset *d, int column, const furthest *
     return JF_OK;
 }
 
+/* The constant columns from element `from` to `to` - 1, in one sentence. */
+static void tell_constants(const dataset *d, int from, int to, const furthest *columns, const char *words) {
+    long others = 0;
+    int count = 0, first = -1;
+    char place[512], more[64] = "", held[128] = "";
+    for (int i = from; i < to; i++) {
+        if (!dataset_is_constant(d, i)) continue;
+        if (count++ == 0) first = i;
+        if (columns[i].others > others) others = columns[i].others;
+    }
+    if (count == 0) return;
+    if (count > 1)
+        number_print(more, sizeof more, ", as %d other column%s", count - 1, count > 2 ? "s are" : " is");
+    if (others > 0)
+        number_print(held, sizeof held, "; %ld held-out row%s another value, which is ignored", others,
+                     others > 1 ? "s have" : " has");
+    jf_warn(d->ctx, "%s, the same number in all %ld rows to train on%s: %s%s",
+            found_at(d, 0, first, place, sizeof place), d->rows, more, words, held);
+}
+
 static jf_status examine_columns(const dataset *d) {
     size_t dim = (size_t)dataset_dim(d);
     double *row;
@@ -103,7 +128,12 @@ static jf_status examine_columns(const dataset *d) {
     JF_TRY(MEM_NEW(d->ctx, &row, dim));
     JF_TRY_DONE(MEM_NEW(d->ctx, &columns, dim));
     find_furthest(d, row, columns);
+    tell_constants(d, 0, d->dim_x, columns,
+                   "samples reproduce it, and densities are those of the other columns of x");
+    tell_constants(d, d->dim_x, (int)dim, columns,
+                   "y does not depend on it, so the model leaves it out; conditions still give it");
     for (int i = 0; i < examined(d); i++) {
+        if (dataset_is_constant(d, i)) continue;
         examine_trained(d, i, &columns[i]);
         JF_TRY_DONE(examine_held_out(d, i, &columns[i]));
     }
