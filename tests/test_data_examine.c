@@ -131,6 +131,76 @@ TEST(examine__copies_of_rows_are_counted_with_an_example) {
     CHECK_HAS(log, "set train.noise");
 }
 
+/* ---- columns that follow from others ---- */
+
+/* The log of examining 300 rows, the columns of `write` from three independent normal numbers. */
+static const char *examined_columns(const char *header, int x, int y,
+                                    void (*write)(FILE *out, const double n[3])) {
+    static char log[8192], keys[768];
+    FILE *out = fopen(test_path("leak.csv"), "w");
+    rng r = rng_stream(data_key(4), 0);
+    CHECK(out && fprintf(out, "%s\n", header) > 0);
+    for (int row = 0; row < 300; row++) {
+        double n[3] = {rng_normal(&r), rng_normal(&r), rng_normal(&r)};
+        write(out, n);
+    }
+    CHECK(fclose(out) == 0);
+    snprintf(keys, sizeof keys, "set = table\nfile = %s\nx = %d\ny = %d\n", test_path("leak.csv"), x, y);
+    data_fixture f = data_open(keys);
+    log[0] = 0;
+    jf_context_set_log(f.ctx, note, log);
+    CHECK_STATUS(dataset_examine(f.set), JF_OK);
+    data_close(&f);
+    return log;
+}
+
+static void write_of_y(FILE *out, const double n[3]) {
+    fprintf(out, "%.17g,%.6g,%.17g\n", n[0], 3 - 2 * n[2], n[2]);
+}
+static void write_of_x(FILE *out, const double n[3]) {
+    fprintf(out, "%.17g,%.17g,%.17g,%.17g\n", n[0], n[0], 1e6 + 1e-3 * n[0], n[1]);
+}
+static void write_sum(FILE *out, const double n[3]) {
+    fprintf(out, "%.17g,%.17g,%.17g,%.17g\n", n[0], n[1], 0.5 * n[0] - n[1] + 4 * n[2] + 7, n[2]);
+}
+static void write_near(FILE *out, const double n[3]) {
+    fprintf(out, "%.17g,%.17g,%.17g\n", n[0], n[0] + 1e-2 * n[1], n[0] * n[0]);
+}
+/* The outliers alone make a correlation of 1; the other rows of a and b are independent. */
+static void write_heavy(FILE *out, const double n[3]) {
+    double outlier = n[0] > 2 ? 1e9 * n[0] : 0;
+    fprintf(out, "%.17g,%.17g,%.17g\n", outlier + n[1], outlier + n[2], n[0]);
+}
+static void write_dummies(FILE *out, const double n[3]) {
+    int class = n[0] < -0.5 ? 0 : n[0] < 0.5 ? 1 : 2;
+    fprintf(out, "%.17g,%d,%d,%d\n", n[1], class == 0, class == 1, class == 2);
+}
+
+TEST(examine__a_column_of_x_that_is_a_linear_function_of_y_is_told_with_its_equation) {
+    const char *log = examined_columns("a,b,speed", 2, 1, write_of_y);
+    CHECK_HAS(log, "b = -2 * speed + 3 in all 270 rows: y says exactly what this column of x is");
+    CHECK_HAS(log, "leave b out of x");
+    CHECK(strstr(log, "a = ") == NULL);
+}
+
+TEST(examine__copies_and_multiples_of_a_column_of_x_are_told_with_their_equations) {
+    const char *log = examined_columns("a,b,c,y", 3, 1, write_of_x);
+    CHECK_HAS(log, "b = a in all 270 rows: densities of these columns together have no bound");
+    CHECK_HAS(log, "c = 0.001 * a + 1e+06 in all 270 rows");
+    CHECK_HAS(log, "leave c out of x");
+}
+
+TEST(examine__a_column_of_x_that_is_a_sum_of_several_columns_is_told_with_its_equation) {
+    CHECK_HAS(examined_columns("a,b,c,d", 3, 1, write_sum), "c = 4 * d + 0.5 * a - b + 7 in all 270 rows");
+    CHECK_HAS(examined_columns("u,p,q,r", 4, 0, write_dummies), "r = -p - q + 1 in all 270 rows");
+}
+
+TEST(examine__columns_of_y_may_follow_from_each_other_and_neither_noise_nor_outliers_make_an_equation) {
+    CHECK_TEXT(examined_columns("u,p,q,r", 1, 3, write_dummies), "");
+    CHECK_TEXT(examined_columns("a,b,c", 2, 1, write_near), "");
+    CHECK(strstr(examined_columns("a,b,c", 2, 1, write_heavy), "=") == NULL);
+}
+
 TEST(table__a_value_whose_square_is_beyond_a_double_is_refused_with_its_row) {
     data_fixture f;
     char place[64];

@@ -38,5 +38,7 @@ int table_row_class(const dataset *d, long row);
 jf_status table_make_planes(dataset *d);
 /* table_examine.c: dataset_kind.examine */
 jf_status table_examine(const dataset *d);
+/* table_leaks.c: warns of columns of x that follow linearly from y or from other columns of x. */
+jf_status table_examine_leaks(const dataset *d);
 
 #endif

@@ -1,5 +1,5 @@
-/* A look at a table before it is trained on: values that spoil the standardisation or the held-out loss, and rows that
- * are there more than once. Linear in the rows. */
+/* A look at a table before it is trained on: values that spoil the standardisation or the held-out loss, columns that
+ * follow from others (table_leaks.c), and rows that are there more than once. Linear in the rows. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/sets/table.h"
@@ -231,5 +231,6 @@ static jf_status examine_copies(const dataset *d) {
 jf_status table_examine(const dataset *d) {
     table_tell_missing(d);
     JF_TRY(examine_columns(d));
+    JF_TRY(table_examine_leaks(d));
     return examine_copies(d);
 }

@@ -1,0 +1,283 @@
+/* Columns of x that follow from y, or from other columns of x, by a linear equation: such an x has no density, and a flow would
+ * stretch it without bound.
+ *
+ * A sample of the rows is standardised, and the columns go through Cholesky's elimination of their correlations, y first. What is
+ * left of a column of x is its variance given all columns before it. */
+#include "base/memory.h"
+#include "base/number.h"
+#include "data/sets/table.h"
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LEAST_LEFT 1e-9 /* of the variance: less is rounding */
+#define MOST_OFF   1e-3 /* of the median distance from the median, in any row */
+#define LEAST_PART 1e-5 /* coefficients of standardised columns that are smaller are rounding */
+enum { MOST_ROWS = 20000, LEAST_ROWS = 10, ROWS_A_COLUMN = 3, MOST_TOLD = 4, MOST_TERMS = 6 };
+#define MOST_PRODUCTS 2e8 /* of the correlations, a fraction of a second */
+
+/* Columns are those of y, then those of x. */
+typedef struct leaks {
+    const dataset *d;
+    int dim, dim_y;
+    long rows, step;
+    double *z;                /* (rows, dim), standardised */
+    double *mean, *deviation; /* (dim); 0: a constant */
+    double *correlation;      /* (dim, dim), symmetric */
+    double *factor;           /* (dim, dim), lower: row i is of column i, in terms of the kept columns */
+    int *kept;                /* (dim) columns that do not follow from those before; kept_count of them */
+    int kept_count;
+    double *part;   /* (dim) coefficients of one equation */
+    double *sorted; /* (rows) */
+} leaks;
+
+static int element_of(const leaks *l, int column) {
+    return column < l->dim_y ? l->d->dim_x + column : column - l->dim_y;
+}
+
+/* ---- correlations ---- */
+
+static void take_rows(leaks *l) {
+    const dataset *d = l->d;
+    for (long at = 0; at < l->rows; at++) {
+        double *row = l->z + at * l->dim;
+        table_take(d, at * l->step, row + l->dim_y, row);
+        for (int i = 0; i < l->dim; i++) l->mean[i] += (row[i] - l->mean[i]) / (double)(at + 1);
+    }
+}
+
+static void standardise(leaks *l) {
+    for (int i = 0; i < l->dim; i++) {
+        double sum = 0;
+        for (long at = 0; at < l->rows; at++)
+            sum += pow(l->z[at * l->dim + i] - l->mean[i], 2) / (double)l->rows;
+        l->deviation[i] = sum > 0 && isfinite(sum) ? sqrt(sum) : 0;
+        for (long at = 0; at < l->rows; at++) {
+            double *z = &l->z[at * l->dim + i];
+            *z = l->deviation[i] > 0 ? (*z - l->mean[i]) / l->deviation[i] : 0;
+        }
+    }
+}
+
+static void correlate(leaks *l) {
+    int dim = l->dim;
+    for (long at = 0; at < l->rows; at++) {
+        const double *z = l->z + at * dim;
+        for (int i = 0; i < dim; i++)
+            for (int k = 0; k <= i; k++) l->correlation[i * dim + k] += z[i] * z[k];
+    }
+    for (int i = 0; i < dim; i++)
+        for (int k = 0; k <= i; k++)
+            l->correlation[k * dim + i] = l->correlation[i * dim + k] /= (double)l->rows;
+}
+
+/* ---- equations ---- */
+
+/* The variance of column i that the kept columns leave, and its row of the factor. */
+static double eliminate(leaks *l, int i) {
+    double *row = l->factor + i * l->dim, left = l->correlation[i * l->dim + i];
+    for (int k = 0; k < l->kept_count; k++) {
+        const double *other = l->factor + l->kept[k] * l->dim;
+        row[k] = l->correlation[i * l->dim + l->kept[k]];
+        for (int j = 0; j < k; j++) row[k] -= row[j] * other[j];
+        row[k] /= other[k];
+        left -= row[k] * row[k];
+    }
+    return left;
+}
+
+static void keep(leaks *l, int i, double left) {
+    l->factor[i * l->dim + l->kept_count] = sqrt(left);
+    l->kept[l->kept_count++] = i;
+}
+
+/* The one column before i of which it is a multiple, plus a number; -1: there is none. */
+static int find_single(const leaks *l, int i) {
+    for (int k = 0; k < i; k++) {
+        double r = l->correlation[i * l->dim + k];
+        if (1 - r * r < LEAST_LEFT) return k;
+    }
+    return -1;
+}
+
+/* Column i by the kept ones: solves the triangular system of its row. */
+static void solve(leaks *l, int i) {
+    const double *row = l->factor + i * l->dim;
+    for (int k = 0; k < l->dim; k++) l->part[k] = 0;
+    for (int k = l->kept_count - 1; k >= 0; k--) {
+        double sum = row[k];
+        for (int j = k + 1; j < l->kept_count; j++)
+            sum -= l->factor[l->kept[j] * l->dim + k] * l->part[l->kept[j]];
+        l->part[l->kept[k]] = sum / l->factor[l->kept[k] * l->dim + k];
+    }
+}
+
+static int ascending(const void *a, const void *b) {
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The median distance of column i from its median: outliers would hide how far other rows are off. */
+static double scale_of(leaks *l, int i) {
+    size_t n = (size_t)l->rows;
+    for (size_t at = 0; at < n; at++) l->sorted[at] = l->z[at * (size_t)l->dim + (size_t)i];
+    qsort(l->sorted, n, sizeof *l->sorted, ascending);
+    double median = l->sorted[n / 2];
+    for (size_t at = 0; at < n; at++) l->sorted[at] = fabs(l->sorted[at] - median);
+    qsort(l->sorted, n, sizeof *l->sorted, ascending);
+    return l->sorted[n / 2];
+}
+
+/* Whether the equation holds in every row. */
+static int holds(leaks *l, int i) {
+    double most = MOST_OFF * scale_of(l, i) + LEAST_LEFT;
+    for (long at = 0; at < l->rows; at++) {
+        const double *z = l->z + at * l->dim;
+        double off = z[i];
+        for (int k = 0; k < i; k++) off -= l->part[k] * z[k];
+        if (!(fabs(off) <= most)) return 0;
+    }
+    return 1;
+}
+
+/* Leaves the equation of column i in l->part; 0: there is none. */
+static int find_equation(leaks *l, int i) {
+    int single = find_single(l, i);
+    double left = eliminate(l, i);
+    if (single >= 0) {
+        memset(l->part, 0, (size_t)l->dim * sizeof *l->part);
+        l->part[single] = l->correlation[i * l->dim + single];
+        if (holds(l, i)) return 1;
+    }
+    if (left > LEAST_LEFT) {
+        keep(l, i, left);
+        return 0;
+    }
+    solve(l, i);
+    return l->rows >= ROWS_A_COLUMN * (long)l->dim && holds(l, i);
+}
+
+/* ---- in words ---- */
+
+static const char *name_of(const leaks *l, int column, char *out, size_t size) {
+    int element = element_of(l, column);
+    const char *name = dataset_name(l->d, element);
+    if (name)
+        number_print(out, size, "%.60s", name);
+    else
+        number_print(out, size, "%s%d", column < l->dim_y ? "y" : "x", column < l->dim_y ? column : element);
+    return out;
+}
+
+/* " + 2 * a", at the beginning "2 * a" */
+static void add_term(text *out, int first, double factor, const char *name) {
+    double size = fabs(factor);
+    text_add(out, "%s", first ? (factor < 0 ? "-" : "") : factor < 0 ? " - " : " + ");
+    if (fabs(size - 1) > 1e-6) text_add(out, "%.6g * ", size);
+    text_add(out, "%s", name);
+}
+
+/* "c = 2 * a + b - 1"; *of_x, *of_y: how many columns of each are in it */
+static void add_equation(const leaks *l, int i, text *out, int *of_x, int *of_y) {
+    char name[64];
+    double constant = l->mean[i];
+    int terms = 0;
+    text_add(out, "%s = ", name_of(l, i, name, sizeof name));
+    for (int k = 0; k < i; k++) {
+        if (fabs(l->part[k]) < LEAST_PART) continue;
+        double factor = l->part[k] * l->deviation[i] / l->deviation[k];
+        constant -= factor * l->mean[k];
+        ++*(k < l->dim_y ? of_y : of_x);
+        if (terms++ < MOST_TERMS) add_term(out, terms == 1, factor, name_of(l, k, name, sizeof name));
+    }
+    if (terms > MOST_TERMS) text_add(out, " + %d more columns", terms - MOST_TERMS);
+    if (terms <= MOST_TERMS && fabs(constant) > 1e-4 * l->deviation[i])
+        text_add(out, " %c %.6g", constant < 0 ? '-' : '+', fabs(constant));
+}
+
+static jf_status tell(const leaks *l, int i) {
+    char name[64];
+    int of_x = 0, of_y = 0;
+    text equation = {0};
+    add_equation(l, i, &equation, &of_x, &of_y);
+    jf_status status = text_check(l->d->ctx, &equation);
+    const char *looked = l->step > 1 ? " that were looked at" : "";
+    name_of(l, i, name, sizeof name);
+    if (status == JF_OK && of_x == 0)
+        jf_warn(
+            l->d->ctx,
+            "%s in all %ld rows%s: y says exactly what this column of x is, so that its density given y has "
+            "no bound and means nothing; leave %s out of x, or out of y what is not known when the model is "
+            "used",
+            equation.chars, l->rows, looked, name);
+    else if (status == JF_OK)
+        jf_warn(
+            l->d->ctx,
+            "%s in all %ld rows%s: densities of these columns together have no bound and mean nothing; leave "
+            "%s out of x and compute it from the samples",
+            equation.chars, l->rows, looked, name);
+    text_free(&equation);
+    return status;
+}
+
+/* ---- all of it ---- */
+
+/* Constants have nothing to follow, and whole numbers are dequantised, each by itself. */
+static int may_follow(const leaks *l, int i) {
+    int element = element_of(l, i);
+    const column_support *s = l->d->support;
+    return i >= l->dim_y && !(s && s[element].kind == SUPPORT_WHOLE);
+}
+
+static jf_status look(leaks *l) {
+    int told = 0, more = 0;
+    take_rows(l);
+    standardise(l);
+    correlate(l);
+    for (int i = 0; i < l->dim; i++) {
+        if (l->deviation[i] == 0) continue;
+        if (!may_follow(l, i)) {
+            double left = eliminate(l, i);
+            if (left > LEAST_LEFT) keep(l, i, left);
+            continue;
+        }
+        if (!find_equation(l, i)) continue;
+        if (told++ < MOST_TOLD)
+            JF_TRY(tell(l, i));
+        else
+            more++;
+    }
+    if (more > 0)
+        jf_warn(l->d->ctx, "%d more column%s of x follow%s from others in the same way", more,
+                more > 1 ? "s" : "", more > 1 ? "" : "s");
+    return JF_OK;
+}
+
+jf_status table_examine_leaks(const dataset *d) {
+    leaks l = {.d = d, .dim = dataset_dim(d), .dim_y = d->dim_y};
+    size_t dim = (size_t)l.dim;
+    double most = MOST_PRODUCTS / ((double)dim * (double)dim);
+    long rows = most < MOST_ROWS ? (long)most : MOST_ROWS;
+    jf_status status;
+    if (rows < ROWS_A_COLUMN * (long)dim || d->rows < LEAST_ROWS)
+        return JF_OK; /* too wide to be looked at quickly */
+    l.step = (d->rows + rows - 1) / rows;
+    l.rows = (d->rows + l.step - 1) / l.step;
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.z, (size_t)l.rows * dim));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.mean, 3 * dim));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.correlation, dim * dim));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.factor, dim * dim));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.kept, dim));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.sorted, (size_t)l.rows));
+    l.deviation = l.mean + dim;
+    l.part = l.deviation + dim;
+    status = look(&l);
+done:
+    free(l.z);
+    free(l.mean);
+    free(l.correlation);
+    free(l.factor);
+    free(l.kept);
+    free(l.sorted);
+    return status;
+}
