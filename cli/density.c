@@ -12,6 +12,9 @@ static void print_summary(const jf_model *m, const jf_density_summary *s, int ro
         printf("%sof images of %d x %d, before %s makes them larger\n", mark, form.h, form.w,
                jf_model_then(m));
     printf("%srows                          %d\n", mark, rows);
+    if (s->outside)
+        printf("%s  x outside of its bounds     %lld (log p = -inf; left out of all that follows)\n", mark,
+               (long long)s->outside);
     printf("%smean log p(x|y), nats         %.6g (%s)\n", mark, s->mean,
            s->exact ? "exact, from the Jacobian" : "the whole map's log-determinant stands in");
     if (!isnan(s->sampler_mean)) printf("%s  of the sampler's density    %.6g\n", mark, s->sampler_mean);
@@ -79,7 +82,8 @@ const command command_density = {
         "first. "
         "Beside it stands the mean of |y' - y|: a density "
         "is to "
-        "be trusted as far as that is small. A row whose density is not a finite number is refused by its "
+        "be trusted as far as that is small. Where x is outside of its bounds log p is -inf; the means leave "
+        "such rows out. A row whose density is not a finite number otherwise is refused by its "
         "number. Without -o the means come first, in lines that begin with #.",
     .options = options,
     .examples = examples,

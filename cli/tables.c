@@ -234,8 +234,10 @@ static int digits_of(const jf_table *t, size_t column, int terminal) {
     enum { ALL = 17, FEW = 9 };
     double lo = INFINITY, hi = -INFINITY;
     for (size_t row = 0; terminal && row < t->rows; row++) {
-        lo = fmin(lo, t->values[row * t->columns + column]);
-        hi = fmax(hi, t->values[row * t->columns + column]);
+        double value = t->values[row * t->columns + column];
+        if (!isfinite(value)) continue; /* log p outside of a support */
+        lo = fmin(lo, value);
+        hi = fmax(hi, value);
     }
     if (!(hi > lo)) return ALL;
     double needed = 7 + ceil(log10(fmax(fabs(lo), fabs(hi)) / (hi - lo)));

@@ -126,8 +126,8 @@ TEST(cut__bounds_are_read_written_and_refused_as_others_are) {
     run *r = cut_model("a=cut:-0.5:1.5");
     const column_support *s = &r->m->units.support[0];
     CHECK(s->kind == SUPPORT_CUT && s->lo == -0.5 && s->hi == 1.5);
-    double outside[2] = {1.6, 0}, y = 0.5, log_p;
-    CHECK(jf_density(r->m, 1, outside, &y, &log_p, NULL, NULL) < 0);
+    double outside[2] = {1.6, 0}, y = 0.5, z[2];
+    CHECK_STATUS(jf_encode(r->m, 1, outside, &y, z, NULL, NULL), JF_ERROR_DATA);
     CHECK_HAS(jf_context_error(r->m->ctx), "-0.5 to 1.5");
     run_close(r);
 }

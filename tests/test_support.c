@@ -441,12 +441,57 @@ TEST(support__no_sample_of_two_million_is_anything_but_a_whole_number) {
 }
 
 TEST(support__values_outside_are_refused_by_row_and_column) {
-    run *r = small_model("a=0:1,b=0:", bounded_row);
-    double x[] = {0.5, 1, 0.5, -1}, y[] = {0, 0}, out[4], log_p[2];
+    run *r = small_model("a=0:1,b=0:,c=-20:20", bounded_row);
+    double x[] = {0.5, 1, 0.5, -1}, y[] = {0, 0}, far[] = {0, 21}, out[4], log_p[2];
     CHECK_STATUS(jf_encode(r->m, 2, x, y, out, NULL, NULL), JF_ERROR_DATA);
     CHECK_HAS(jf_context_error(r->ctx), "row 2: x1 (\"b\") is -1, outside of its support: expected above 0");
-    CHECK_STATUS(jf_density(r->m, 2, x, y, log_p, NULL, NULL), JF_ERROR_DATA);
-    CHECK_STATUS(jf_density(r->m, 1, x, y, log_p, NULL, NULL), JF_OK);
+    CHECK_STATUS(jf_density(r->m, 2, x, far, log_p, NULL, NULL), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(r->ctx), "row 2: y0 (\"c\") is 21, outside of its support");
+    run_close(r);
+}
+
+/* Of every kind of support, with rows outside at the front, in the middle and at the end. */
+TEST(support__log_p_outside_is_minus_infinity_and_of_other_rows_as_without_them) {
+    static const struct {
+        const char *bounds;
+        void (*row)(rng *r, double v[3]);
+        double x[10];
+    } cases[] = {
+        {"a=0:1,b=0:", bounded_row, {0.5, -1, 0.5, 1, -0.1, 2, 0.7, 3, 1.5, -1}},
+        {"a=uniform:0:1,b=0:", bounded_row, {2, 1, 0.5, 1, 0.5, -2, 0.7, 3, 1.5, 2}},
+        {"a=cut:0:1,b=0:", bounded_row, {2, 1, 0.5, 1, 0.5, -2, 0.7, 3, -1e9, 2}},
+        {"a=whole:0:5,b=whole:0:", whole_row, {1.5, 1, 2, 1, 6, 1, 3, 4, 2, -1}},
+    };
+    const double y[] = {0, 0.5, 1, -1, 0.2};
+    for (int k = 0; k < 4; k++) {
+        run *r = small_model(cases[k].bounds, cases[k].row);
+        const double *x = cases[k].x, inside[] = {x[2], x[3], x[6], x[7]}, of_inside[] = {y[1], y[3]};
+        double log_p[5], alone[2];
+        jf_density_summary all = {.size = sizeof all}, two = {.size = sizeof two};
+        CHECK_STATUS(jf_density(r->m, 5, x, y, log_p, &all, NULL), JF_OK);
+        CHECK_STATUS(jf_density(r->m, 2, inside, of_inside, alone, &two, NULL), JF_OK);
+        for (int i = 0; i < 5; i += 2) CHECK(log_p[i] == -INFINITY);
+        CHECK_NEAR(log_p[1], alone[0], 1e-9);
+        CHECK_NEAR(log_p[3], alone[1], 1e-9);
+        CHECK(all.outside == 3 && two.outside == 0);
+        CHECK_NEAR(all.mean, two.mean, 1e-9);
+        CHECK_NEAR(all.sampler_mean, two.sampler_mean, 1e-9);
+        CHECK_NEAR(all.y_error, two.y_error, 1e-12);
+        CHECK_STATUS(jf_density(r->m, 1, x, y, log_p, &all, NULL), JF_OK);
+        CHECK(log_p[0] == -INFINITY && all.outside == 1 && isnan(all.mean));
+        run_close(r);
+    }
+}
+
+/* The same in the model's units, of which a cut column knows its bounds. */
+TEST(support__log_p_outside_of_a_cut_column_is_minus_infinity_in_the_models_units) {
+    run *r = small_model("a=cut:0:1", bounded_row);
+    const model_units *u = &r->m->units;
+    double x[] = {(0.5 - u->mean[0]) / u->deviation[0], 0, (1.5 - u->mean[0]) / u->deviation[0], 0};
+    double y[] = {0, 0}, log_p[2];
+    jf_use_options use = {.size = sizeof use, .standardised = 1};
+    CHECK_STATUS(jf_density(r->m, 2, x, y, log_p, NULL, &use), JF_OK);
+    CHECK(isfinite(log_p[0]) && log_p[1] == -INFINITY);
     run_close(r);
 }
 

@@ -114,6 +114,34 @@ TEST(test_data__of_a_table_are_all_of_its_rows) {
     run_close(r);
 }
 
+TEST(test_data__outside_of_bounds_is_counted_and_changes_no_number) {
+    char content[1400];
+    judgement *with = NULL, *without = NULL;
+    snprintf(
+        content, sizeof content,
+        "[data]\nset = table\nfile = %s\nx = 2\ny = 1\nvalidation = 0\nbounds = "
+        "a=0:10,b=whole:0:9,c=-9:9\n" TINY_MODEL "[train]\nbatch = 4\nepochs = 1\n",
+        put_table("a.csv", "a,b,c\n1,2,0\n2,1,1\n3,5,3\n2,2,1\n1,0,0\n7,1,2\n1,3,4\n2,9,1\n5,4,5\n6,6,1\n"));
+    run *r = run_open(content);
+    judge_request q = {.points = 100, .seed = 1, .test = put_table("b.csv", "a,b,c\n2,2,1\n3,1,2\n1,4,1\n")};
+    CHECK_STATUS(judge_create(r->m, &without, &q), JF_OK);
+    q.test = put_table("c.csv", "a,b,c\n-1,2,1\n2,2,1\n3,1,2\n2,2.5,2\n1,4,1\n11,10,0\n");
+    CHECK_STATUS(judge_create(r->m, &with, &q), JF_OK);
+    CHECK(with->points == 3 && with->outside == 3 && without->outside == 0);
+    CHECK(with->nll == without->nll && with->nll_error == without->nll_error);
+    CHECK_HAS(with->json.chars, "\"outside\": 3");
+    CHECK_HAS(with->table.chars, "3 rows have an x outside of its bounds");
+    judge_free(with);
+    judge_free(without);
+    q.test = put_table("d.csv", "a,b,c\n-1,3,0\n2,2,1\n");
+    CHECK_STATUS(judge_create(r->m, &with, &q), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(r->ctx), "found 1 of 2 rows with an x that data.bounds rules out");
+    q.test = put_table("e.csv", "a,b,c\n1,2,1\n2,2,10\n");
+    CHECK_STATUS(judge_create(r->m, &with, &q), JF_ERROR_DATA);
+    CHECK_HAS(jf_context_error(r->ctx), "row 2, column 3 (\"c\") is 10");
+    run_close(r);
+}
+
 TEST(test_data__for_sets_whose_points_are_drawn_are_refused) {
     run *r = run_open(tiny);
     judgement *j = NULL;

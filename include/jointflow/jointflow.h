@@ -35,8 +35,9 @@
  * be freed in any order; the context itself goes when the last of them does.
  *
  * Arrays are dense and row-major, one row per sample: x (n, dim_x), y (n, dim_y), z (n, dim_x), y' (n, dim_y).
- * Numbers that are given have to be finite, and no function that succeeds gives others, except for the NAN of what
- * does not apply where a comment says so: a row whose answer is not finite is refused, and the message names it.
+ * Numbers that are given have to be finite, and no function that succeeds gives others, with two exceptions: the NAN of what
+ * does not apply where a comment says so, and the log p of an x outside of its support, which is -infinity (jf_density). A row
+ * whose answer is not finite otherwise is refused, and the message names it.
  */
 #ifndef JOINTFLOW_H
 #define JOINTFLOW_H
@@ -320,8 +321,11 @@ typedef struct jf_density_summary {
     double log_dy;       /* mean log |det dF_Y'/dy|; 0 where y' follows y; NAN where it is not exact */
     int64_t lost; /* rows that sampler_mean leaves out: no y* with F_Y'(x, y*) = y was found for them */
     int exact;    /* from the Jacobian (few dimensions); 0: the whole map's log-determinant stands in */
+    int64_t
+        outside; /* rows whose x lies outside of its support: all of the above leaves them out, NAN where none is left */
 } jf_density_summary;
-/* log p(x | y) = log p_Z(F_Z) + log |det dF_Z/dx| of each row. summary may be NULL. */
+/* log p(x | y) = log p_Z(F_Z) + log |det dF_Z/dx| of each row; -infinity where x lies outside of its support (data.bounds). A y
+ * outside of its own is refused. summary may be NULL. */
 jf_status jf_density(const jf_model *m, size_t n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options);
 

@@ -149,6 +149,7 @@ class jf_density_summary(Sized):
         ('log_dy', c_double),
         ('lost', c_int64),
         ('exact', c_int),
+        ('outside', c_int64),
     ]
 
 class jf_summary_options(Sized):

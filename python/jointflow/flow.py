@@ -416,6 +416,9 @@ class Flow:
         No density without its doubt: ``y_error_`` is then the mean of \\|F_Y' - y\\| of these rows, in the model's units,
         which a density takes to be 0 (below 1e-4 is good, above 1e-2 trust none), and ``density_`` has the summary: means
         of the density, of the one that samples follow and of the whole map's, and whether it is exact.
+
+        Outside of its bounds x has the log_prob -inf; the means of ``density_`` leave such rows out, and its ``outside``
+        counts them.
         """
         x, y = self._given(x, y, data, condition)
         m = self.model_
@@ -425,8 +428,14 @@ class Flow:
         return log_p.reshape(axes)
 
     def score(self, x: Any = None, y: Any = None, *, data: Any = None, condition: Any = None) -> float:
-        """The mean of log_prob(x, y): greater is better."""
-        return float(np.mean(self.log_prob(x, y, data=data, condition=condition)))
+        """The mean of log_prob(x, y): greater is better. Rows with x outside of its bounds, where that is -inf, are left
+        out, and a warning tells how many."""
+        log_p = self.log_prob(x, y, data=data, condition=condition)
+        inside = log_p[np.isfinite(log_p)]
+        if inside.size < log_p.size:
+            warnings.warn(f"{log_p.size - inside.size} of {log_p.size} rows have an x outside of its bounds, where log p is "
+                          "-inf: the score leaves them out", Warning, stacklevel=2)
+        return float(np.mean(inside)) if inside.size else float("-inf")
 
     def encode(self, x: Any = None, y: Any = None, *, data: Any = None, condition: Any = None, return_y: bool = False) -> Any:
         """z = F_Z(x, y), the latent points, which are normally distributed where the model is right; with ``return_y``

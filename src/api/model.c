@@ -320,12 +320,12 @@ jf_status jf_denoise(const jf_model *m, size_t n, const double *x, const double 
     return map_rows(m, model_denoise, n, x, y, clean, NULL, options);
 }
 
-/* Of those that there are: the sampler's density of some rows is not known. */
+/* Of those that there are: the sampler's density of some rows is not known, and rows outside of the support have none. */
 static double mean(const double *values, size_t n) {
     double sum = 0;
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        if (!isnan(values[i])) {
+        if (isfinite(values[i])) {
             sum += values[i];
             count++;
         }
@@ -346,16 +346,10 @@ jf_status jf_density(const jf_model *m, size_t n, const double *x, const double 
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, x, y, rows);
     jf_status status = JF_OK;
-    if (units == DATA_UNITS) status = model_check_support(m, ROWS_OF_DATA, (long)n, rows);
-    if (units == DATA_UNITS) units_standardise(&m->units, (long)n, rows);
-    if (status == JF_OK) status = model_warn_of_reach(m, MODEL_UNITS, (long)n, rows);
-    if (status == JF_OK) status = densities_create(m, &d, (long)n, rows, summary != NULL);
-    if (status == JF_OK) status = densities_check(m, &d, (long)n);
-    if (status == JF_OK) status = densities_on_supports(m, &d, (long)n, rows);
-    if (status == JF_OK) {
-        if (units == DATA_UNITS) densities_to_data_units(m, &d, (long)n, rows);
-        memcpy(log_p, d.paper, n * sizeof *log_p);
-    }
+    if (units == DATA_UNITS) status = model_check_support(m, ROWS_OF_LATENT, (long)n, rows); /* y alone */
+    if (status == JF_OK) status = model_warn_of_reach(m, units, (long)n, rows);
+    if (status == JF_OK) status = densities_of_rows(m, &d, units, (long)n, rows, summary != NULL);
+    if (status == JF_OK) memcpy(log_p, d.paper, n * sizeof *log_p);
     if (status == JF_OK && summary) {
         jf_density_summary told = {.mean = mean(log_p, n),
                                    .sampler_mean = mean(d.sampler, n),
@@ -363,7 +357,8 @@ jf_status jf_density(const jf_model *m, size_t n, const double *x, const double 
                                    .y_error = d.y_error,
                                    .log_dy = d.log_dy,
                                    .lost = d.lost,
-                                   .exact = d.exact};
+                                   .exact = d.exact,
+                                   .outside = d.outside};
         SIZED_GIVE(jf_density_summary, summary, &told);
     }
     densities_free(&d);

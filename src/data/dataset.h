@@ -82,6 +82,7 @@ struct dataset {
     const char *class_name[MAX_CLASSES]; /* may be NULL */
     long rows;                           /* file sets: number of rows; 0: generated */
     long held;                           /* file sets: further rows, held out from training */
+    long outside; /* data to test on: rows left out, whose x is outside of its support */
     /* (dim_x + dim_y), each of which may be NULL; or NULL. Of the kind. */
     const char *const *names;
     int keeps_names; /* they are columns' names that the user knows: models keep them for what they write */

@@ -15,6 +15,7 @@ static size_t blocks_of(size_t rows) {
 jf_status split_begin(jf_context *ctx, row_split *out, size_t rows) {
     *out = (row_split){.rows = rows};
     size_t blocks = blocks_of(rows);
+    *out = (row_split){.rows = rows};
     JF_TRY(MEM_NEW(ctx, &out->bits, blocks * BLOCK_WORDS + 1));
     jf_status status = MEM_NEW(ctx, &out->before, blocks + 1);
     if (status != JF_OK) split_free(out);

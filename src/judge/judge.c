@@ -350,6 +350,7 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
     if (j->has_data) {
         JF_TRY_DONE(open_same_data(m, &data, q));
         JF_TRY_DONE(check_shape(m, data));
+        j->outside = data->outside;
         j->unseen = data->rows == 0 || data->held > 0 || data->is_test;
         if (data->held && j->points > data->held) j->points = data->held;
         if (data->rows && !data->held && j->points > data->rows) j->points = data->rows;

@@ -8,6 +8,7 @@
 #include "judge/calibration.h"
 #include "judge/predictive.h"
 #include "model/model.h"
+#include "model/use.h"
 
 /* Up to here densities come from the Jacobian; beyond, the whole map's log-determinant stands in. */
 #define JUDGE_EXACT_DIM 24
@@ -22,6 +23,8 @@ typedef struct densities {
     double log_dy;   /* mean log|det dF_Y'/dy|; NAN where it is not exact */
     long lost;       /* rows of `sampler` that are NAN */
     long singular;   /* first row whose log|det dF_Y'/dy| is not finite, from 0; -1: none */
+    long
+        outside; /* rows outside of the support of x, whose log-densities are -infinity and which the rest leaves out */
     int exact;
 } densities;
 jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler);
@@ -40,6 +43,10 @@ void densities_to_data_units(const model *m, densities *d, long n, const double 
 /* Refuses densities that are not finite, naming the row. */
 jf_status densities_check(const model *m, const densities *d, long n);
 int densities_are_exact(const model *m); /* from the Jacobian */
+/* density_rows.c: all of the above for rows (n, dim) in either units, which are overwritten. Rows may lie outside of the support
+ * of x; their y has to be inside of its own. */
+jf_status densities_of_rows(const model *m, densities *out, row_units units, long n, double *rows,
+                            int with_sampler);
 void densities_free(densities *d);
 double log_abs_det(double *a, int n); /* overwrites a (n, n) */
 
@@ -179,6 +186,8 @@ struct jf_judgement {
     double y_error, log_dy;
     log_dy_judgement image_log_dy;
     long lost;
+    long
+        outside; /* rows to test on that were left out: their x is outside of its support, where log p is -infinity */
     int exact;
     loss_terms terms;
     double

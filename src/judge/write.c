@@ -272,6 +272,7 @@ static void write_json(judgement *j, const model *m) {
         write_rule(t, j);
     }
     field(t, "points", (double)j->points);
+    if (j->has_data) field(t, "outside", (double)j->outside); /* rows left out: log p is -infinity */
     if (j->has_data) text_add(t, ", \"unseen\": %s", j->unseen ? "true" : "false");
     text_add(t, "}");
 }
@@ -509,6 +510,11 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
     row(t, "energy distance", "%.5f", j->energy, "between samples and data, about 0 where they agree");
     row_where_known(t, "  without noise", "%.5f", j->energy_denoised, "the same without that of training");
     if (!j->unseen) text_add(t, "  judged on the rows it was trained on: expect worse on others\n");
+    if (j->outside)
+        text_add(t,
+                 "  %ld rows have an x outside of its bounds, where log p is -infinity: nothing here counts "
+                 "them\n",
+                 j->outside);
     if (j->lost) text_add(t, "  %ld points had no y* and are left out of the sampler's density\n", j->lost);
     if (j->classes) table_by_class(t, j, m);
     if (j->argmax.rows) table_of_argmax(t, &j->argmax);

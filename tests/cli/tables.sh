@@ -182,6 +182,24 @@ run jointflow sample "$RUN" -y @other.csv
 expect_status 1
 expect_error_line '.*other.csv: there is no column "d", .*'
 
+case_begin density__outside_of_bounds_is_minus_infinity_and_left_out_of_the_means
+printf 'a,b,c,d\n0.5,0.5,0.5,0\n3.5,0.5,0.5,0\n0.25,0.5,0.5,0\n' > rows.csv
+run jointflow density "$RUN" rows.csv
+expect_status 0
+expect_line '# rows                          3'
+expect_line '#   x outside of its bounds     1 .*'
+expect test "$(grep -v '^#' "$work/stdout" | sed -n 3p)" = -inf
+grep '^# mean log p' "$work/stdout" > with
+sed -i 3d rows.csv
+jointflow density "$RUN" rows.csv | grep '^# mean log p' > without
+expect_same with without
+run jointflow density "$RUN" rows.csv -o p.npy
+expect_status 0
+printf '3.5,0.4,0.3,1\n0.1,0.4,0.3,1\n' >> rows.csv
+run jointflow judge "$RUN" --test rows.csv --json
+expect_status 0
+expect grep -q '"outside": 1,' "$work/stdout"
+
 case_begin density__takes_x_and_conditions_from_files_of_their_own
 run jointflow density "$RUN" "$work/x.csv" -y "$work/y.csv" -o apart.csv
 expect_status 0

@@ -125,6 +125,16 @@ def test_fit__keeps_within_bounds(parameters):
     assert 0 <= drawn.min() and drawn.max() <= 1
 
 
+def test_log_prob__outside_of_bounds_is_minus_infinity_and_left_out_of_the_score(parameters):
+    x = np.random.default_rng(0).uniform(0, 1, (300, 1))
+    flow = jointflow.Flow(**parameters, bounds="x0=0:1").fit(x, x**2)
+    log_p = flow.log_prob([[0.5], [1.5], [0.7]], [0.3])
+    assert log_p[1] == -np.inf and np.isfinite(log_p[[0, 2]]).all() and flow.density_["outside"] == 1
+    with pytest.warns(jointflow.errors.Warning, match="1 of 3 rows have an x outside of its bounds"):
+        assert flow.score([[0.5], [1.5], [0.7]], [0.3]) == pytest.approx(log_p[[0, 2]].mean())
+    assert flow.judge(np.append(x[:20], [[2.0]], axis=0), np.append(x[:20] ** 2, [[0.1]], axis=0))["outside"] == 1
+
+
 def test_fit__trains_a_recipe_without_data(parameters):
     flow = jointflow.Flow("rule-circle", epochs=3, progress=False, settings={"train.batches": 5}).fit()
     assert flow.dim_x_ == 2 and flow.dim_y_ == 0 and flow.history_[-1]["epochs"] == 3

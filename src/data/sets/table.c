@@ -286,58 +286,74 @@ static jf_status table_check(const dataset *d) {
     return row_file_check(d->ctx, own->y_file);
 }
 
-/* ---- missing values ---- */
+/* ---- rows that are left out ---- */
 
 /* The rows that are not left out. */
 static size_t complete_rows(const dataset *d) {
     const table *own = d->own;
-    return row_file_rows(own->x_file) - own->missing.held;
+    return row_file_rows(own->x_file) - own->left_out.held;
 }
 
 size_t table_complete_row(const dataset *d, size_t row) {
-    return split_file_row(&((const table *)d->own)->missing, row);
+    return split_file_row(&((const table *)d->own)->left_out, row);
 }
 
-/* Leaves a row of the file out, or refuses it. */
-static jf_status leave_out(const dataset *d, size_t row, int element, int refuse) {
+static jf_status leave_out(const dataset *d, size_t row) {
+    table *own = d->own;
+    if (!own->left_out.bits) {
+        JF_TRY(table_check(d)); /* a file that has changed explains it */
+        JF_TRY(split_begin(d->ctx, &own->left_out, row_file_rows(own->x_file)));
+    }
+    split_hold(&own->left_out, row);
+    return JF_OK;
+}
+
+/* Leaves a row with a missing value out, or refuses it. */
+static jf_status leave_out_missing(const dataset *d, size_t row, int element, int refuse) {
     table *own = d->own;
     char place[512];
-    if (!own->missing.bits) {
-        JF_TRY(table_check(d)); /* a file that has changed explains it */
-        JF_TRY(split_begin(d->ctx, &own->missing, row_file_rows(own->x_file)));
+    JF_TRY(leave_out(d, row));
+    if (own->missing++ == 0) {
         own->first_missing = row;
         own->missing_element = element;
     }
-    split_hold(&own->missing, row);
     if (!refuse) return JF_OK;
     return jf_fail(d->ctx, JF_ERROR_DATA,
                    "%s is missing, expected a finite number; data.missing = drop leaves such rows out",
                    table_place(d, row, element, place, sizeof place));
 }
 
-static jf_status count_missing(const dataset *d) {
+static jf_status count_left_out(const dataset *d) {
     table *own = d->own;
+    size_t rows = row_file_rows(own->x_file);
     char place[512];
-    if (own->missing.bits) split_count(&own->missing);
+    if (own->left_out.bits) split_count(&own->left_out);
     if (complete_rows(d) >= 2) return JF_OK;
+    if (own->missing == 0)
+        return jf_fail(
+            d->ctx, JF_ERROR_DATA,
+            "%s: found %ld of %zu rows with an x that data.bounds rules out, expected at least 2 others",
+            row_file_path(own->x_file), d->outside, rows);
     return jf_fail(d->ctx, JF_ERROR_DATA,
                    "%zu of %zu rows have a missing value, the first: %s; expected at least 2 rows without: "
                    "leave the columns out that miss most, or fill the values in",
-                   own->missing.held, own->missing.rows,
+                   own->missing, rows,
                    table_place(d, own->first_missing, own->missing_element, place, sizeof place));
 }
 
 void table_tell_missing(const dataset *d) {
     const table *own = d->own;
     char place[512];
-    if (own->missing.held == 0) return;
-    jf_warn(d->ctx, "%zu of %zu rows are left out since a value is missing, the first: %s", own->missing.held,
-            own->missing.rows, table_place(d, own->first_missing, own->missing_element, place, sizeof place));
+    if (own->missing == 0) return;
+    jf_warn(d->ctx, "%zu of %zu rows are left out since a value is missing, the first: %s", own->missing,
+            row_file_rows(own->x_file),
+            table_place(d, own->first_missing, own->missing_element, place, sizeof place));
 }
 
 /* ---- checking values ---- */
 
-static jf_status check_value(const dataset *d, size_t row, int element, double value) {
+/* Data to test on may have an x outside of its support, which has no density. */
+static jf_status check_value(const dataset *d, size_t row, int element, double value, int *is_outside) {
     char place[512];
     if (!isfinite(value)) {
         JF_TRY(table_check(d)); /* a file that has changed explains it */
@@ -345,7 +361,9 @@ static jf_status check_value(const dataset *d, size_t row, int element, double v
                        table_place(d, row, element, place, sizeof place), value);
     }
     if (!d->support || support_contains(&d->support[element], value)) return JF_OK;
-    return refuse_outside(d, row, element, value);
+    if (!d->is_test || element >= d->dim_x) return refuse_outside(d, row, element, value);
+    *is_outside = 1;
+    return JF_OK;
 }
 
 static int find_missing(const double *values, int count) {
@@ -355,20 +373,23 @@ static int find_missing(const double *values, int count) {
 }
 
 /* values (dim): scratch */
-static jf_status check_values(const dataset *d, int refuse, double *values) {
+static jf_status check_values(dataset *d, int refuse, double *values) {
     size_t rows = row_file_rows(((const table *)d->own)->x_file);
     int dim = dataset_dim(d);
     for (size_t row = 0; row < rows; row++) {
         if (row % ROWS_A_POLL == 0) JF_TRY(context_poll(d->ctx, "checking rows", row, rows));
         take_file_row(d, row, values, values + d->dim_x);
-        int missing = find_missing(values, dim);
-        if (missing >= 0) JF_TRY(leave_out(d, row, missing, refuse));
-        for (int i = 0; missing < 0 && i < dim; i++) JF_TRY(check_value(d, row, i, values[i]));
+        int missing = find_missing(values, dim), is_outside = 0;
+        if (missing >= 0) JF_TRY(leave_out_missing(d, row, missing, refuse));
+        for (int i = 0; missing < 0 && i < dim; i++)
+            JF_TRY(check_value(d, row, i, values[i], &is_outside));
+        if (is_outside) JF_TRY(leave_out(d, row));
+        d->outside += is_outside;
     }
-    return count_missing(d);
+    return count_left_out(d);
 }
 
-static jf_status check_columns(const dataset *d, const recipe *r) {
+static jf_status check_columns(dataset *d, const recipe *r) {
     double *values;
     JF_TRY(MEM_NEW(d->ctx, &values, (size_t)dataset_dim(d)));
     jf_status status = check_values(d, recipe_is(r, "data.missing", "refuse"), values);
@@ -414,7 +435,7 @@ static void cut_circles(const dataset *d) {
 static size_t complete_among_last(const dataset *d, size_t count) {
     const table *own = d->own;
     size_t rows = row_file_rows(own->x_file), complete = count;
-    for (size_t row = rows - count; row < rows; row++) complete -= (size_t)split_holds(&own->missing, row);
+    for (size_t row = rows - count; row < rows; row++) complete -= (size_t)split_holds(&own->left_out, row);
     return complete;
 }
 
@@ -500,7 +521,7 @@ static void table_close(dataset *d) {
     row_file_close(own->x_file);
     free(own->x_columns);
     free(own->names);
-    split_free(&own->missing);
+    split_free(&own->left_out);
     split_free(&own->split);
     free(own);
 }
