@@ -13,7 +13,7 @@ from . import _bindings as c, _then
 from ._arrays import Seed, Shape, broadcast_rows, conditions_of, rows_of, seed_of, whole
 from ._data import Data, with_rows
 from ._model import Model
-from ._tables import in_order
+from ._tables import in_order, names_of
 from ._then import Then
 from ._training import Recipe, train
 from ._watch import Progress, Watch
@@ -25,6 +25,8 @@ KEYS = {
     "blocks": "model.blocks", "law": "model.law", "condition": "model.condition", "depth": "model.depth",
     "width": "model.width", "epochs": "train.epochs", "batch": "train.batch", "rate": "train.rate",
 }
+
+BOUNDS_NAMED = 5  # columns that a warning names
 
 # Files that a folder with a run has, at least one of them.
 RUN_FILES = ("checkpoint.safetensors", "model.safetensors", "checkpoint-previous.safetensors")
@@ -58,7 +60,7 @@ class Flow:
         more than two classes.
     ordered : y is one number although it looks like a class; with ``discrete``, or where it is text, the number of its class.
     bounds : where columns can be, and samples will be: "x0=0:1, x1=circle:0:6.2832"; None: intervals that x fills evenly
-        are found; "none": they are not.
+        are found, and a warning names them; "auto": the same without a warning; "none": they are not.
     settings : any other keys of a recipe, {"train.average": 0.999}.
     seed : of training, and of samples that are drawn without a seed of their own; a whole number, a Generator of NumPy, or
         None: another one at every call. So are the seeds of calls, but that None in sample() is this one.
@@ -180,6 +182,8 @@ class Flow:
         recipe, kept = self._recipe(x, y, validation)
         with_recipe = {KEYS[name]: getattr(self, name) for name in KEYS if getattr(self, name) is not None}
         recipe.set({**with_recipe, **(self.settings or {})})
+        if kept is not None and self.recipe is None and self.bounds is None and "data.bounds" not in (self.settings or {}):
+            self._warn_of_bounds(recipe.get("data.bounds") or "", names_of(x, kept.x.shape[1]))
         watch = Watch(self.progress)
         model, stopped = train(recipe, watch, folder=self.folder, resume=resume, seed=self.seed, device=self.device,
                                threads=self.threads)
@@ -229,6 +233,20 @@ class Flow:
         elif validation is not None:
             recipe.set({"data.validation": float(validation)})
         return recipe, data
+
+    @staticmethod
+    def _warn_of_bounds(found: str, names: Optional[List[str]]) -> None:
+        """Once for all columns that were given bounds nobody asked for: "x0=cut:-3:3,x4=cut:0:1"."""
+        told = []
+        for item in filter(None, found.split(",")):
+            column, support = item.split("=")
+            _kind, lo, hi = support.split(":")
+            told.append(f"{names[int(column[1:])] if names else column} from {lo} to {hi}")
+        if told:
+            more = f" and {len(told) - BOUNDS_NAMED} more" if len(told) > BOUNDS_NAMED else ""
+            warnings.warn(f"x fills intervals evenly, which are taken as its bounds: {', '.join(told[:BOUNDS_NAMED])}{more}. No "
+                          "sample will lie outside, where log_prob is -inf. Flow(bounds=\"none\") sets no bounds, "
+                          "bounds=\"auto\" keeps them without this warning", Warning, stacklevel=3)
 
     def _take(self, model: Model) -> None:
         """What is told of a model that was trained or loaded."""

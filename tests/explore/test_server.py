@@ -325,6 +325,17 @@ def explore__decode_undoes_encode_and_the_density_integrates_to_1():
         near(sum(density["p"]) * (7 / 128) ** 2, 1, 0.02, "the integral")
 
 
+def explore__the_density_is_0_outside_of_bounds():
+    draw = random.Random(1)
+    with open("bounded.csv", "w", encoding="ascii") as table:
+        table.write("a,y\n" + "".join(f"{draw.random()},{draw.random()}\n" for _ in range(300)))
+    subprocess.run([PROGRAM, "train", "bounded.csv", "--x-columns", "a", "--y-columns", "y", "--bounds", "a=0:1", "-o", "bounded",
+                    "--set", "train.epochs=2", "--quiet", "--no-report"], check=True, capture_output=True)
+    with Server("bounded") as s:
+        p = s.ask("density", y=[0.5], range=[-1, 2], size=30)["p"]
+        check(not any(p[:10]) and not any(p[20:]) and all(p[10:20]), p)
+
+
 def explore__lines_begin_and_end_where_they_should():
     with Server("sectors") as s:
         line = s.ask("lines", along="y", **{"from": [1], "to": [2]}, lines=7, steps=5, seed=4)

@@ -125,6 +125,21 @@ def test_fit__keeps_within_bounds(parameters):
     assert 0 <= drawn.min() and drawn.max() <= 1
 
 
+def test_fit__warns_once_of_bounds_that_it_found(parameters, recwarn):
+    rng = np.random.default_rng(0)
+    x = np.stack([rng.uniform(0, 1, 500), rng.normal(0, 1, 500), rng.uniform(-2, 2, 500)], axis=1)
+    y = x.sum(axis=1)
+    jointflow.Flow(**parameters).fit(Frame(x, ["share", "height", "offset"]), y)
+    told = [str(w.message) for w in recwarn if "bounds" in str(w.message)]
+    assert len(told) == 1 and "share from 0 to 1, offset from -2 to 2." in told[0] and 'bounds="none"' in told[0]
+    assert all(w.filename == __file__ for w in recwarn if "bounds" in str(w.message))
+    recwarn.clear()
+    for bounds in ("auto", "none", "x0=0:1"):
+        jointflow.Flow(**parameters, bounds=bounds).fit(x, y)
+    jointflow.Flow(**parameters).fit(x[:, 1:2], y)  # a normal column
+    assert not [w for w in recwarn if "bounds" in str(w.message)]
+
+
 def test_log_prob__outside_of_bounds_is_minus_infinity_and_left_out_of_the_score(parameters):
     x = np.random.default_rng(0).uniform(0, 1, (300, 1))
     flow = jointflow.Flow(**parameters, bounds="x0=0:1").fit(x, x**2)
