@@ -20,6 +20,7 @@ static void print_summary(const jf_model *m, const jf_density_summary *s, int ro
     if (!isnan(s->sampler_mean)) printf("%s  of the sampler's density    %.6g\n", mark, s->sampler_mean);
     if (s->lost) printf("%s    rows it leaves out        %ld\n", mark, s->lost);
     if (!isnan(s->whole_mean)) printf("%s  by the whole map            %.6g\n", mark, s->whole_mean);
+    if (s->y_error == 0) return; /* y is not in the flow */
     printf("%smean |y' - y|, model's units  %.6g\n", mark, s->y_error);
     if (!isnan(s->log_dy)) printf("%smean log |det dy'/dy|         %.6g\n", mark, s->log_dy);
 }
@@ -80,7 +81,7 @@ const command command_density = {
         "it is the "
         "density of the small image, whatever makes those larger; images of the data's size are halved "
         "first. "
-        "Beside it stands the mean of |y' - y|: a density "
+        "Of joint models the mean of |y' - y| stands beside it: a density "
         "is to "
         "be trusted as far as that is small. Where x is outside of its bounds log p is -inf; the means leave "
         "such rows out. A row whose density is not a finite number otherwise is refused by its "

@@ -205,8 +205,7 @@ done:
     return status;
 }
 
-/* Whether no Jacobian is needed: y is untouched, or made of y alone with a log-determinant that is known apart. */
-static int keeps_y(const flow *f) {
+int judge_keeps_y(const flow *f) {
     return f->apart || f->fixed || f->dim_y == 0;
 }
 
@@ -217,11 +216,11 @@ static void whole_densities(const model *m, densities *out, long n, const double
     size_t dim = (size_t)f->dim;
     for (size_t s = 0; s < (size_t)n; s++) {
         out->paper[s] = out->whole[s] = log_prior(encoded + s * dim, f->dim_x) + logdet[s];
-        out->sampler[s] = keeps_y(f) ? out->whole[s] : NAN;
+        out->sampler[s] = judge_keeps_y(f) ? out->whole[s] : NAN;
         for (size_t i = (size_t)f->dim_x; i < dim; i++)
             out->y_error += fabs(encoded[s * dim + i] - xy[s * dim + i]) / f->dim_y;
     }
-    out->log_dy = keeps_y(f) ? 0 : NAN; /* y is kept, and the density is exact in any dimension */
+    out->log_dy = judge_keeps_y(f) ? 0 : NAN; /* y is kept, and the density is exact in any dimension */
 }
 
 static jf_status encode_densities(const model *m, densities *out, long n, const double *xy) {
@@ -240,7 +239,7 @@ done:
 }
 
 int densities_are_exact(const model *m) {
-    return keeps_y(m->flow) || (m->flow->dim <= JUDGE_EXACT_DIM && m->units.image.h == 0);
+    return judge_keeps_y(m->flow) || (m->flow->dim <= JUDGE_EXACT_DIM && m->units.image.h == 0);
 }
 
 static jf_status begin(const model *m, densities *out, long n) {
@@ -266,8 +265,8 @@ jf_status densities_of_encoded(const model *m, densities *out, long n, const dou
 jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler) {
     jf_status status;
     JF_TRY_DONE(begin(m, out, n));
-    status = out->exact && !keeps_y(m->flow) ? exact_densities(m, out, n, xy, with_sampler)
-                                             : encode_densities(m, out, n, xy);
+    status = out->exact && !judge_keeps_y(m->flow) ? exact_densities(m, out, n, xy, with_sampler)
+                                                   : encode_densities(m, out, n, xy);
     out->y_error /= (double)n;
     out->log_dy /= (double)n;
 done:

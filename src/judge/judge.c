@@ -5,6 +5,7 @@
 #include "judge/by_rule.h"
 #include "model/denoise.h"
 #include "ranks/ranks.h"
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,6 +229,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     j->nll_whole = -mean_of_class(j, d.whole, -1);
     for (size_t s = 0; s < n; s++) j->nll_error += (d.paper[s] + j->nll) * (d.paper[s] + j->nll);
     j->nll_error = sqrt(j->nll_error) / (double)n;
+    if (!is_image) JF_TRY_DONE(judge_overfit(j, m, data, seed));
     j->bits_per_dim = bits_per_dim(j, m, data);
     j->y_error = d.y_error;
     j->log_dy = d.log_dy;
@@ -334,6 +336,8 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
                                                               : JUDGE_RULE_POINTS,
                      .has_data = m->objective.kind->from_data,
                      .gaussian = NAN,
+                     .training_nll = NAN,
+                     .training_error = NAN,
                      .linear_gain = NAN,
                      .linear_error = NAN,
                      .bits_per_dim = NAN,
@@ -352,8 +356,8 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
         JF_TRY_DONE(check_shape(m, data));
         j->outside = data->outside;
         j->unseen = data->rows == 0 || data->held > 0 || data->is_test;
-        if (data->held && j->points > data->held) j->points = data->held;
-        if (data->rows && !data->held && j->points > data->rows) j->points = data->rows;
+        j->available = data->held ? data->held : data->rows ? data->rows : LONG_MAX;
+        if (j->points > j->available) j->points = j->available;
         JF_TRY_DONE(judge_data(j, m, data, q));
     } else {
         JF_TRY_DONE(judge_by_rule(j, m, q->seed));
@@ -361,6 +365,7 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
     char doubt[512];
     judge_doubt(j, m, doubt, sizeof doubt);
     if (doubt[0]) jf_warn(m->ctx, "%s", doubt);
+    if (!q->latent_only) JF_TRY_DONE(judge_advise(j, m));
     if (!q->latent_only) JF_TRY_DONE(judge_write(j, m));
     *out = j;
     j = NULL;
@@ -382,6 +387,7 @@ void judge_free(judgement *j) {
     free(j->calibration_words);
     predictive_free(&j->predictive);
     free(j->predictive_words);
+    for (int i = 0; i < JUDGE_ADVICE; i++) free(j->advice[i]);
     text_free(&j->json);
     text_free(&j->table);
     jf_context_free(j->ctx);

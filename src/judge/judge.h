@@ -43,6 +43,8 @@ void densities_to_data_units(const model *m, densities *d, long n, const double 
 /* Refuses densities that are not finite, naming the row. */
 jf_status densities_check(const model *m, const densities *d, long n);
 int densities_are_exact(const model *m); /* from the Jacobian */
+/* Whether no Jacobian is needed: y is untouched, or made of y alone with a log-determinant that is known apart. y' is then y. */
+int judge_keeps_y(const flow *f);
 /* density_rows.c: all of the above for rows (n, dim) in either units, which are overwritten. Rows may lie outside of the support
  * of x; their y has to be inside of its own. */
 jf_status densities_of_rows(const model *m, densities *out, row_units units, long n, double *rows,
@@ -174,15 +176,17 @@ typedef struct class_argmax {
     double chance; /* the share of the class that is the most frequent in training */
 } class_argmax;
 
-#define SHEET_EACH 10                  /* samples of a class that a report shows */
+#define SHEET_EACH   10 /* samples of a class that a report shows */
+#define JUDGE_ADVICE 3
 typedef struct jf_judgement judgement; /* public name: jf_judgement */
 struct jf_judgement {
     jf_context *ctx;
-    long points;
+    long points, available;                      /* how many it was judged on, and how many there are */
     int has_data;                                /* judged against data; otherwise by rule */
     int unseen;                                  /* on points that training never saw: fresh, or held out */
     double nll, nll_sampler, nll_whole, entropy; /* original units; entropy NAN where unknown */
     double nll_error;                            /* standard error of nll: the points are a sample */
+    double training_nll, training_error; /* the same of rows that were trained on; NAN: none were held out */
     double y_error, log_dy;
     log_dy_judgement image_log_dy;
     long lost;
@@ -222,6 +226,7 @@ struct jf_judgement {
     char *calibration_words; /* NULL: not judged */
     predictive predictive;   /* rows 0: there was no simulator */
     char *predictive_words;
+    char *advice[JUDGE_ADVICE]; /* sentences: how good it is, whether calibrated, what to do; NULL: by rule */
     text json, table;
 };
 #define JUDGE_POINTS      50000
@@ -266,7 +271,21 @@ void judge_warning(const judgement *j, char *out, size_t size);
 #define JUDGE_LOOSE_Y  0.05 /* deviations of y */
 void judge_doubt(const judgement *j, const model *m, char *out, size_t size);
 
+/* ---- advice.c: what a judgement begins with, once all else is known ---- */
+jf_status judge_advise(judgement *j, const model *m);
+/* 1, -1: nll is better, or worse, than that of a linear Gaussian by more than two standard errors; 0: neither, or unknown. */
+int judge_against_linear(const judgement *j);
+
+/* ---- overfit.c: of vectors ---- */
+#define OVERFIT_ERRORS 3 /* standard errors, and */
+#define OVERFIT_NATS                                                                                         \
+    0.1 /* nats by which held-out rows are less likely than those trained on, where a model overfits */
+jf_status judge_overfit(judgement *j, const model *m, const dataset *data, uint64_t seed);
+int judge_is_overfit(const judgement *j);
+
 /* ---- linear.c: of vectors; log_p (points) of the model, its units ---- */
+/* Rows to train on (n, dim), model units; yours to free. */
+jf_status judge_training_rows(const model *m, const dataset *data, long n, uint64_t seed, double **out);
 jf_status judge_linear(judgement *j, const model *m, const dataset *data, const double *log_p, uint64_t seed);
 
 /* ---- argmax.c ---- */

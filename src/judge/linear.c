@@ -73,8 +73,7 @@ static double nll_of(const fit *f, const double *row, double *w) {
     return nll;
 }
 
-/* Rows to train on, model units. */
-static jf_status draw_rows(const model *m, const dataset *data, long n, uint64_t seed, double **out) {
+jf_status judge_training_rows(const model *m, const dataset *data, long n, uint64_t seed, double **out) {
     size_t dim = (size_t)m->flow->dim, data_dim = (size_t)dataset_dim(data);
     row_sequence sequence = {{seed, RNG_JUDGE, RNG_USE_FLOOR}, -1, 0};
     double *row;
@@ -134,7 +133,7 @@ static jf_status measure(fit *f, const judgement *j, const model *m, const datas
     *found = (training ? n : n - n / FOLDS - 1) >
              f->dim; /* otherwise directions that no row goes along count as known */
     JF_TRY(MEM_NEW(m->ctx, &w, (size_t)f->dim));
-    if (*found && training) JF_TRY_DONE(draw_rows(m, training, n, seed, &rows));
+    if (*found && training) JF_TRY_DONE(judge_training_rows(m, training, n, seed, &rows));
     for (long fold = training ? -1 : 0; *found && fold < (training ? 0 : FOLDS); fold++) {
         fit_rows(f, n, training ? rows : j->data, fold);
         *found = factor(f);

@@ -109,6 +109,7 @@ static void verdict(page *p) {
         }
         return;
     }
+    for (int i = 0; i < JUDGE_ADVICE; i++) html_paragraph(&p->html, j->advice[i]);
     judge_warning(j, words, sizeof words);
     if (words[0]) html_paragraph(&p->html, words);
     judge_doubt(j, p->m, words, sizeof words);
@@ -129,14 +130,13 @@ static void verdict(page *p) {
             p->m->units.image.h, p->m->units.image.w, j->image.enlarged_h, j->image.enlarged_w);
         html_paragraph(&p->html, words);
     }
-    if (p->m->units.dim_y) {
+    if (!judge_keeps_y(p->m->flow)) {
         number_print(words, sizeof words,
                      "Densities assume that the map keeps y: it does so to %.1e on average (in units of y's "
                      "deviation)%s.",
                      j->y_error, j->y_error > 0.01 ? ", which is too loose to trust them" : "");
         html_paragraph(&p->html, words);
     }
-    if (j->calibration_words) html_paragraph(&p->html, j->calibration_words);
     if (j->predictive_words) html_paragraph(&p->html, j->predictive_words);
     int bad = 0;
     for (int i = 0; i < j->latent.elements; i++) bad += j->latent.ks[i] > 3 * j->latent.chance_max;

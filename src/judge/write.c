@@ -213,6 +213,15 @@ static void write_rule(text *t, const judgement *j) {
     text_add(t, "}");
 }
 
+static void write_advice(text *t, const judgement *j) {
+    text_add(t, ", \"verdict\": [");
+    for (int i = 0; i < JUDGE_ADVICE; i++) {
+        text_add(t, "%s", i ? ", " : "");
+        json_add_string(t, j->advice[i]);
+    }
+    text_add(t, "]");
+}
+
 static void write_json(judgement *j, const model *m) {
     text *t = &j->json;
     text_add(t, "{");
@@ -244,6 +253,10 @@ static void write_json(judgement *j, const model *m) {
         judge_doubt(j, m, doubt, sizeof doubt);
         text_add(t, ", \"joint_to_be_trusted\": %s", doubt[0] ? "false" : "true");
         text_add(t, ", \"density\": \"%s\"", j->exact ? "exact" : "whole map");
+        field(t, "nll_training", j->training_nll);
+        field(t, "nll_training_standard_error", j->training_error);
+        text_add(t, ", \"overfits\": %s", judge_is_overfit(j) ? "true" : "false");
+        write_advice(t, j);
     }
     open_object(t, "terms", '{');
     for (int i = 0; i < TERM_COUNT; i++) field(t, loss_term_info[i].name, j->terms.value[i]);
@@ -419,6 +432,7 @@ static void rows_of_terms(text *t, const judgement *j, const model *m) {
     for (int i = 0; i < TERM_COUNT; i++) {
         char label[32];
         if (loss_term_info[i].role != TERM_IS_PART) continue;
+        if (i == TERM_Y && j->has_data && judge_keeps_y(m->flow) && j->terms.value[i] == 0) continue;
         number_print(label, sizeof label, "term %s", loss_term_info[i].name);
         row(t, label, "%.4f", j->terms.value[i], loss_about(m->objective.kind, (term_id)i));
     }
@@ -441,7 +455,6 @@ static void table_of_calibration(text *t, const judgement *j) {
     row(t, "  of 90% regions", "%.3f", c->coverage_90, "");
     row(t, "TARP", "%.4f", c->tarp.deviation, "distances from random points: from the diagonal");
     row(t, "  of the band", "%.2f", c->tarp.of_band, "");
-    text_add(t, "  %s\n", j->calibration_words);
 }
 
 static void table_of_predictive(text *t, const judgement *j, const model *m) {
@@ -458,8 +471,20 @@ static void table_of_predictive(text *t, const judgement *j, const model *m) {
     text_add(t, "  %s\n", j->predictive_words);
 }
 
+/* Three cases: better or worse than a linear Gaussian, or neither. */
+static void row_of_gain(text *t, const judgement *j) {
+    char words[64] = "no more than chance: the model adds nothing to it";
+    int than = judge_against_linear(j);
+    if (than)
+        number_print(words, sizeof words, "%.1f standard errors", fabs(j->linear_gain) / j->linear_error);
+    row(t, than < 0 ? "  worse than that by" : "  better than that by", "%.4f",
+        than < 0 ? -j->linear_gain : j->linear_gain, words);
+}
+
 static void table_of_data(text *t, const judgement *j, const model *m) {
     char warning[256], doubt[512];
+    for (int i = 0; i < JUDGE_ADVICE; i++) text_add(t, "  %s\n", j->advice[i]);
+    text_add(t, "\n");
     judge_warning(j, warning, sizeof warning);
     if (warning[0]) text_add(t, "  %s\n", warning);
     judge_doubt(j, m, doubt, sizeof doubt);
@@ -473,17 +498,19 @@ static void table_of_data(text *t, const judgement *j, const model *m) {
         row(t, "  of a linear Gaussian", "%.4f", j->nll + j->linear_gain,
             j->linear_crossed ? "x = W y + c + noise, each fifth of the rows by a fit to the other four"
                               : "x = W y + c + noise, fitted to the training rows");
-        row(t, "  better than that by", "%.4f", j->linear_gain,
-            j->linear_gain > 2 * j->linear_error ? "" : "no more than chance: the model adds nothing to it");
+        row_of_gain(t, j);
         row(t, "    standard error", "%.4f", j->linear_error, "of the difference");
     }
+    row_where_known(t, "  of training rows", "%.4f", j->training_nll,
+                    judge_is_overfit(j) ? "rows trained on are likelier than held-out ones: it overfits"
+                                        : "the same mean over rows that it was trained on");
     if (isfinite(j->entropy)) {
         row(t, "entropy", "%.4f", j->entropy, "exact H(x|y): what a perfect model reaches");
         row(t, "gap", "%.4f", j->nll - j->entropy, "nll - entropy: what the model still misses");
         row(t, "gap of the sampler", "%.4f", j->nll_sampler - j->entropy,
             "the same for the density that samples follow");
     }
-    if (m->units.dim_y) {
+    if (!judge_keeps_y(m->flow)) {
         row(t, "mean |F_Y' - y|", "%.2e", j->y_error, "the doubt of every density above: it assumes 0");
         row(t, "mean log|dF_Y'/dy|", "%.4f", mean_log_dy(j), "0 where y' follows y");
         if (j->image_log_dy.samples)

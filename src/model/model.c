@@ -112,6 +112,10 @@ void model_free(model *m) {
     free(m);
 }
 
+int model_was_cut_short(const model *m) {
+    return strstr(m->trained, MODEL_CUT_SHORT) != NULL;
+}
+
 jf_status model_set_trained(model *m, const char *sentence) {
     free(m->trained);
     m->trained = NULL;

@@ -65,6 +65,9 @@ jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const m
                           const model_origin *origin);
 void model_free(model *m);
 jf_status model_set_trained(model *m, const char *sentence);
+/* What the sentence says where the held-out loss was still falling when training ended; and whether it does. */
+#define MODEL_CUT_SHORT "the held-out loss was still falling"
+int model_was_cut_short(const model *m);
 
 /* file.c: the model file. `declare_all` declares every key a recipe may have (the caller knows more than
  * model/). */

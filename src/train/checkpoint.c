@@ -14,7 +14,8 @@
 #define VERSION     2
 #define UNSUMMED    1 /* the version whose files have no checksum */
 #define FIELD_COUNT (sizeof(train_state) / sizeof(double))
-#define LATE_FIELDS 4 /* at the end, which earlier files do not have */
+/* Files of earlier versions have fewer fields: not the last ones. */
+static const size_t field_counts[] = {FIELD_COUNT, FIELD_COUNT - 2, FIELD_COUNT - 6};
 
 /* Flat buffers of a run and the prefix of their tensors; those of the epoch only in the middle of one. */
 typedef struct section {
@@ -120,10 +121,12 @@ static jf_status read_state(const char *path, const tensor_file *file, const cha
                             train_state *s) {
     const tensor *t = tensors_find(file, name);
     size_t found = t ? tensor_elements(t) : 0;
-    if (!t || t->type != TENSOR_F64 || (found != FIELD_COUNT && found != FIELD_COUNT - LATE_FIELDS))
+    int known = 0;
+    for (size_t i = 0; i < sizeof field_counts / sizeof *field_counts; i++) known |= found == field_counts[i];
+    if (!t || t->type != TENSOR_F64 || !known)
         return jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing or not of %zu numbers", path,
                        name, FIELD_COUNT);
-    *s = (train_state){.held_out = NAN};
+    *s = (train_state){.held_out = NAN, .best_before = NAN};
     memcpy(s, t->data, found * sizeof(double));
     const struct {
         const char *field;

@@ -20,6 +20,8 @@
 #include <time.h>
 
 #define MAX_ROLLBACKS 5
+#define FALLS                                                                                                \
+    0.01 /* nats by which a held-out loss that still falls does so in the last tenth of the epochs */
 /* What a slow file system may take for a checkpoint, beside the limit of silence: other ranks wait for that. */
 #define SAVING_LEAST 3.0
 #define SAVING_MOST  120.0
@@ -304,6 +306,7 @@ static jf_status end_epoch(trainer *t, const phase *p) {
     } else {
         t->s.since_best++;
     }
+    if ((int)t->s.epoch == epochs - (epochs + 9) / 10) t->s.best_before = t->s.best;
     JF_TRY(report(t, phase_batches(p, t->m, t->data)));
     if (t->history) {
         history_row row = {p->name,
@@ -333,6 +336,8 @@ static jf_status take_best(trainer *t, const phase *p) {
     trainer_copy(t, t->m->params, t->best);
     t->s.kept_epoch = t->s.best_epoch;
     t->s.kept_of = t->s.epoch - 1;
+    double fall = t->s.best_before - t->s.best;
+    t->s.fell = trainer_has_held_out(t) && isfinite(fall) ? fall : 0;
     return JF_OK;
 }
 
@@ -348,6 +353,7 @@ static jf_status end_phase(trainer *t, const phase *p) {
     t->s.since_best = 0;
     t->s.best_epoch = 0;
     t->s.held_out = NAN;
+    t->s.best_before = NAN;
     return JF_OK;
 }
 
@@ -433,8 +439,20 @@ static jf_status tell_loss(trainer *t, char *sentence, size_t size) {
     return JF_OK;
 }
 
+/* Adds to the sentence that the held-out loss was still falling, by more than FALLS nats in the last tenth of the epochs. */
+static void tell_cut_short(const trainer *t, char *sentence, size_t size) {
+    size_t used = strlen(sentence);
+    if (!(t->s.fell > FALLS)) return;
+    number_print(sentence + used, size - used, "; " MODEL_CUT_SHORT);
+    jf_log(t->m->ctx,
+           MODEL_CUT_SHORT
+           " when training ended, by %.2g nats in the last tenth of the epochs: train again with more "
+           "(train.epochs)",
+           t->s.fell);
+}
+
 static jf_status close_run(trainer *t) {
-    char sentence[320];
+    char sentence[400];
     number_print(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
                  t->s.finished ? "finished" : "stopped", t->s.total_epoch, (long)t->s.step, t->batch);
     precision in = train_products(t->m);
@@ -447,6 +465,7 @@ static jf_status close_run(trainer *t) {
                      t->s.kept_epoch, t->s.kept_of);
     average_from_here(t);
     if (t->s.finished) JF_TRY(tell_loss(t, sentence, sizeof sentence));
+    if (t->s.finished) tell_cut_short(t, sentence, sizeof sentence);
     JF_TRY(model_set_trained(t->m, sentence));
     return t->m->d->kind->status(t->m->d);
 }

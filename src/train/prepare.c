@@ -123,8 +123,13 @@ jf_status trainer_prepare(trainer *t) {
     if (t->opt.average) JF_TRY(m->d->kind->alloc(m->d, &t->start.average, m->parameters.total));
     if (!t->options->resume) JF_TRY(start_from_data(t));
     trainer_copy(t, t->best, m->params);
-    t->s = (train_state){
-        .epoch = 1, .best = INFINITY, .rate_factor = 1, .ks_median = NAN, .ks_max = NAN, .held_out = NAN};
+    t->s = (train_state){.epoch = 1,
+                         .best = INFINITY,
+                         .rate_factor = 1,
+                         .ks_median = NAN,
+                         .ks_max = NAN,
+                         .held_out = NAN,
+                         .best_before = NAN};
     if (t->folder) JF_TRY(use_folder(t));
     if (t->options->resume) JF_TRY(spread_state(t));
     t->seconds_before = t->s.seconds;
