@@ -105,6 +105,18 @@ int cli_load_model(const call *c, jf_model **out, const char *path) {
     return jf_model_load(out, c->ctx, path, &device) == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 
+/* The program as it was called, or where it is; so the model. */
+int cli_say_example(const call *c, const jf_model *m, const char *label, const char *name) {
+    char *program = strchr(c->argv[0], '/') ? realpath(c->argv[0], NULL) : NULL;
+    char *model = realpath(name, NULL), *told = NULL;
+    jf_status status = jf_model_example(&told, m, program ? program : c->argv[0], model ? model : name);
+    if (status == JF_OK) printf("%s%s\n", label, told);
+    jf_text_free(told);
+    free(program);
+    free(model);
+    return status == JF_OK ? CLI_OK : cli_fail_library(c);
+}
+
 /* --set KEY=VALUE */
 static int set_value(const call *c, jf_recipe *r, const char *item) {
     const char *equals = strchr(item, '=');

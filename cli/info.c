@@ -19,6 +19,7 @@ static int info(const call *c) {
     int code = cli_load_model(c, &m, argument(c->arguments, 0));
     if (code == CLI_OK && jf_model_info(&text, m) != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) fputs(text, stdout);
+    if (code == CLI_OK) code = cli_say_example(c, m, "example     ", argument(c->arguments, 0));
     jf_text_free(text);
     jf_model_free(m);
     return code;

@@ -48,6 +48,8 @@ static int check_table(const call *c) {
         return cli_misuse(c->command, "RECIPE is missing, or --x and --y for a table without one");
     if (given && option_given(a, "x"))
         return cli_misuse(c->command, "found \"%s\" and --x, expected one of them", given);
+    if (given && table && !cli_is_file(table) && !option_given(a, "y") && !option_given(a, "x-columns"))
+        return cli_fail("%s: no such file; expected a table (.csv or .npy)", table);
     if (table && !option_given(a, "y") && !option_given(a, "x-columns") && given)
         return cli_misuse(c->command,
                           "%s: which columns are x and which y? Expected --x-columns and --y-columns", table);
@@ -166,30 +168,6 @@ static int say_stopped(const call *c, const char *folder) {
 static int say_not_begun(void) {
     fprintf(stderr, "jointflow: stopped before training began: nothing was written\n");
     return CLI_STOPPED;
-}
-
-/* A command that works as it stands where the model has classes or no condition; the program as it was called. */
-static void say_how_to_sample(const call *c, const jf_model *m, const char *folder) {
-    int dim = jf_model_dim_y(m), classes = jf_model_classes(m);
-    fputs("samples: ", stdout);
-    print_word(stdout, c->argv[0]);
-    fputs(*folder == '-' ? " sample ./" : " sample ", stdout);
-    print_word(stdout, folder);
-    for (int i = 0; i < classes; i++) {
-        const char *name = jf_model_class_name(m, i);
-        fputs(i ? "," : " -y ", stdout);
-        char label[CLI_NUMBER];
-        cli_number(label, jf_model_label(m, i), 17);
-        print_word(stdout, *name ? name : label);
-    }
-    jf_image_form form = {.size = sizeof(jf_image_form)};
-    if (!classes && jf_model_image_form(&form, m) == JF_OK && form.input_h > 0)
-        fputs(" -y @IMAGE.png", stdout);
-    else if (!classes && dim > 4)
-        fputs(" -y @CONDITIONS.csv", stdout);
-    else
-        for (int i = 0; i < dim && !classes; i++) printf("%sY%d", i ? "," : " -y ", i);
-    puts(" -o samples.png");
 }
 
 /* Models that would make its images larger need not be here yet: the report then shows them as they are. */
@@ -313,7 +291,7 @@ static int train_into(const call *c, const jf_recipe *r, const char *folder) {
     if (code == CLI_OK && !option_given(a, "no-report")) code = judge_and_report(c, m, folder, quiet);
     if (code == CLI_OK && !quiet) {
         printf("model:   %s/model.safetensors\n", folder);
-        say_how_to_sample(c, m, folder);
+        code = cli_say_example(c, m, "samples: ", folder);
     }
     jf_model_free(m);
     return code;

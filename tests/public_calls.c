@@ -328,6 +328,10 @@ CALL(jf_model_info) {
     char *made = NULL;
     return jf_model_info(A(0, &made), A(1, f->m));
 }
+CALL(jf_model_example) {
+    char *made = NULL;
+    return jf_model_example(A(0, &made), A(1, f->m), A(2, "jointflow"), A(3, "m"));
+}
 CALL(jf_model_objective) {
     TEXT_OF(jf_model_objective(A(0, f->m)));
 }

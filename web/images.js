@@ -142,7 +142,7 @@ class ImageView {
   remember() {
     this.state.set({ m: this.index, y: this.pad ? null : this.y, n: this.n === IMAGE_COUNT ? null : this.n, seed: this.seed, pick: this.chosen,
       temperature: this.temperature === 1 ? null : this.temperature });
-    byId("command").textContent = `jointflow sample ${shellPath(this.model.name)} ` + (this.pad ? "-y @INPUT.png" : `-y ${this.y.join(",")}`) +
+    byId("command").textContent = `jointflow sample ${shellPath(this.model.call)} ` + (this.pad ? "-y @INPUT.png" : `-y ${this.y.join(",")}`) +
       ` -n ${this.n} --seed ${this.seed}` + (this.temperature !== 1 ? ` --temperature ${this.temperature}` : "") + " -o samples.png";
   }
 

@@ -132,7 +132,7 @@ class VectorView {
 
   command() {
     const number = (v) => String(Number(v.toPrecision(10)));
-    return `jointflow sample ${shellPath(this.model.name)}` + (this.model.dim_y ? ` -y ${this.y.map(number).join(",")}` : "") + ` -n ${this.n} --seed ${this.seed}` +
+    return `jointflow sample ${shellPath(this.model.call)}` + (this.model.dim_y ? ` -y ${this.y.map(number).join(",")}` : "") + ` -n ${this.n} --seed ${this.seed}` +
       (this.temperature !== 1 ? ` --temperature ${number(this.temperature)}` : "") + " --with-z";
   }
 

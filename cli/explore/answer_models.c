@@ -73,6 +73,8 @@ static jf_status add_model(const shown_model *s, buffer *out) {
     if (status != JF_OK) return status;
     buffer_add(out, "{\"name\":");
     buffer_add_text(out, s->name);
+    buffer_add(out, ",\"call\":");
+    buffer_add_text(out, s->call);
     buffer_add(out, ",\"info\":");
     buffer_add_text(out, info);
     jf_text_free(info);

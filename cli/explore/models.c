@@ -21,6 +21,7 @@ static int free_model(shown_model *s) {
     if (ended) jf_then_free(&s->then);
     if (ended) jf_model_free(s->m);
     free(s->name);
+    free(s->call);
     free(s->lo);
     free(s->hi);
     free(s->data_x);
@@ -106,6 +107,17 @@ static char *name_of_file(const char *path, const char *together) {
     return made;
 }
 
+/* What was asked for, where that is a file or a folder; of several in a folder the file. */
+static char *call_of(const char *path, const char *name, const char *own_name) {
+    char *asked = realpath(name, NULL), *file = strcmp(name, own_name) == 0 ? NULL : realpath(path, NULL);
+    if (!asked || !file) {
+        free(file);
+        return asked ? asked : strdup(own_name);
+    }
+    free(asked);
+    return file;
+}
+
 static jf_status add_file(explorer *e, const char *path, const char *name, int several,
                           const jf_load_options *device) {
     shown_model *more = realloc(e->models, ((size_t)e->count + 1) * sizeof *more);
@@ -113,7 +125,8 @@ static jf_status add_file(explorer *e, const char *path, const char *name, int s
     e->models = more;
     shown_model *s = &e->models[e->count++];
     *s = (shown_model){.name = several ? name_of_file(path, name) : strdup(name)};
-    if (!s->name) return no_memory();
+    if (s->name) s->call = call_of(path, name, s->name);
+    if (!s->name || !s->call) return no_memory();
     jf_status status = jf_model_load(&s->m, e->ctx, path, device);
     s->form.size = sizeof s->form;
     if (status == JF_OK) status = jf_model_image_form(&s->form, s->m);

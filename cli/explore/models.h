@@ -7,6 +7,8 @@
 
 typedef struct shown_model {
     char *name; /* as it was asked for, or that of its file where one name stands for several */
+    char *
+        call; /* how commands call it from any directory: its path from the root, or the name of one that came with the program */
     jf_model *m;
     jf_image_form form;
     jf_then then;      /* what makes its images larger */

@@ -213,6 +213,9 @@ const char *jf_model_class_name(const jf_model *m, int class_index); /* "" where
 const char *jf_model_column_name(const jf_model *m, int element);
 jf_status jf_model_info(char **out,
                         const jf_model *m); /* a description for people; yours to jf_text_free() */
+/* A command that draws samples, "jointflow sample NAME -y 0.5 -o samples.png": works as it stands in a shell where the program and
+ * the model have these names. Yours to jf_text_free(). */
+jf_status jf_model_example(char **out, const jf_model *m, const char *program, const char *name);
 /* The name of its objective ("joint", "plain", "rule", ...) and of its data set ("" where it has none). */
 const char *jf_model_objective(const jf_model *m);
 const char *jf_model_data_set(const jf_model *m);

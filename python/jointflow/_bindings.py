@@ -508,6 +508,7 @@ FUNCTIONS = {
     'jf_model_class_name': (c_char_p, (c_void_p, c_int)),
     'jf_model_column_name': (c_char_p, (c_void_p, c_int)),
     'jf_model_info': (c_int, (POINTER(c_void_p), c_void_p)),
+    'jf_model_example': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_char_p)),
     'jf_model_objective': (c_char_p, (c_void_p,)),
     'jf_model_data_set': (c_char_p, (c_void_p,)),
     'jf_model_y_range': (c_int, (c_void_p, c_int, c_void_p, c_void_p)),

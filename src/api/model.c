@@ -1,4 +1,5 @@
 /* Public: models and what they answer. */
+#include "answer/commands.h"
 #include "answer/describe.h"
 #include "api/api.h"
 #include "base/finite.h"
@@ -190,6 +191,13 @@ jf_status jf_model_info(char **out, const jf_model *m) {
     JF_GIVES(CONTEXT_OF(m), out, m);
     text t = {0};
     jf_status status = model_describe(m, &t);
+    return give_text(m->ctx, out, &t, status);
+}
+
+jf_status jf_model_example(char **out, const jf_model *m, const char *program, const char *name) {
+    JF_GIVES(CONTEXT_OF(m), out, m, program, name);
+    text t = {0};
+    jf_status status = commands_add_sample(m, program, name, &t);
     return give_text(m->ctx, out, &t, status);
 }
 

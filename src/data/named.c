@@ -1,6 +1,7 @@
 #include "data/named.h"
 #include "base/file.h"
 #include "base/shell.h"
+#include "io/memory_rows.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,4 +67,28 @@ jf_status named_opened(const recipe *r, jf_status status) {
         recipe_get(r, key), key, words.chars);
     text_free(&words);
     return status;
+}
+
+/* The file where it was found from the current directory; values that no recipe could hold stay as they are. */
+static jf_status make_absolute(recipe *r, const char *key) {
+    const char *name = recipe_get(r, key);
+    char *found, *current, *path;
+    if (!name || !*name || *name == '/' || strcmp(name, MEMORY_ROWS_FILE) == 0 || !file_exists(name))
+        return JF_OK;
+    if (!(current = getcwd(NULL, 0))) return JF_OK;
+    jf_status status = file_join(recipe_context(r), &path, current, name);
+    free(current);
+    if (status != JF_OK) return status;
+    found = realpath(path, NULL);
+    if (found) status = recipe_set(r, key, found);
+    free(found);
+    free(path);
+    return status == JF_ERROR_MEMORY ? status : JF_OK;
+}
+
+jf_status named_make_absolute(recipe *r) {
+    static const char *const keys[] = {"data.file", "data.y_file"};
+    for (size_t i = 0; recipe_is(r, "data.set", "table") && i < sizeof keys / sizeof *keys; i++)
+        JF_TRY(make_absolute(r, keys[i]));
+    return JF_OK;
 }

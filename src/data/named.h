@@ -8,6 +8,8 @@
 /* Where the file or folder that a key names is, by file_find_data(); yours to free. A table or an array that a model file names
  * is looked at first: its head has to be that of one. */
 jf_status named_find(const recipe *r, const char *key, char **out);
+/* Paths from the root for the files of a table that are found from the current directory, so that a model finds its data from any. */
+jf_status named_make_absolute(recipe *r);
 /* The status of opening the data of a recipe. Where a model file names them, a message that may quote them is replaced. */
 jf_status named_opened(const recipe *r, jf_status status);
 

@@ -80,6 +80,18 @@ static void look_for(jf_context *ctx, char **out, const shipped_kind *kind, cons
     }
 }
 
+int shipped_is_folder(jf_context *ctx, const shipped_kind *kind, const char *folder) {
+    char *one;
+    int found = 0;
+    for (int i = 0; !found && candidate(ctx, kind, i, &one); i++) {
+        char *real = one && *one == '/' ? realpath(one, NULL) : NULL;
+        found = real && strcmp(real, folder) == 0;
+        free(real);
+        free(one);
+    }
+    return found;
+}
+
 jf_status shipped_find(jf_context *ctx, char **out, const shipped_kind *kind, const char *name) {
     text places = {0};
     jf_status status = JF_OK;

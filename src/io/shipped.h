@@ -15,6 +15,8 @@ extern const shipped_kind shipped_recipes, shipped_models;
 
 /* Where the one of this name is, yours to free; refused with the folders that were looked through. */
 jf_status shipped_find(jf_context *ctx, char **out, const shipped_kind *kind, const char *name);
+/* Whether the folder, a path without links, is one that is looked through, from whatever working folder. */
+int shipped_is_folder(jf_context *ctx, const shipped_kind *kind, const char *folder);
 /* A folder NAME among them, whatever it holds; *out is NULL where there is none. */
 jf_status shipped_find_folder(jf_context *ctx, char **out, const shipped_kind *kind, const char *name);
 /* The file number `index` of this kind in a folder, by name, yours to free; NULL past the last. */

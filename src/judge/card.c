@@ -1,3 +1,4 @@
+#include "answer/commands.h"
 #include "answer/conditions.h"
 #include "base/file.h"
 #include "base/number.h"
@@ -97,20 +98,13 @@ static void add_facts(const model *m, const card_facts *f, text *out) {
             text_add(out, "| data | %s (%s; licence: %s) |\n", set->name, set->about, set->licence);
 }
 
-static void add_use(const model *m, const card_facts *f, text *out) {
-    const model_units *u = &m->units;
-    int image = u->image.h > 0;
-    text_add(out, "\n## Use\n\n    jointflow sample ");
-    shell_add_path(out, f->name);
-    if (u->classes) {
-        text_add(out, " -y ");
-        shell_add_word(out, u->class_name[0][0] ? u->class_name[0] : "0");
-    } else if (u->dim_y) {
-        text_add(out, image ? " -y @IMAGE.png" : " -y VALUE");
-    }
-    text_add(out, " -o samples.%s\n    jointflow judge ", image || u->dim_x == 2 ? "png" : "csv");
-    shell_add_path(out, f->name);
+static jf_status add_use(const model *m, const card_facts *f, text *out) {
+    text_add(out, "\n## Use\n\n    ");
+    JF_TRY(commands_add_sample(m, "jointflow", f->called, out));
+    text_add(out, "\n    jointflow judge ");
+    shell_add_path(out, f->called);
     text_add(out, "\n");
+    return JF_OK;
 }
 
 /* ---- how it was made ---- */
@@ -191,7 +185,7 @@ jf_status card_write(const model *m, const judgement *j, const card_facts *f, te
     text_add(out, "# %s\n\n", f->name);
     JF_TRY(add_summary(m, j, out));
     add_facts(m, f, out);
-    add_use(m, f, out);
+    JF_TRY(add_use(m, f, out));
     text_add(out, "\n## Numbers\n\n`jointflow judge`, of this file:\n\n");
     add_code(out, j->table.chars);
     if (*f->comparison) {

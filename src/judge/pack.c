@@ -1,6 +1,8 @@
 #include "judge/pack.h"
 #include "base/digest.h"
 #include "base/file.h"
+#include "base/memory.h"
+#include "io/shipped.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,10 +57,29 @@ static jf_status check_path(jf_context *ctx, const char *path) {
     return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: expected a name that ends with %s", path, ending);
 }
 
+/* The name that was given; that of the file, where it lies among the models that come with the program; otherwise its path from the
+ * root, so that commands work from anywhere. */
+static jf_status find_call(jf_context *ctx, const pack_options *o, const char *short_name, char **out) {
+    char *folder, *found;
+    const char *slash = strrchr(o->path, '/');
+    *out = NULL;
+    if (o->name) return mem_copy_text(ctx, out, o->name);
+    JF_TRY(mem_copy_text(ctx, &folder, slash ? o->path : "."));
+    if (slash) folder[slash - o->path + (slash == o->path)] = 0;
+    found = realpath(folder, NULL);
+    free(folder);
+    if (!found) return mem_copy_text(ctx, out, o->path); /* whoever writes it tells why */
+    jf_status status = shipped_is_folder(ctx, &shipped_models, found)
+                           ? mem_copy_text(ctx, out, short_name)
+                           : file_join(ctx, out, found, slash ? slash + 1 : o->path);
+    free(found);
+    return status;
+}
+
 jf_status pack_model(const model *m, const pack_options *o, text *told) {
     model *packed = NULL;
     judgement *j = NULL;
-    char *draft = NULL, *card_path = NULL, sha256[SHA256_TEXT];
+    char *draft = NULL, *card_path = NULL, *called = NULL, sha256[SHA256_TEXT];
     text card = {0};
     jf_status status;
     JF_TRY(check_path(m->ctx, o->path));
@@ -70,7 +91,9 @@ jf_status pack_model(const model *m, const pack_options *o, text *told) {
     const char *slash = strrchr(o->path, '/'), *name = slash ? slash + 1 : o->path;
     char short_name[256];
     snprintf(short_name, sizeof short_name, "%.*s", (int)(strlen(name) - (sizeof ending - 1)), name);
+    JF_TRY_DONE(find_call(m->ctx, o, short_name, &called));
     card_facts facts = {.name = o->name ? o->name : short_name,
+                        .called = called,
                         .file = name,
                         .half = o->half,
                         .comparison = told->chars ? told->chars : "",
@@ -83,6 +106,7 @@ done:
     if (draft && file_exists(draft)) remove(draft);
     free(draft);
     free(card_path);
+    free(called);
     text_free(&card);
     judge_free(j);
     model_free(packed);

@@ -31,8 +31,10 @@ double judgements_worse_by(const judgement *before, const judgement *after, int 
 /* ---- card.c ---- */
 
 typedef struct card_facts {
-    const char *name;       /* by which the model is called */
-    const char *file;       /* without its folders */
+    const char *name; /* of the model */
+    const char
+        *called;      /* how commands call it: by its name where it comes with the program, or by its path */
+    const char *file; /* without its folders */
     const char *sha256;     /* of the file */
     size_t bytes;           /* of the file */
     int half;               /* how weights are stored */

@@ -1,4 +1,5 @@
 /* The report of a run: pictures, judge.json and one page that a person opens and understands. */
+#include "answer/commands.h"
 #include "answer/pictures.h"
 #include "base/file.h"
 #include "base/number.h"
@@ -205,27 +206,35 @@ static void numbers(page *p) {
     html_preformatted(&p->html, j->table.chars);
 }
 
-/* Commands that work on this model as they stand, but for files that only the reader has. */
-static void how_to_use(const page *p, text *out) {
-    const model_units *u = &p->m->units;
-    int image = u->image.h > 0;
-    char last[32];
-    text_add(out, "jointflow sample ");
-    shell_add_path(out, p->folder);
-    if (u->classes) {
-        const char *name = u->class_name[u->classes - 1];
-        number_print(last, sizeof last, "%g", u->label[u->classes - 1]);
-        text_add(out, " -y ");
-        shell_add_word(out, name[0] ? name : last);
-    } else if (u->dim_y) {
-        text_add(out, image ? " -y @IMAGE.png" : " -y VALUE");
-    }
-    text_add(out, " -n %d -o samples.%s\n", image ? 25 : 1000, image ? "png" : "csv");
-    if (!image) text_add(out, "jointflow density ");
-    if (!image) shell_add_path(out, p->folder);
-    text_add(out, "%sjointflow judge ", image ? "" : " DATA.csv\n");
-    shell_add_path(out, p->folder);
+/* The density of the table that it was trained on, of models that have one in a file. */
+static void add_density_of_data(const model *m, const char *folder, text *out) {
+    const char *file = recipe_is(m->recipe, "data.set", "table") ? recipe_get(m->recipe, "data.file") : NULL;
+    const char *of_y = file ? recipe_get(m->recipe, "data.y_file") : NULL;
+    if (!file || file[0] != '/' || (of_y && *of_y && *of_y != '/')) return;
+    if (!of_y && recipe_get(m->recipe, "data.columns") && !m->units.names &&
+        *recipe_get(m->recipe, "data.columns"))
+        return;
+    text_add(out, "jointflow density ");
+    shell_add_path(out, folder);
+    text_add(out, " ");
+    shell_add_word(out, file);
+    if (of_y && *of_y) text_add(out, " -y ");
+    if (of_y && *of_y) shell_add_word(out, of_y);
+    text_add(out, " -o log_p.csv\n");
+}
+
+/* Commands that work on this model as they stand, wherever they are pasted. */
+static jf_status how_to_use(const page *p, text *out) {
+    char *folder = realpath(p->folder, NULL); /* commands work from anywhere */
+    if (!folder) return jf_fail(p->m->ctx, JF_ERROR_IO, "%s: cannot be found", p->folder);
+    jf_status status = commands_add_sample(p->m, "jointflow", folder, out);
+    text_add(out, "\n");
+    if (status == JF_OK) add_density_of_data(p->m, folder, out);
+    text_add(out, "jointflow judge ");
+    shell_add_path(out, folder);
     text_add(out, " --json");
+    free(folder);
+    return status;
 }
 
 static jf_status fill(page *p) {
@@ -266,7 +275,7 @@ static jf_status fill(page *p) {
     html_paragraph(&p->html, m->trained);
     numbers(p);
     html_section(&p->html, "How to use it");
-    how_to_use(p, &commands);
+    JF_TRY_DONE(how_to_use(p, &commands));
     JF_TRY_DONE(text_check(m->ctx, &commands));
     html_preformatted(&p->html, commands.chars);
     html_section(&p->html, "Recipe");

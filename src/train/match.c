@@ -8,8 +8,9 @@
 
 /* ---- the recipe ---- */
 
-/* Keys whose words do not say what they do, since "auto" is another thing on another device: what they do is compared. */
-static const char *const by_effect[] = {"train.precision", "train.keep"};
+/* Keys whose words do not say what they do: "auto" is another thing on another device, and a file has several paths. What they
+ * do is compared: of files the values that were read. */
+static const char *const by_effect[] = {"train.precision", "train.keep", "data.file", "data.y_file"};
 
 /* The first line in which two recipes differ, for the message. */
 static void first_difference(const char *a, const char *b, char *out, size_t size) {
@@ -37,7 +38,9 @@ static jf_status rewrite(const char *there, const recipe *r, text *out) {
     jf_status status;
     JF_TRY_DONE(parse(there, r, &other));
     for (size_t i = 0; i < sizeof by_effect / sizeof *by_effect; i++)
-        JF_TRY_DONE(recipe_set(other, by_effect[i], recipe_get(r, by_effect[i])));
+        if (recipe_get(r, by_effect[i]) && recipe_get(other, by_effect[i]) &&
+            *recipe_get(other, by_effect[i]))
+            JF_TRY_DONE(recipe_set(other, by_effect[i], recipe_get(r, by_effect[i])));
     recipe_write(other, out, 0);
     status = text_check(recipe_context(r), out);
 done:

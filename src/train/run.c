@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "compute/place.h"
+#include "data/named.h"
 #include "model/use.h"
 #include "train/folder.h"
 #include "train/generations.h"
@@ -207,6 +208,7 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
     JF_TRY_DONE(check_start(ctx, r, origin, options));
     JF_TRY_DONE(open_first(ctx, &folder, r, options));
     JF_TRY_DONE(open_all(ctx, &data, &m, r, origin));
+    JF_TRY_DONE(named_make_absolute(m->recipe)); /* of the run and its model, which are used from anywhere */
     tell(m);
     tell_ranks(m);
     status = train_tell_memory(m, data);

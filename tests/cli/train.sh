@@ -15,7 +15,7 @@ expect_line 'anneal 1/1  .*'
 expect_line "train 3/3  [0-9]:[0-9]{2}:[0-9]{2}, .* left  loss -?[0-9.]+ = z .* \\+ y .* \\+ logdet .*, y error .*"
 expect_line '  gap  .*'
 expect_line 'report:  out/mine/report.html'
-expect_line 'samples: jointflow sample out/mine -y upper,lower -o samples.png'
+expect_line 'samples: jointflow sample /.*/out/mine -y upper,lower -o samples.png'
 for file in model.safetensors checkpoint.safetensors history.csv recipe.ini report.html; do expect_file out/mine/$file; done
 run jointflow info out/mine
 expect_status 0
