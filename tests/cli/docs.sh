@@ -13,11 +13,17 @@ command -v python3 > /dev/null || skip "there is no python3"
 run "$ROOT/bench/scaling-model" --check
 expect_status 0
 
-case_begin docs__recipe_of_the_readme_is_accepted
-fenced ini > ranges.ini
-run jointflow recipe ranges.ini
+# The commands on a table as they stand there, with fewer rows and a small model.
+case_begin docs__commands_of_the_readme_on_a_table_work
+awk '/^They need no recipe/ { exit } /^    awk/ { on = 1 } on' "$ROOT/README.md" | sed 's/i < [0-9]*;/i < 1500;/' > commands.sh
+awk '/^They need no recipe/ { on = 1 } /^Sizes and epochs/ { exit } on' "$ROOT/README.md" |
+    sed -n -e 's/^    \$ build\///' -e '/^jointflow train/s/ *#.*/ --set train.epochs=2 --set model.blocks=1 --set model.width=8/' \
+        -e '/^jointflow/p' >> commands.sh
+expect test "$(grep -c '^jointflow' commands.sh)" -eq 3
+run bash -e commands.sh
 expect_status 0
-expect_line 'set = table'
+expect_line 'east,north,range'
+expect_line '  nll .*'
 
 case_begin docs__program_of_the_readme_compiles_without_a_warning
 compiler=$(command -v cc || command -v gcc) || skip "there is no C compiler"
