@@ -175,6 +175,36 @@ TEST(strangers__a_model_file_takes_memory_for_what_it_holds_whatever_its_recipe_
     jf_context_free(ctx);
 }
 
+/* Headers of values that take far more memory than characters. */
+TEST(strangers__a_header_of_many_small_values_takes_memory_for_what_the_file_holds) {
+    static const struct {
+        const char *first, *next, *last;
+    } headers[] = {{"{\"a\":[{}", ",{}", "]}"},
+                   {"{\"a\":[[]", ",[]", "]}"},
+                   {"{\"a\":[\"\"", ",\"\"", "]}"},
+                   {"{\"a\":[1", ",1", "]}"},
+                   {"{\"a\":[{\"b\":1}", ",{\"b\":1}", "]}"},
+                   {"{\"a\":[[[[]]]", ",[[[]]]", "]}"}};
+    enum { LARGEST = 4 << 20 };
+    jf_context *ctx = NULL;
+    skip_without_limits();
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (size_t i = 0; i < sizeof headers / sizeof *headers; i++)
+        for (size_t most = 1 << 20; most <= LARGEST; most *= 2) {
+            text file = {0};
+            text_add_chars(&file, "\0\0\0\0\0\0\0\0", 8);
+            text_add(&file, "%s", headers[i].first);
+            while (file.length < most) text_add(&file, "%s", headers[i].next);
+            text_add(&file, "%s", headers[i].last);
+            uint64_t length = file.length - 8;
+            memcpy(file.chars, &length, sizeof length);
+            CHECK_STATUS(file_write(ctx, test_path("m"), file.chars, file.length), JF_OK);
+            text_free(&file);
+            open_within_limits(test_path("m"), "cpu", headers[i].next);
+        }
+    jf_context_free(ctx);
+}
+
 /* ---- strings ---- */
 
 TEST(strangers__words_in_commands_come_back_from_a_shell) {

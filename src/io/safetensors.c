@@ -286,7 +286,9 @@ static jf_status read_header(reader *in, tensor_file *file, const char *bytes, s
     text name = {0};
     text_add(&name, "%s: header", in->path);
     jf_status status = text_check(in->ctx, &name);
-    if (status == JF_OK) status = json_read(in->ctx, &file->header, header, (size_t)length, name.chars);
+    if (status == JF_OK)
+        status =
+            json_read_within(in->ctx, &file->header, header, (size_t)length, JSON_MEMORY(size), name.chars);
     text_free(&name);
     return status;
 }
