@@ -195,11 +195,11 @@ TEST(recipe__lines_that_make_no_sense_are_refused_with_their_number) {
                    "c.ini:2: a control character (code 1) in column 9; expected text");
     expect_message("[model]\nblocks = 3\n[train]\n[model]\n\nblocks = 3\n",
                    "c.ini:6: model.blocks: given twice, first on line 2");
-    expect_message(
-        "[model]\n# Gr\xFC\xDF"
-        "e\nnote = a caf\xE9\n",
-        "c.ini:3: model.note: byte 6 of the value has code 233, expected text in UTF-8 (no model file "
-        "could hold another)");
+    expect_message("[model]\n# Gr\xFC\xDF"
+                   "e\nnote = a caf\xE9\n",
+                   "c.ini:3: model.note: byte 6 of the value has code 233, expected text in UTF-8 without "
+                   "control characters (no model file "
+                   "could hold another)");
     char absurd[6000];
     memset(absurd, 'a', sizeof absurd);
     absurd[sizeof absurd - 1] = '\0';

@@ -12,11 +12,11 @@ size_t shown_not(const char *chars) {
     return turns ? 3 : 0;
 }
 
-size_t shown_prefix(const char *chars, const char *also) {
-    size_t size = utf8_prefix(chars, strlen(chars));
-    for (size_t i = 0; i < size; i++)
+size_t shown_prefix(const char *chars, size_t size, const char *also) {
+    size_t good = utf8_prefix(chars, size);
+    for (size_t i = 0; i < good; i++)
         if (shown_not(chars + i) && !strchr(also, chars[i])) return i;
-    return size;
+    return good;
 }
 
 void shown_replace(char *chars) {

@@ -232,7 +232,7 @@ static jf_status read_row(reader *in) {
 }
 
 jf_status csv_check_name(jf_context *ctx, const char *where, size_t column, const char *name) {
-    size_t good = shown_prefix(name, "");
+    size_t good = shown_prefix(name, strlen(name), "");
     if (!name[good]) return JF_OK;
     return jf_fail(ctx, JF_ERROR_DATA,
                    "%s: column %zu: byte %zu of its name has code %d, expected text in UTF-8 without control "

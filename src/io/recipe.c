@@ -3,7 +3,7 @@
  * Invariant: each key has at most one entry. A value comes from its entry or else from the default of the
  * first declaration that applies. */
 #include "base/number.h"
-#include "base/utf8.h"
+#include "base/shown.h"
 #include "io/recipe_private.h"
 
 #include <limits.h>
@@ -21,16 +21,15 @@ static const char *without_folders(const char *name) {
     return slash ? slash + 1 : name;
 }
 
-/* The name goes into model files, which hold UTF-8. */
+/* The name goes into model files, whose strings are shown. */
 static jf_status check_name(jf_context *ctx, const char *name) {
     const char *last = without_folders(name);
-    size_t good = utf8_prefix(last, strlen(last));
+    size_t good = shown_prefix(last, strlen(last), "");
     if (!last[good]) return JF_OK;
-    return jf_fail(
-        ctx, JF_ERROR_RECIPE,
-        "%s: byte %zu of the recipe's name has code %d, expected a name in UTF-8 (no model file could "
-        "hold another): rename it",
-        name, good + 1, (unsigned char)last[good]);
+    return jf_fail(ctx, JF_ERROR_RECIPE,
+                   "%s: byte %zu of the recipe's name has code %d, expected a name in UTF-8 without control "
+                   "characters (no model file could hold another): rename it",
+                   name, good + 1, (unsigned char)last[good]);
 }
 
 jf_status recipe_create(jf_context *ctx, recipe **out, const char *name) {
@@ -168,13 +167,12 @@ static jf_status check_writable(const recipe *r, const char *dotted_key, const c
                            "set %s: found \"%.*s\"; \"%c\" after a space would start a comment", dotted_key,
                            (int)(length < 200 ? length : 200), value, c);
     }
-    size_t good = utf8_prefix(value, length);
+    size_t good = shown_prefix(value, length, "\t");
     if (good < length)
-        return jf_fail(
-            r->ctx, JF_ERROR_RECIPE,
-            "set %s: byte %zu of the value has code %d, expected text in UTF-8 (no model file could "
-            "hold another)",
-            dotted_key, good + 1, (unsigned char)value[good]);
+        return jf_fail(r->ctx, JF_ERROR_RECIPE,
+                       "set %s: byte %zu of the value has code %d, expected text in UTF-8 without control "
+                       "characters (no model file could hold another)",
+                       dotted_key, good + 1, (unsigned char)value[good]);
     if (length > 4000)
         return jf_fail(r->ctx, JF_ERROR_RECIPE, "set %s: a value of %zu characters; expected at most 4000",
                        dotted_key, length);

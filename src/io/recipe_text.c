@@ -1,6 +1,6 @@
 /* Recipes as text: reading them strictly, writing them so that reading gives the same recipe. */
 #include "base/file.h"
-#include "base/utf8.h"
+#include "base/shown.h"
 #include "io/recipe_private.h"
 
 #include <stdlib.h>
@@ -66,12 +66,12 @@ static jf_status read_entry(reader *in, span line) {
         return fail_line(in, "key", name, "a name of letters, digits, \"_\" and \"-\"");
     if (in->section.length == 0)
         return fail_line(in, "key before the first section", name, "[section] above it");
-    size_t good = utf8_prefix(value.chars, value.length);
+    size_t good = shown_prefix(value.chars, value.length, "\t");
     if (good < value.length)
         return jf_fail(
             in->r->ctx, JF_ERROR_RECIPE,
-            "%s:%d: %.*s.%.*s: byte %zu of the value has code %d, expected text in UTF-8 (no model file "
-            "could hold another)",
+            "%s:%d: %.*s.%.*s: byte %zu of the value has code %d, expected text in UTF-8 without control "
+            "characters (no model file could hold another)",
             in->r->name, in->line, (int)in->section.length, in->section.chars, (int)name.length, name.chars,
             good + 1, (unsigned char)value.chars[good]);
 

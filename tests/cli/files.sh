@@ -29,6 +29,18 @@ printf '[data]\nset = images\nimages = pictures\n[model]\nnet = resnext\n' > ima
 fails '.*: byte 4 of the name of a class has code 233, expected text in UTF-8 .*: rename the folder' jointflow train images.ini
 expect_no_file out
 
+case_begin names__with_control_characters_are_refused_before_training
+for name in $'a\e[2J' $'a\n' $'a\xc2\x9b31m' $'a\xe2\x80\xae' $'a\xe2\x81\xa6'; do
+    cp "$TINY" "$name.ini" && printf '1,2,0\n3,4,1\n5,6,0\n' > "$name.csv"
+    fails '.*: byte 2 of the recipe.s name has code [0-9]*, expected a name in UTF-8 without control characters .*' \
+        jointflow train "$name.ini"
+    fails '.*: byte 2 of the recipe.s name has code [0-9]*, .*' jointflow train "$name.csv" --x-columns 1 --y-columns 2
+    fails '--set data.file: .*(has code|control character).*' jointflow train "$TINY" --set data.file="$name.csv"
+    printf '[data]\nset = table\nfile = %s.csv\nx = 2\ny = 1\n' "$name" > table.ini
+    fails 'table.ini:[34]: .*' jointflow train table.ini
+done
+expect_no_file out
+
 case_begin files__a_pipe_that_nobody_writes_to_is_refused_and_not_waited_for
 mkfifo p.csv p.npy p.png p.ini p.idx
 within() { timeout -s KILL 10 "$@"; }

@@ -84,7 +84,7 @@ static jf_status name_class(jf_context *ctx, image_set *out, const char *folder)
     if (strchr(name, ','))
         return jf_fail(ctx, JF_ERROR_DATA, "%s: the name of a class has a comma, expected one without",
                        folder);
-    size_t good = shown_prefix(name, "");
+    size_t good = shown_prefix(name, strlen(name), "");
     if (name[good])
         return jf_fail(
             ctx, JF_ERROR_DATA,
