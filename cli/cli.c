@@ -1,12 +1,14 @@
 #include "cli.h"
 #include "words.h"
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 /* ---- failures ---- */
 
@@ -204,6 +206,14 @@ int cli_is_table(const char *path) {
     for (int i = 0; i < 4; i++)
         if (cli_ends_with(path, endings[i])) return 1;
     return 0;
+}
+
+FILE *cli_open(const char *path) {
+    struct stat s;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    FILE *file = fd >= 0 && fstat(fd, &s) == 0 && S_ISREG(s.st_mode) ? fdopen(fd, "r") : NULL;
+    if (fd >= 0 && !file) close(fd);
+    return file;
 }
 
 int cli_ends_with(const char *text, const char *end) {

@@ -5,6 +5,7 @@
 
 #include "jointflow/jointflow.h"
 #include "options.h"
+#include <stdio.h>
 
 /* Exit statuses. */
 enum { CLI_OK = 0, CLI_FAILED = 1, CLI_MISUSE = 2, CLI_STOPPED = 130 };
@@ -68,6 +69,7 @@ char *cli_join(const char *format, ...)
     __attribute__((format(printf, 1, 2))); /* yours to free(); NULL: no memory */
 int cli_is_folder(const char *path);
 int cli_is_file(const char *path);
+FILE *cli_open(const char *path); /* to read a regular file; NULL: there is none, and no pipe is waited for */
 int cli_ends_with(const char *text, const char *end);
 int cli_is_table(const char *path); /* by its ending: .csv, .tsv, .txt or .npy */
 

@@ -28,7 +28,7 @@ static int is_model_or_checkpoint(const char *path) {
     static const char start[] = "{\"__metadata__\":{\"jointflow.";
     enum { LENGTH = 8, START = sizeof start - 1 }; /* bytes: the length of the header comes before it */
     char bytes[LENGTH + START];
-    FILE *file = fopen(path, "rb");
+    FILE *file = cli_open(path);
     size_t count = file ? fread(bytes, 1, sizeof bytes, file) : 0;
     if (file) fclose(file);
     return count == sizeof bytes && memcmp(bytes + LENGTH, start, START) == 0;

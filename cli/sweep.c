@@ -63,7 +63,7 @@ static int check_settings(const call *c, const sweep_plan *p) {
 }
 
 static char *read_text(const char *path) {
-    FILE *in = fopen(path, "r");
+    FILE *in = cli_open(path);
     char *text = NULL;
     long size;
     if (!in) return NULL;

@@ -63,7 +63,7 @@ static void take_epoch(char *line, const history_columns *at, char phase[64], sw
 
 int sweep_result_of_history(const char *folder, sweep_result *out) {
     char *path = cli_join("%s/history.csv", folder), line[LINE], phase[64] = "";
-    FILE *in = path ? fopen(path, "r") : NULL;
+    FILE *in = path ? cli_open(path) : NULL;
     history_columns at;
     *out = (sweep_result){0};
     free(path);
@@ -76,7 +76,7 @@ int sweep_result_of_history(const char *folder, sweep_result *out) {
 
 int sweep_result_read(const char *folder, sweep_result *out) {
     char *path = cli_join("%s/result.csv", folder), line[256];
-    FILE *in = path ? fopen(path, "r") : NULL;
+    FILE *in = path ? cli_open(path) : NULL;
     long long epoch = 0;
     *out = (sweep_result){0};
     free(path);

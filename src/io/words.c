@@ -13,7 +13,7 @@ static int find_word(const word_list *l, const char *word) {
 void words_add(word_list *l, char *word, double *code) {
     int k = find_word(l, word), is_new = k < 0;
     *code = NAN;
-    if (is_new && (l->count == MAX_CLASSES || word[shown_prefix(word, "")])) l->unusable = 1;
+    if (is_new && (l->count == MAX_CLASSES || word[shown_prefix(word, strlen(word), "")])) l->unusable = 1;
     if (is_new && !l->unusable) l->word[k = l->count++] = word;
     if (!is_new || l->unusable) free(word);
     l->rows++;

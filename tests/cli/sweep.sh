@@ -90,3 +90,15 @@ run jointflow sweep "$TINY" --set train.rate=1e-2,1e-3 --set train.batch=50 -o s
 expect_status 1
 expect_error_line 'jointflow: s: holds a sweep of another recipe \(sweep.ini\); choose another folder with -o'
 
+case_begin sweep__a_pipe_among_its_files_is_not_waited_for
+few() { run timeout -s KILL 60 jointflow sweep "$TINY" --set train.rate=1e-2,1e-3 -o s -q --threads 1; }
+few
+expect_status 0
+cp s/sweep.csv before.csv
+for name in sweep.csv sweep.ini train.rate=1e-2/seed-0/result.csv; do
+    rm s/$name && mkfifo s/$name
+    few
+    expect_status 0
+    expect test -f s/$name
+done
+expect test "$(cut -d, -f1-3 s/sweep.csv)" = "$(cut -d, -f1-3 before.csv)"
