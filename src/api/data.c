@@ -24,6 +24,7 @@ jf_status jf_data_fetch(char **out, jf_context *ctx, const char *name, const jf_
     jf_fetch_options o;
     text lines = {0};
     JF_TRY(SIZED_TAKE(ctx, jf_fetch_options, &o, options));
+    JF_NEEDS_EACH(ctx, o.mirrors, o.mirror_count);
     const known_set *set = known_find(ctx, name);
     if (!set) return JF_ERROR_ARGUMENT;
     jf_status status = known_fetch(ctx, &lines, set,

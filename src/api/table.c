@@ -211,6 +211,7 @@ jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, 
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path) {
     JF_NEEDS(ctx, ctx, t, path);
     if (t->rows) JF_NEEDS(ctx, t->values);
+    if (names) JF_NEEDS_EACH(ctx, names, t->columns);
     const char *ending = file_extension(path);
     if (strcmp(ending, ".npy") == 0)
         return npy_write(ctx, path, t->values, 2, (size_t[]){t->rows, t->columns}, 0);

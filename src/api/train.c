@@ -62,6 +62,7 @@ jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options
     JF_GIVES(CONTEXT_OF(m), out, m);
     jf_judge_options o;
     JF_TRY(SIZED_TAKE(m->ctx, jf_judge_options, &o, options));
+    JF_NEEDS_EACH(m->ctx, o.then, o.then_count);
     if (o.test && o.test_data)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "data to judge on: both a file and data in memory were given");
@@ -100,6 +101,7 @@ jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pac
     if (told) *told = NULL;
     JF_NEEDS(CONTEXT_OF(m), m, path);
     JF_TRY(SIZED_TAKE(m->ctx, jf_pack_options, &o, options));
+    JF_NEEDS_EACH(m->ctx, o.then, o.then_count);
     jf_status status = pack_model(m,
                                   &(pack_options){.path = path,
                                                   .name = o.name,

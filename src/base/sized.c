@@ -45,3 +45,17 @@ void sized_give(void *out, const void *from, size_t size) {
     memcpy(out, from, size < room ? size : room);
     memcpy(out, &room, sizeof room);
 }
+
+jf_status needs_each(jf_context *ctx, const char *function, const char *name, const void *list,
+                     size_t count) {
+    if (count > 0 && !list)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the argument %s is NULL, expected %zu in it", function,
+                       name, count);
+    for (size_t i = 0; i < count; i++) {
+        void *item;
+        memcpy(&item, (const char *)list + i * sizeof item, sizeof item);
+        if (!item)
+            return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the argument %s[%zu] is NULL", function, name, i);
+    }
+    return JF_OK;
+}

@@ -18,4 +18,8 @@ jf_status sized_begin(jf_context *ctx, void *out, const char *type);
 #define SIZED_GIVE(type, out, from) sized_give((out), (from), sizeof(type))
 void sized_give(void *out, const void *from, size_t size);
 
+/* Refuses a list of `count` pointers that is NULL or holds NULL, such as a field of options. */
+#define JF_NEEDS_EACH(ctx, list, count) JF_TRY(needs_each((ctx), __func__, #list, (list), (count)))
+jf_status needs_each(jf_context *ctx, const char *function, const char *name, const void *list, size_t count);
+
 #endif

@@ -68,6 +68,7 @@ jf_status jf_figure(jf_context *ctx, const char *name, const jf_figure_options *
     text known = {0};
     const figure_kind *kind = NULL;
     JF_TRY(SIZED_TAKE(ctx, jf_figure_options, &o, options));
+    JF_NEEDS_EACH(ctx, o.models, o.model_count);
     for (int i = 0; figure_kinds[i]; i++) {
         if (same_name(figure_kinds[i]->name, name)) kind = figure_kinds[i];
         text_add(&known, "%s%s", i ? ", " : "", figure_kinds[i]->name);
