@@ -12,12 +12,25 @@
 
 /* ---- failures ---- */
 
+/* Bytes of a character that does something instead of being shown: a control character, or one that turns the direction of what
+ * follows; 0: it is shown. */
+static int hidden(const char *chars) {
+    static const char *const others[] = {"\xE2\x80\xAA", "\xE2\x80\xAB", "\xE2\x80\xAC",
+                                         "\xE2\x80\xAD", "\xE2\x80\xAE", "\xE2\x81\xA6",
+                                         "\xE2\x81\xA7", "\xE2\x81\xA8", "\xE2\x81\xA9"};
+    const unsigned char *c = (const unsigned char *)chars;
+    if (c[0] < ' ' || c[0] == 127) return c[0] != 0;
+    if (c[0] == 0xC2 && c[1] >= 0x80 && c[1] < 0xA0) return 2;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(chars, others[i], 3) == 0) return 3;
+    return 0;
+}
+
 /* A failure is one line, whatever the names in it are made of. */
 static void say(const char *before, const char *format, va_list rest, const char *after) {
     char message[2048];
     vsnprintf(message, sizeof message, format, rest);
-    for (char *c = message; *c; c++)
-        if ((unsigned char)*c < ' ' || *c == 127) *c = '?';
+    for (char *c = message; *c; c++) memset(c, '?', (size_t)hidden(c));
     fprintf(stderr, "jointflow: %s%s%s\n", before, message, after);
 }
 

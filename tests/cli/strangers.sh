@@ -148,6 +148,16 @@ for text in $'\e[2J' $'\r' $'\xc2\x9b31m' $'\xe2\x80\xae'; do
     ! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f\x80-\xff]' "$work/stderr" || case_fail "control characters are shown"
 done
 
+case_begin strings__of_the_command_line_are_shown_without_control_characters
+for text in $'\e[2J' $'\x7f' $'\xc2\x9b31m' $'\xe2\x80\xae' $'\xe2\x81\xa9'; do
+    for words in "a$text" "info a$text" "sample $TABLE -y a$text" "sample $TABLE -y 0 -o a$text" "judge $TABLE --a$text 1"; do
+        run jointflow $words
+        expect_error_line_count 1
+        expect_error_line 'jointflow: .*a[?]+.*'
+        ! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f\x80-\xff]' "$work/stderr" || case_fail "$words: control characters are shown"
+    done
+done
+
 case_begin commands__of_reports_and_cards_can_be_pasted_whatever_the_names
 strange="it's a \"run\" of \$HOME; é"
 mkdir "$strange"
