@@ -736,8 +736,9 @@ jf_status jf_table_read(jf_table *out, jf_context *ctx,
                         const char *path); /* refuses text, and values that are missing or not finite */
 /* Rows for a model, of its elements first .. first + count - 1 (x, then y): where the file and the model have names of
  * columns and all of these are among the file's, those columns, whatever others there are and in which order; otherwise all
- * columns as they are. Refuses a file that has some of the names only, and the first row with a value that is missing or not
- * finite: each row has its answer. Other columns may hold anything. */
+ * columns as they are. Columns of one name keep their order. Refuses a file that has some of the names only, or more columns of
+ * one name than the model, and the first row with a value that is missing or not finite: each row has its answer. Other columns
+ * may hold anything. */
 jf_status jf_table_read_for(jf_table *out, const jf_model *m, const char *path, size_t first, size_t count);
 /* names: `columns` column names for .csv; may be NULL */
 jf_status jf_table_write(jf_context *ctx, const jf_table *t, const char *const *names, const char *path);

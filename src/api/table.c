@@ -62,17 +62,33 @@ jf_status jf_table_read(jf_table *out, jf_context *ctx, const char *path) {
 
 /* ---- by the names of a model's columns ---- */
 
-/* Which columns of the file the elements are; *found: how many of them it has. */
-static void find_columns(const model *m, const row_file *f, int first, int count, size_t *columns, int *found,
-                         const char **missing) {
-    *found = 0;
+/* The columns of the file that the elements are. A name that several elements have stands as often in the file, in their order. */
+typedef struct named_columns {
+    size_t *columns; /* (count), and room for all of the file */
+    int found;
+    const char *missing, *ambiguous; /* names; NULL: there is none */
+} named_columns;
+
+static size_t find_column(const row_file *f, const char *name, int earlier) {
+    size_t k = 0, all = row_file_columns(f);
+    while (k < all && (strcmp(row_file_name(f, k), name) != 0 || earlier-- > 0)) k++;
+    return k;
+}
+
+static void find_columns(const model *m, const row_file *f, int first, int count, named_columns *out) {
+    char *const *names = m->units.names + first;
+    size_t all = row_file_columns(f);
     for (int i = 0; i < count; i++) {
-        const char *name = m->units.names[first + i];
-        size_t k = 0, all = row_file_columns(f);
-        while (k < all && strcmp(row_file_name(f, k), name) != 0) k++;
-        columns[i] = k;
-        *found += k < all;
-        if (k == all) *missing = name;
+        int earlier = 0, same = 0;
+        for (int k = 0; k < count; k++) {
+            int is = strcmp(names[k], names[i]) == 0;
+            same += is;
+            earlier += is && k < i;
+        }
+        out->columns[i] = find_column(f, names[i], earlier);
+        out->found += out->columns[i] < all;
+        if (out->columns[i] == all) out->missing = names[i];
+        if (find_column(f, names[i], same) < all) out->ambiguous = names[i];
     }
 }
 
@@ -153,26 +169,32 @@ static int ends_with_class(const model *m, int first, int count) {
 }
 
 static jf_status take_named(const model *m, const row_file *f, int first, int count, jf_table *out) {
-    const char *missing = NULL;
-    int of_class = ends_with_class(m, first, count), found = 0;
+    int of_class = ends_with_class(m, first, count);
     if (of_class) count -= m->units.dim_y - 1; /* the first of them has the name of the column */
-    size_t *columns, all = row_file_columns(f);
-    JF_TRY(MEM_NEW(m->ctx, &columns, (size_t)count + all));
-    if (m->units.names && row_file_name(f, 0)) find_columns(m, f, first, count, columns, &found, &missing);
+    named_columns named = {0};
+    size_t all = row_file_columns(f);
+    JF_TRY(MEM_NEW(m->ctx, &named.columns, (size_t)count + all));
+    if (m->units.names && row_file_name(f, 0)) find_columns(m, f, first, count, &named);
     jf_status status;
-    if (found > 0 && found < count) {
+    if (named.found > 0 && named.found < count) {
         status = jf_fail(
             m->ctx, JF_ERROR_SHAPE,
             "%s: there is no column \"%s\", expected all that the model knows by name, or a table without "
             "their names and %d columns",
-            row_file_path(f), missing, count);
+            row_file_path(f), named.missing, count);
+    } else if (named.ambiguous) {
+        status =
+            jf_fail(m->ctx, JF_ERROR_SHAPE,
+                    "%s: more columns are called \"%s\" than the model has, expected as many, or a table "
+                    "without names and %d columns",
+                    row_file_path(f), named.ambiguous, count);
     } else {
-        for (size_t i = 0; found == 0 && i < all; i++) columns[i] = i;
-        wanted w = {columns, found ? (size_t)count : all, -1};
+        for (size_t i = 0; named.found == 0 && i < all; i++) named.columns[i] = i;
+        wanted w = {named.columns, named.found ? (size_t)count : all, -1};
         if (of_class && w.count == (size_t)count) w.class_at = count - 1;
         status = take_columns(m, f, &w, out);
     }
-    free(columns);
+    free(named.columns);
     return status;
 }
 

@@ -216,6 +216,25 @@ run jointflow encode "$RUN" "$work/x.csv" -y three.csv
 expect_status 1
 expect_error_line '.*three.csv: found 3 rows, expected 400 as in .*, or one for all of them'
 
+case_begin density__columns_of_one_name_are_taken_in_their_order
+{ echo a,a,c,d && tail -n +2 "$work/t.csv"; } > same.csv
+tail -n +2 "$work/t.csv" > nameless.csv
+{ echo c,a,d,a && awk -F, 'NR > 1 { print $3 "," $1 "," $4 "," $2 }' "$work/t.csv"; } > moved.csv
+run jointflow train same.csv --x-columns 1,2 --y-columns 3,4 -o run $QUICK
+for file in nameless same moved; do
+    run jointflow density run $file.csv -o $file-density.csv
+    expect_status 0
+    expect_same nameless-density.csv $file-density.csv
+done
+awk -F, 'NR == 1 { print $0 ",a" } NR > 1 { print $0 ",1" }' same.csv > more.csv
+run jointflow density run more.csv
+expect_status 1
+expect_error_line 'jointflow: more.csv: more columns are called "a" than the model has, expected as many, or .* 4 columns'
+printf 'c,c,d\n1,2,3\n' > y.csv
+run jointflow sample run -y @y.csv -n 1
+expect_status 1
+expect_error_line 'jointflow: y.csv: more columns are called "c" than the model has, .* 2 columns'
+
 case_begin train__bounds_are_found_in_evenly_filled_columns_and_told
 awk 'BEGIN { srand(2); print "t,n,o"; for (i = 0; i < 1000; i++) { t = 4 * rand() - 2;
      print t "," int(3 * rand()) "," t + rand() } }' > even.csv
