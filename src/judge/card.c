@@ -13,6 +13,19 @@
 
 enum { MILESTONES = 8 }; /* epochs of the history that are told, besides the first of each phase */
 
+/* ---- text of a model file, which is no markup ---- */
+
+static void add_plain(text *out, const char *chars) {
+    for (; *chars; chars++) text_add(out, strchr("\\`*[]<>|&", *chars) ? "\\%c" : "%c", *chars);
+}
+
+/* Markdown has no escapes in a code span, but for the bar of a table. */
+static void add_code_span(text *out, const char *chars) {
+    text_add(out, "`");
+    for (; *chars; chars++) text_add(out, *chars == '|' ? "\\%c" : "%c", *chars == '`' ? '\'' : *chars);
+    text_add(out, "`");
+}
+
 /* ---- what it is ---- */
 
 static void add_classes(const model_units *u, text *out) {
@@ -20,7 +33,8 @@ static void add_classes(const model_units *u, text *out) {
     for (int c = 0; c < u->classes; c++) {
         char label[NUMBER_SIZE];
         number_shortest(label, u->label[c]);
-        text_add(out, "%s%s", c ? ", " : "", u->class_name[c][0] ? u->class_name[c] : label);
+        text_add(out, "%s", c ? ", " : "");
+        add_plain(out, u->class_name[c][0] ? u->class_name[c] : label);
     }
     text_add(out, ")");
 }
@@ -44,7 +58,9 @@ static const char *data_of(const model *m) {
 /* "; fashion makes them 28 x 28" */
 static void add_then(const model *m, const judgement *j, text *out) {
     if (!model_then(m)) return;
-    text_add(out, "; %s makes them ", model_then(m));
+    text_add(out, "; ");
+    add_plain(out, model_then(m));
+    text_add(out, " makes them ");
     if (j->image.enlarged_h)
         text_add(out, "%d x %d", j->image.enlarged_h, j->image.enlarged_w);
     else
@@ -71,7 +87,8 @@ static jf_status add_summary(const model *m, const judgement *j, text *out) {
     } else if (u->dim_y && u->image.h == 0) {
         text_add(out, " given y of %d number%s", u->dim_y, u->dim_y == 1 ? "" : "s");
     }
-    text_add(out, ", trained on %s", data_of(m));
+    text_add(out, ", trained on ");
+    add_plain(out, data_of(m));
     add_then(m, j, out);
     text_add(out, ".\n");
     return JF_OK;
@@ -89,9 +106,11 @@ static void add_facts(const model *m, const card_facts *f, text *out) {
     text_add(out, ", law %s, networks %s, condition %s |\n", recipe_get(m->recipe, "model.law"),
              recipe_get(m->recipe, "model.net"),
              m->flow->dim_y ? recipe_get(m->recipe, "model.condition") : "none");
-    text_add(out, "| recipe | `%s`, seed %llu |\n", recipe_short_name(m->recipe),
-             (unsigned long long)m->seed);
-    text_add(out, "| training | %s |\n", m->trained[0] ? m->trained : "none");
+    text_add(out, "| recipe | ");
+    add_code_span(out, recipe_short_name(m->recipe));
+    text_add(out, ", seed %llu |\n| training | ", (unsigned long long)m->seed);
+    add_plain(out, m->trained[0] ? m->trained : "none");
+    text_add(out, " |\n");
     if (!m->objective.kind->from_data) return;
     for (const known_set *set = known_sets; set->name; set++)
         if (strcmp(set->name, data_of(m)) == 0)

@@ -44,7 +44,7 @@ static double number_in_field(const char *line, int field) {
 
 static void read_row(history *h, const int field_of[HISTORY_COLUMNS], const char *line) {
     char name[32] = "";
-    size_t length = strcspn(line, ",");
+    size_t length = strspn(line, "abcdefghijklmnopqrstuvwxyz"); /* reports and cards show it */
     memcpy(name, line, length < sizeof name - 1 ? length : sizeof name - 1);
     if ((h->phase_count == 0 || strcmp(name, h->phase_names[h->phase_count - 1]) != 0) &&
         h->phase_count < HISTORY_MAX_PHASES) {

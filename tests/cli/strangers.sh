@@ -186,3 +186,15 @@ expect_status 0
 run sh -ec "$(cat commands)"
 expect_status 0
 expect_file samples.png
+
+case_begin strings__of_a_model_file_and_its_history_are_no_markup_of_a_card
+forge "$TABLE" forged.safetensors trained finished '<img src=x onerror=y>|`*a*`[b](c)'
+forge forged.safetensors forged.safetensors recipe_name tiny 'a`<img src=x>|'
+mkdir run && mv forged.safetensors run/model.safetensors
+sed $'2,$s/^[a-z]*/<img>\e[2J/' "$work/table/history.csv" > run/history.csv
+run jointflow pack run --points 20 -o card.safetensors
+expect_status 0
+expect grep -qxF -e "| recipe | \`a'<img src=x>\\|.ini\`, seed 0 |" card.md
+expect grep -qF -e '| training | \<img src=x onerror=y\>\|\`\*a\*\`\[b\](c) after' card.md
+expect test -z "$(grep -o '[^`]<img>' card.md)"
+! LC_ALL=C grep -q $'[\x01-\x09\x0b-\x1f\x7f]' card.md || case_fail "control characters are in the card"
