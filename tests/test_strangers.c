@@ -249,3 +249,20 @@ TEST(strangers__strings_of_a_model_file_are_shown_as_they_are_or_refused) {
     CHECK_TEXT(jf_context_error(ctx), "a?[2J??b???c\303\266");
     jf_context_free(ctx);
 }
+
+TEST(strangers__a_seed_that_is_no_whole_number_in_range_is_refused) {
+    static const char *const bad[] = {"", "-1", "+1", " 1", "1.9", "18446744073709551616", "1 ", "abc"};
+    jf_context *ctx = NULL;
+    jf_model *m = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        forge(ctx, JF_TESTS_DIR "/golden/models/format_5.safetensors", test_path("m"), "seed", bad[i]);
+        CHECK_STATUS(jf_model_load(&m, ctx, test_path("m"), NULL), JF_ERROR_FORMAT);
+        CHECK_HAS(jf_context_error(ctx), "expected a whole number from 0 to 18446744073709551615");
+    }
+    forge(ctx, JF_TESTS_DIR "/golden/models/format_5.safetensors", test_path("m"), "seed",
+          "18446744073709551615");
+    CHECK_STATUS(jf_model_load(&m, ctx, test_path("m"), NULL), JF_OK);
+    jf_model_free(m);
+    jf_context_free(ctx);
+}

@@ -235,6 +235,17 @@ static jf_status check_notes(jf_context *ctx, const tensor_file *file, const cha
     return JF_OK;
 }
 
+static jf_status read_seed(jf_context *ctx, const tensor_file *file, const char *path, uint64_t *out) {
+    const char *note;
+    char *end;
+    JF_TRY(read_note(ctx, file, path, "seed", &note));
+    errno = 0;
+    *out = strtoull(note, &end, 10); /* which takes signs and spaces, too */
+    if (*note >= '0' && *note <= '9' && !*end && errno == 0) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT,
+                   "%s: seed \"%s\", expected a whole number from 0 to 18446744073709551615", path, note);
+}
+
 static jf_status read_format(jf_context *ctx, const tensor_file *file, const char *path, int *format) {
     const char *note = tensors_note(file, "jointflow.format");
     long long number = 0;
@@ -489,7 +500,8 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     model_units units = {0};
     table_list tables = {.ctx = ctx};
     uint8_t *masks = NULL;
-    const char *recipe_note, *name, *seed, *trained;
+    const char *recipe_note, *name, *trained;
+    uint64_t seed = 0;
     int format = 0, steps = 0;
     model *m = NULL;
     jf_status status;
@@ -500,7 +512,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     JF_TRY_DONE(check_notes(ctx, file, path));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
     JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
-    JF_TRY_DONE(read_note(ctx, file, path, "seed", &seed));
+    JF_TRY_DONE(read_seed(ctx, file, path, &seed));
     JF_TRY_DONE(read_note(ctx, file, path, "trained", &trained));
     JF_TRY_DONE(recipe_parse(ctx, &r, recipe_note, name));
     recipe_distrust(r);
@@ -513,7 +525,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     JF_TRY_DONE(check_chain(r, file, path, format, steps));
     /* Parameters are compared with their tensors before anything is made for one of them. */
     const model_tensor_source from = {ctx, file, path, ""};
-    model_origin origin = {.seed = strtoull(seed, NULL, 10),
+    model_origin origin = {.seed = seed,
                            .from_file = 1,
                            .masks = masks,
                            .steps = steps,
