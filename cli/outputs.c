@@ -71,6 +71,11 @@ int output_check_file(const call *c, const char *path) {
     return code;
 }
 
+int output_check_default(const call *c, const char *path) {
+    if (is_link(path)) return cli_fail("%s: is a link; name the file to write with -o", path);
+    return output_check_file(c, path);
+}
+
 /* The path becomes that of the folder it lies in; 0: it was the outermost. */
 static int step_out(char *path) {
     char *slash = strrchr(path, '/');

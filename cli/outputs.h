@@ -9,6 +9,8 @@
 /* A file to write, NULL or "-" for standard output: refused where something is there that is one of the command's own
  * inputs, by this name or another, or a file of the run that it reads, or any model or checkpoint. */
 int output_check_file(const call *c, const char *path);
+/* The same of a file that the user has not named: a link in its place is refused, too. */
+int output_check_default(const call *c, const char *path);
 /* A folder to write into, which need not be there yet: refused where it cannot be made, since a file is in its way or what it
  * would lie in may not be written to. */
 int output_check_folder(const char *folder);

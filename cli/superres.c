@@ -1,5 +1,6 @@
 /* jointflow superres: a small image made large in steps, by a chain of models. */
 #include "given.h"
+#include "outputs.h"
 #include "tables.h"
 #include <math.h>
 #include <stdio.h>
@@ -108,7 +109,7 @@ static int check_options(const call *c, request *r) {
     if (option_given(a, "data") && !row) return cli_misuse(c->command, "--data is for --row");
     r->output = given ? cli_join("%s", given) : default_output(r->image);
     if (!r->output) return cli_fail_memory();
-    return given ? CLI_OK : tables_check_output(c, r->output, ".png");
+    return given ? CLI_OK : output_check_default(c, r->output);
 }
 
 /* --coarse of the first step, --fine of each further one; `fallback` where they are not given. */

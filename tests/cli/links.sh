@@ -140,6 +140,20 @@ echo > outside/m.onnx && ln -s outside/m.onnx typed.onnx # a path that the user 
 run jointflow export "$work/base" -o typed.onnx
 expect test -L typed.onnx -a "$(wc -c < outside/m.onnx)" -gt 1
 
+case_begin links__that_the_user_did_not_name_are_not_written_through_by_superres
+GLYPHS="$ROOT/tests/cli/glyphs.ini"
+run jointflow train "$GLYPHS" --set data.task=superres --set data.classes=all -o large -q --no-report --threads 1
+run jointflow superres large --row 0 -o given.png
+mkdir outside && echo mine > outside/picture && ln -s outside/picture given-large.png
+outside > before
+run jointflow superres large given.png
+expect_status 1
+expect_error_line 'jointflow: given-large.png: is a link; name the file to write with -o'
+expect_outside_as_it_was
+run jointflow superres large --row 0 -o given-large.png
+expect_status 0
+expect test -L given-large.png -a "$(wc -c < outside/picture)" -gt 100
+
 case_begin links__in_the_folder_of_a_figure_are_not_written_through
 mkdir -p outside f && for name in figure-1.png figure-A3.csv figure-A3.png; do
     echo mine > outside/$name && ln -s ../outside/$name f/$name
