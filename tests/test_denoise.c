@@ -93,10 +93,13 @@ TEST(score__is_the_gradient_of_log_p_by_finite_differences_in_double) {
         snprintf(content, sizeof content,
                  "[data]\nset = ring\n[loss]\nobjective = plain\n" SMALL "transforms = %s\n", transforms);
         check_score(content, (rig_shape){.dim_x = 2});
+        snprintf(content, sizeof content, "[loss]\nobjective = rule\n" SMALL "transforms = %s\n", transforms);
+        check_score(content, (rig_shape){.dim_x = 2});
         snprintf(content, sizeof content, SMALL_IMAGE "transforms = %s\n", transforms);
         check_score(content, (rig_shape){.image = {4, 4, 1, 1}});
     }
     check_score("[data]\nset = crescents\n" SMALL "law = spline\n", (rig_shape){.dim_x = 2, .dim_y = 1});
+    check_score("[loss]\nobjective = rule\n" SMALL "law = spline\n", (rig_shape){.dim_x = 2});
     check_score(SMALL_IMAGE, (rig_shape){.image = {4, 4, 3, 3}});
 }
 

@@ -262,7 +262,7 @@ static loss_terms rule_terms_by_hand(trainer *t, const double *state, const doub
         double g[2];
         e.value[TERM_Z] += recipe_real(r, "loss.confine") * (v[0] * v[0] + v[1] * v[1]) / 2 / N;
         e.value[TERM_Y_ERROR] += law->distance(v, recipe_real(r, "loss.size"), g) / N;
-        e.value[TERM_LOGDET] += logdet[s] / N;
+        e.value[TERM_LOGDET] -= logdet[s] / N;
     }
     e.value[TERM_Y] = recipe_real(r, "loss.lambda") * e.value[TERM_Y_ERROR];
     return e;
@@ -271,7 +271,7 @@ static loss_terms rule_terms_by_hand(trainer *t, const double *state, const doub
 static loss_terms terms_by_hand(trainer *t) {
     double *state = new_numbers(t->whole), logdet[N];
     memcpy(state, t->batch, t->whole * sizeof *state);
-    (t->o.kind->from_data ? rig_forward : rig_inverse)(t->r, N, state, logdet);
+    rig_forward(t->r, N, state, logdet);
     loss_terms e = (t->o.kind->from_data ? data_terms_by_hand : rule_terms_by_hand)(t, state, logdet);
     e.value[TERM_TOTAL] = e.value[TERM_Z] + e.value[TERM_Y] + e.value[TERM_LOGDET];
     free(state);
@@ -375,7 +375,7 @@ TEST(objective__without_a_gradient_the_batch_becomes_what_the_flow_makes_of_it) 
             if (trainer_open(&t, device_kinds[d]->name, &c)) {
                 double *expected = new_numbers(t.whole), *found = new_numbers(t.whole), logdet[N], *logdets;
                 memcpy(expected, t.batch, t.whole * sizeof *expected);
-                (t.o.kind->from_data ? rig_forward : rig_inverse)(t.r, N, expected, logdet);
+                rig_forward(t.r, N, expected, logdet);
                 evaluate(&t, 0);
                 flow_run_get(t.r->run, N, found);
                 logdets = lab_get(t.r->l, t.r->run->logdet, N);

@@ -104,6 +104,7 @@ static model *model_new(jf_context *ctx, const char *device_name, const char *co
     model_units units = units_of(mean, deviation);
     recipe *r = recipe_of(ctx, content);
     model *m = NULL;
+    if (!loss_kind(r)->from_data) units.dim_y = units.classes = 0;
     if (model_create(ctx, &m, r, &units, device_name, 2, &(model_origin){.seed = 41}) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     CHECK_STATUS(model_set_trained(m, "three epochs, \"well\""), JF_OK);
@@ -345,8 +346,8 @@ static void check_refusals(const char *content, const change *changes, size_t co
 
 TEST(model_file__what_does_not_fit_is_refused_and_named) {
     static const change changes[] = {
-        {.note = "jointflow.format", .value = "6", .message = {"a model of format 6", "at most 5"}},
-        {.note = "jointflow.format", .value = "x", .message = {"format \"x\"", "from 1 to 5"}},
+        {.note = "jointflow.format", .value = "7", .message = {"a model of format 7", "at most 6"}},
+        {.note = "jointflow.format", .value = "x", .message = {"format \"x\"", "from 1 to 6"}},
         {.note = "jointflow.format", .message = {"not a jointflow model", "\"jointflow.format\" is missing"}},
         {.note = "recipe", .message = {"\"recipe\" is missing", ""}},
         {.note = "recipe", .value = "[model]\ndepht = 2\n", .message = {"depht", ""}},
@@ -386,6 +387,22 @@ TEST(model_file__a_chain_that_is_not_that_of_the_recipe_is_refused) {
          .message = {"format 1 is for couplings alone", "coupling coupling"}},
     };
     check_refusals(of_two, changes, sizeof changes / sizeof *changes);
+}
+
+/* Numbers that were learned for one direction would be read in the other. */
+TEST(model_file__of_a_flow_that_runs_the_other_way_is_refused) {
+    static const change of_a_rule[] = {
+        {.note = "jointflow.format",
+         .value = "4",
+         .message = {"format 4, whose flow runs from data to latent points, with loss.objective = rule",
+                     "train the model again"}}};
+    static const change of_data[] = {
+        {.note = "jointflow.format",
+         .value = "6",
+         .message = {"format 6, whose flow runs from latent points to data, with loss.objective = joint",
+                     "expected format 1 to 5"}}};
+    check_refusals("[model]\nblocks = 1\nwidth = 5\n[loss]\nobjective = rule\n", of_a_rule, 1);
+    check_refusals(recipe_text, of_data, 1);
 }
 
 TEST(model_file__tables_that_do_not_fit_are_refused_and_named) {

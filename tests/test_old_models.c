@@ -7,7 +7,7 @@
 #include "io/safetensors.h"
 #include "jointflow/jointflow.h"
 
-static const char *const formats[] = {"format_1", "format_2", "format_3", "format_4", "format_5"};
+static const char *const formats[] = {"format_1", "format_2", "format_3", "format_4", "format_5", "format_6"};
 enum { FORMATS = sizeof formats / sizeof *formats };
 
 static void path_of(char *to, size_t size, const char *format, const char *ending) {
@@ -172,7 +172,7 @@ static const char *newer_model(jf_context *ctx) {
     CHECK_STATUS(file_read(ctx, &bytes, &size, path, 1 << 24), JF_OK);
     char *number = strstr(bytes + 8, "\"jointflow.format\":\"3\"");
     CHECK(number != NULL);
-    number[strlen("\"jointflow.format\":\"")] = '6';
+    number[strlen("\"jointflow.format\":\"")] = '7';
     CHECK_STATUS(file_write(ctx, test_path("newer"), bytes, size), JF_OK);
     free(bytes);
     return test_path("newer");
@@ -193,7 +193,7 @@ TEST(old_models__newer_and_foreign_files_are_refused_with_a_sentence) {
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     check_refused(ctx, newer_model(ctx),
-                  "a model of format 6, expected at most 5: a later jointflow wrote it");
+                  "a model of format 7, expected at most 6: a later jointflow wrote it");
     CHECK_STATUS(tensors_write(ctx, test_path("foreign"), &one, 1, &other, 1), JF_OK);
     check_refused(
         ctx, test_path("foreign"),

@@ -161,11 +161,28 @@ TEST(checkpoint__with_a_state_that_no_run_has_is_refused_and_named) {
     run_close(r);
 }
 
+/* Up to version 2 flows of rules ran from data to latent points. */
+TEST(checkpoint__of_a_flow_that_runs_the_other_way_is_refused) {
+    const char *path = test_path("run/checkpoint.safetensors");
+    run *r = run_open("[model]\nblocks = 1\nwidth = 5\n[loss]\nobjective = rule\n[train]\nbatch = 20\n"
+                      "batches = 3\nepochs = 2\n");
+    CHECK_STATUS(run_train(r, test_path("run"), 0), JF_OK);
+    remove(test_path("run/checkpoint-previous.safetensors"));
+    copy_file(r->ctx, path, test_path("good"));
+    change_checkpoint(r->ctx, path, 0, 0, "2", TENSORS_FILE_SUM);
+    CHECK_STATUS(run_train(r, test_path("run"), 1), JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(r->ctx),
+              "a checkpoint of version 2 with loss.objective = rule, whose flow runs");
+    copy_file(r->ctx, test_path("good"), path);
+    CHECK_STATUS(run_train(r, test_path("run"), 1), JF_OK);
+    run_close(r);
+}
+
 TEST(checkpoint__of_a_later_version_is_refused) {
     static const struct {
         const char *version, *message;
-    } cases[] = {{"3", "a checkpoint of version 3, expected at most 2"},
-                 {"1000", "a checkpoint of version 1000, expected at most 2"},
+    } cases[] = {{"4", "a checkpoint of version 4, expected at most 3"},
+                 {"1000", "a checkpoint of version 1000, expected at most 3"},
                  {"0", "not a jointflow checkpoint"},
                  {"one", "not a jointflow checkpoint"}};
     const char *path = test_path("run/checkpoint.safetensors");

@@ -13,7 +13,7 @@
  *   with a queue copies it first), `get` and `get_scalars` have filled it, for which they wait. Nothing else waits for
  *   queued work but `status` and what allocates or releases.
  * - Entries marked optional may be NULL; their callers then compose the required ones, or do without.
- * - dL is a gradient: dL/d(that). logdet is always the log-determinant of data -> latent (see
+ * - dL is a gradient: dL/d(that). logdet is always the log-determinant of the forward direction (see
  *   flow/transform.h). */
 #ifndef JF_COMPUTE_COMPUTE_H
 #define JF_COMPUTE_COMPUTE_H

@@ -235,8 +235,9 @@ static void add_units(c_file *f) {
 static void add_body(c_file *f, const c_couplings *c) {
     const export_source *s = f->s;
     c_add_part(f, "begin");
-    text_add(&f->out, "typedef uint%d_t place;\n\nenum { DIM = %d, LAYERS = %d, APART = %d };\n",
-             s->dim <= MOST_PLACES ? 16 : 32, s->dim, s->layers, s->apart);
+    text_add(&f->out,
+             "typedef uint%d_t place;\n\nenum { DIM = %d, LAYERS = %d, APART = %d, TO_DATA = %d };\n",
+             s->dim <= MOST_PLACES ? 16 : 32, s->dim, s->layers, s->apart, s->to_data);
     if (c->kind->constants) c->kind->constants(f, c->nets);
     for (int i = 0; c->kind->parts[i]; i++) c_add_part(f, c->kind->parts[i]);
     if (c->law.id == law_spline)

@@ -18,7 +18,7 @@ typedef struct walk {
     const export_source *s;
     onnx_tensor state; /* (N, dim) in model units */
     onnx_tensor
-        logdet; /* (N, 1) of data -> latent, of x alone where y has a flow of its own; if has_logdet */
+        logdet; /* (N, 1) of the layers' order, of x alone where y has a flow of its own; if has_logdet */
     int has_logdet;
     double constant; /* and what of it is the same for all rows */
 } walk;
@@ -161,17 +161,23 @@ static jf_status walk_layer(walk *w, int i, int inverse) {
     return export_refuse(w->s, FORMAT, "the law", law_name(l->form.law.id));
 }
 
-static jf_status walk_forward(walk *w) {
-    for (int i = 0; i < w->s->layers; i++) JF_TRY(walk_layer(w, i, 0));
+/* All layers, in their order or back. */
+static jf_status walk_layers(walk *w, int inverse) {
+    int layers = w->s->layers;
+    for (int i = 0; i < layers; i++) JF_TRY(walk_layer(w, inverse ? layers - 1 - i : i, inverse));
     return JF_OK;
 }
 
-/* A y with a flow of its own is first taken to its end, where the way back begins. */
-static jf_status walk_inverse(walk *w) {
+/* (x, y) -> (z, y') */
+static jf_status walk_encode(walk *w) {
+    return walk_layers(w, w->s->to_data);
+}
+
+/* (z, y) -> (x, y*). A y with a flow of its own is first taken to its end, where the way back begins. */
+static jf_status walk_decode(walk *w) {
     for (int i = 0; i < w->s->layers; i++)
         if (w->s->layer[i].of_y) JF_TRY(walk_layer(w, i, 0));
-    for (int i = w->s->layers - 1; i >= 0; i--) JF_TRY(walk_layer(w, i, 1));
-    return JF_OK;
+    return walk_layers(w, !w->s->to_data);
 }
 
 /* (x, y) or (z, y) in model units; y is left in *y. */
@@ -196,7 +202,7 @@ static jf_status build_decode(onnx_graph *g, const export_source *s) {
     onnx_tensor y = {""};
     walk w = {.g = g, .s = s};
     w.state = read_rows(g, s, "z", 1, &y);
-    JF_TRY(walk_inverse(&w));
+    JF_TRY(walk_decode(&w));
     onnx_tensor x = onnx_slice(g, w.state, 1, 0, s->dim_x);
     onnx_output(g, onnx_to_data(g, s, 0, s->dim_x, x), "x", s->dim_x);
     write_y(&w, y, "y_back");
@@ -246,11 +252,12 @@ static onnx_tensor first_turn(onnx_graph *g, int turns, int count, onnx_tensor t
 static onnx_tensor log_density(const walk *w) {
     onnx_graph *g = w->g;
     const export_source *s = w->s;
-    double constant = w->constant - units_log_volume(&s->m->units) - 0.5 * LOG_2PI * s->dim_x;
+    double of_layers = s->to_data ? -w->constant : w->constant;
+    double constant = of_layers - units_log_volume(&s->m->units) - 0.5 * LOG_2PI * s->dim_x;
     onnx_tensor z = onnx_slice(g, w->state, 1, 0, s->dim_x);
     onnx_tensor squares = ONNX(g, "Mul", onnx_sum(g, ONNX(g, "Mul", z, z), 1, 1), onnx_number(g, -0.5));
     onnx_tensor log_p = ONNX(g, "Add", squares, onnx_number(g, constant));
-    return w->has_logdet ? ONNX(g, "Add", log_p, w->logdet) : log_p;
+    return w->has_logdet ? ONNX(g, s->to_data ? "Sub" : "Add", log_p, w->logdet) : log_p;
 }
 
 static onnx_tensor over_turns(onnx_graph *g, int turns, onnx_tensor log_p) {
@@ -276,7 +283,7 @@ static jf_status build_density(onnx_graph *g, const export_source *s) {
     onnx_tensor y = {""}, slopes, rows = read_rows(g, s, "x", 0, &y);
     int turns = count_turns(s);
     walk w = {.g = g, .s = s, .state = turns > 1 ? all_turns(g, s, turns, rows) : rows};
-    JF_TRY(walk_forward(&w));
+    JF_TRY(walk_encode(&w));
     onnx_tensor log_p = over_turns(g, turns, log_density(&w));
     if (onnx_log_slopes(g, s, onnx_slice(g, rows, 1, 0, s->dim_x), &slopes))
         log_p = ONNX(g, "Sub", log_p, slopes);

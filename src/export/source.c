@@ -1,5 +1,6 @@
 #include "export/source.h"
 #include "base/number.h"
+#include "model/use.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,13 @@ jf_status export_source_create(export_source **out, const model *m, const char *
     export_source *s;
     *out = NULL;
     JF_TRY(MEM_NEW(m->ctx, &s, 1));
-    *s = (export_source){
-        .m = m, .ctx = m->ctx, .dim_x = f->dim_x, .dim_y = f->dim_y, .dim = f->dim, .apart = f->apart};
+    *s = (export_source){.m = m,
+                         .ctx = m->ctx,
+                         .dim_x = f->dim_x,
+                         .dim_y = f->dim_y,
+                         .dim = f->dim,
+                         .apart = f->apart,
+                         .to_data = !model_is_encoder(m)};
     jf_status status = fill(s, name);
     if (status == JF_OK)
         *out = s;

@@ -20,7 +20,8 @@ typedef struct export_source {
     char *name;     /* an identifier of C */
     double *params; /* flat */
     int dim_x, dim_y, dim;
-    int apart; /* y has a flow of its own */
+    int apart;   /* y has a flow of its own */
+    int to_data; /* the layers run forward from latent points to data; otherwise from data to latent points */
     int layers;
     export_layer *layer; /* (layers) */
 } export_source;

@@ -1,4 +1,5 @@
-/* The flow: a chain of transforms F: (x, y) -> (z, y'), and its parameters' names. */
+/* The flow: a chain of transforms F: (x, y) -> (z, y'), and its parameters' names. Trained without data it is z -> x; only
+ * model/use.h knows. */
 #ifndef JF_FLOW_FLOW_H
 #define JF_FLOW_FLOW_H
 

@@ -1,8 +1,8 @@
 /* A transform: one invertible step of the flow, on a batch of states (n, dim), in place.
  *
- * Sign law, written once: `logdet` is the log-determinant of data -> latent, per sample, whichever way we go:
- *     log p(x) = log p_Z(z) + logdet
- * after forward (z from x) and after inverse (x from z) alike.
+ * Sign law, written once: `logdet` is the log-determinant of the forward direction, per sample, whichever way a pass goes. That is
+ * data -> latent, log p(x) = log p_Z(z) + logdet, after forward (z from x) and after inverse (x from z) alike; of flows that run
+ * from latent points to data model/use.c turns the sign.
  *
  * State keeps its shape and every element its place: masks and squeezes are index maps into it, so elements
  * that leave early simply stay where they are, and z and y' have the shapes of x and y at the end.

@@ -22,8 +22,10 @@ typedef struct objective_target {
 
 typedef struct objective_kind {
     const char *name;
-    const recipe_key *keys;        /* its own keys of [loss]; NULL: none */
-    int from_data;                 /* batches are data (x, y); otherwise latent points */
+    const recipe_key *keys; /* its own keys of [loss]; NULL: none */
+    /* Batches are data (x, y), otherwise latent points. The flow's forward direction is the way of the batches: data -> latent,
+     * otherwise latent -> data. */
+    int from_data;
     int has_condition;             /* there is a y */
     int dim_x;                     /* elements of x that it is for; 0: any number. Not 0 without data. */
     const char *about[TERM_COUNT]; /* what its terms are, where the words of LOSS_TERMS do not fit; or NULL */
@@ -35,7 +37,7 @@ typedef struct objective_kind {
      * model.condition asks; may be set, or refused. */
     jf_status (*limit_masks)(const objective *o, const recipe *r, int *keep_y);
     /* run->state: the batch; afterwards the recovered batch if a gradient was taken, otherwise what the flow made of it.
-     * run->copy: the batch. run->logdet: as the flow left it. Every sample counts `weight`: 1/n for the mean of a batch.
+     * run->copy: the batch. run->logdet: of the flow's forward pass. Every sample counts `weight`: 1/n for the mean of a batch.
      * terms (TERM_COUNT): +=, but for the whole, which follows from its parts (loss_terms_total). */
     void (*evaluate)(const objective *o, flow_run *run, int n, double weight, scalar *terms);
     /* Optional: the term y where y' is y itself, for a condition of dim_y elements; otherwise 0. */

@@ -1,7 +1,7 @@
-/* Training "backwards", from a rule d instead of data:
- *     L = E_z[ lambda d(F^-1(z)) - log|det J_F^-1(z)| ]  =  E_z[ lambda d(x) + logdet ]
- * (logdet is that of data -> latent). The term y is lambda d(x), y_error is d(x), and z is the confinement, which
- * keeps samples of open rules together. The rules themselves are formulas that the devices run (compute/rule). */
+/* Training from a rule d instead of data. The flow F runs forward from latent points z to x:
+ *     L = E_z[ lambda d(F(z)) - log|det J_F(z)| ]  =  E_z[ lambda d(x) - logdet ]
+ * The term y is lambda d(x), y_error is d(x), and z is the confinement, which keeps samples of open rules together. The
+ * rules themselves are formulas that the devices run (compute/rule). */
 #include "loss/rule.h"
 #include "base/memory.h"
 #include "compute/rule/formulas.h"
@@ -128,8 +128,8 @@ static void evaluate(const objective *o, flow_run *run, int n, double weight, sc
     const device_kind *k = d->kind;
 
     k->copy(d, run->copy, run->state, (size_t)n * 2);
-    flow_inverse(f, &run->pass, n, run->state, run->logdet);
-    loss_add_term(run, terms, TERM_LOGDET, run->logdet, n, weight);
+    flow_forward(f, &run->pass, n, run->state, run->logdet);
+    loss_add_term(run, terms, TERM_LOGDET, run->logdet, n, -weight);
     k->rule_term(d, run->term, NULL, run->state, n, &distance, 0);
     loss_add_term(run, terms, TERM_Y_ERROR, run->term, n, weight);
     loss_add_term(run, terms, TERM_Y, run->term, n, weight * own->lambda);
@@ -137,8 +137,8 @@ static void evaluate(const objective *o, flow_run *run, int n, double weight, sc
     loss_add_term(run, terms, TERM_Z, run->term, n, weight);
     if (!run->pass.grad) return;
     k->rule_term(d, run->term, run->dstate, run->state, n, &whole, weight);
-    k->fill(d, run->dlogdet, weight, (size_t)n);
-    flow_inverse_backward(f, &run->pass, n, run->state, run->dstate, run->dlogdet);
+    k->fill(d, run->dlogdet, -weight, (size_t)n);
+    flow_backward(f, &run->pass, n, run->state, run->dstate, run->dlogdet);
 }
 
 static double energy(const objective *o, const double *x) {

@@ -9,11 +9,14 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "ranks/ranks.h"
+#include <math.h>
 #include <stdlib.h>
+
+#define LOG_2PI 1.83787706640934548356
 
 /* ---- the score ---- */
 
-/* Leaves -grad log p in run->dstate and -log p_Z(F_Z) in run->term. */
+/* Of a flow from data to latent points: leaves -grad log p in run->dstate and -log p_Z(F_Z) in run->term. */
 static void run_score(const model *m, flow_run *run, int rows) {
     const flow *f = m->flow;
     device *d = m->d;
@@ -39,6 +42,60 @@ static void read_score(const model *m, flow_run *run, int rows, double *part, do
     for (int s = 0; s < rows; s++) log_p[s] -= part[s];
 }
 
+static void swap(double *a, double *b) {
+    double t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* t (n) with J^T t = r, by Gaussian elimination with pivots; J (n, n) and r are overwritten, r with t. It is not finite where J is
+ * singular. */
+static void solve_transposed(double *J, double *r, size_t n) {
+#define AT(i, k) J[(k)*n + (i)]
+    for (size_t k = 0; k < n; k++) {
+        size_t best = k;
+        for (size_t i = k + 1; i < n; i++)
+            if (fabs(AT(i, k)) > fabs(AT(best, k))) best = i;
+        for (size_t j = 0; j < n; j++) swap(&AT(k, j), &AT(best, j));
+        swap(&r[k], &r[best]);
+        for (size_t i = k + 1; i < n; i++) {
+            double factor = AT(i, k) / AT(k, k);
+            for (size_t j = k; j < n; j++) AT(i, j) -= factor * AT(k, j);
+            r[i] -= factor * r[k];
+        }
+    }
+    for (size_t k = n; k-- > 0;) {
+        for (size_t j = k + 1; j < n; j++) r[k] -= AT(k, j) * r[j];
+        r[k] /= AT(k, k);
+    }
+#undef AT
+}
+
+/* Of a flow from latent points to data, x = G(z): log p = log p_Z(z) - log|det J_G(z)|, and with g its gradient with respect to z
+ * that with respect to x solves J_G^T s = g. The rows have no y, and few elements: each takes a backward pass. */
+static void score_of_decoder(const model *m, flow_run *run, int rows, double *z, double *J, double *score,
+                             double *log_p) {
+    const device_kind *k = m->d->kind;
+    size_t dim = (size_t)m->flow->dim, whole = (size_t)rows * dim;
+    model_run_pass(m, ROWS_OF_DATA, run, &run->pass, rows);
+    flow_run_get(run, rows, z);
+    flow_jacobian(run, rows, (int)dim, J); /* leaves x and the log-determinant */
+    if (log_p) k->get(m->d, log_p, run->logdet, (size_t)rows);
+    k->fill(m->d, run->dstate, 0, whole);
+    k->fill(m->d, run->dlogdet, 1, (size_t)rows);
+    flow_backward(m->flow, &run->pass, rows, run->state, run->dstate, run->dlogdet);
+    k->get(m->d, score, run->dstate, whole);
+    for (size_t s = 0; s < (size_t)rows; s++) {
+        double log_prior = 0;
+        for (size_t i = s * dim; i < (s + 1) * dim; i++) {
+            log_prior -= (z[i] * z[i] + LOG_2PI) / 2;
+            score[i] = -z[i] - score[i];
+        }
+        solve_transposed(J + s * dim * dim, score + s * dim, dim);
+        if (log_p) log_p[s] = log_prior - log_p[s];
+    }
+}
+
 static jf_status check_score(const model *m, long first, int rows, const double *score) {
     size_t dim_x = (size_t)m->units.dim_x, count = (size_t)rows * dim_x, at = count_finite(score, count);
     if (at == count) return JF_OK;
@@ -56,6 +113,7 @@ typedef struct scores {
     int chunk;
     const double *rows;
     double *part; /* (chunk, dim) */
+    double *J;    /* (chunk, dim, dim) of a flow from latent points to data */
     double *score, *log_p;
 } scores;
 
@@ -65,11 +123,15 @@ static jf_status score_rows(void *arg, size_t begin, size_t end) {
     size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;
     for (long at = (long)begin; at < (long)end; at += s->chunk) {
         int count = (long)end - at < s->chunk ? (int)((long)end - at) : s->chunk;
-        double *to = s->score + (size_t)at * dim_x;
+        double *to = s->score + (size_t)at * dim_x, *log_p = s->log_p ? s->log_p + at : NULL;
         JF_TRY(context_poll(m->ctx, "rows", (uint64_t)at, (uint64_t)s->n));
         flow_run_put_rows(s->run, count, s->rows + (size_t)at * dim);
-        run_score(m, s->run, count);
-        read_score(m, s->run, count, s->part, to, s->log_p ? s->log_p + at : NULL);
+        if (model_is_encoder(m)) {
+            run_score(m, s->run, count);
+            read_score(m, s->run, count, s->part, to, log_p);
+        } else {
+            score_of_decoder(m, s->run, count, s->part, s->J, to, log_p);
+        }
         JF_TRY(m->d->kind->status(m->d));
         JF_TRY(check_score(m, at, count, to));
     }
@@ -78,17 +140,20 @@ static jf_status score_rows(void *arg, size_t begin, size_t end) {
 
 jf_status model_score(const model *m, long n, const double *rows, double *score, double *log_p) {
     run_use use = {.backward = 1};
+    size_t dim = (size_t)m->flow->dim;
     scores s = {
         .m = m, .n = n, .chunk = model_chunk_of(m, use, n), .rows = rows, .score = score, .log_p = log_p};
     ranks_rows results[] = {{score, (size_t)m->units.dim_x * sizeof *score}, {log_p, sizeof *log_p}};
     jf_status status;
     JF_TRY_DONE(model_check_rows(m, ROWS_OF_DATA, 0, n, rows));
     JF_TRY_DONE(flow_run_create(&s.run, m->flow, m->params, NULL, s.chunk, use));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &s.part, (size_t)s.chunk * (size_t)m->flow->dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &s.part, (size_t)s.chunk * dim));
+    if (!model_is_encoder(m)) JF_TRY_DONE(MEM_NEW(m->ctx, &s.J, (size_t)s.chunk * dim * dim));
     JF_TRY_DONE(ranks_divide(ranks_of(m->ctx), (size_t)n, 1, score_rows, &s, results, 2));
 done:
     flow_run_free(s.run);
     free(s.part);
+    free(s.J);
     return status;
 }
 

@@ -4,7 +4,7 @@
  *     metadata   jointflow.format, recipe (text), recipe_name, seed, trained (a sentence),
  *                class_names (separated by commas, or one a line where a name holds a comma), checksum (of all else);
  *                from format 3 on: chain (the names of all transforms, in their order);
- *                format 5: columns (their names, x first, one a line; empty: they have none)
+ *                from format 5 on: columns (their names, x first, one a line; empty: they have none)
  *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
  *                masks (steps, dim) of vector models (dim: of x and what the embedding makes of y, where there is
  *                one), units.image (h, w, x channels, y channels) of image models,
@@ -14,8 +14,9 @@
  *                format 5: units.support (dim, 4: kind, lo, hi, cut; base/support.h), where columns have bounds
  *
  * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms, 4 any chain
- * with weights in half precision, 5 any model whose columns have names or supports. A model is written in the lowest that
- * can hold it, so that older programs read what they can use.
+ * with weights in half precision, 5 any model whose columns have names or supports, 6 models of objectives without data, whose
+ * flows run from latent points to data. A model is written in the lowest that can hold it, so that older programs read what they
+ * can use. Models without data of lower formats run the other way: they are refused.
  *
  * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
  * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
@@ -24,7 +25,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/shown.h"
-#include "model/model.h"
+#include "model/use.h"
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -38,7 +39,8 @@ enum {
     FORMAT_CHAIN,
     FORMAT_HALF,
     FORMAT_COLUMNS,
-    FORMAT_HIGHEST = FORMAT_COLUMNS
+    FORMAT_TO_DATA,
+    FORMAT_HIGHEST = FORMAT_TO_DATA
 };
 #define MAX_DIM (1 << 22)
 
@@ -52,6 +54,7 @@ static size_t notes_of(int format) {
 }
 
 static int format_of(const model *m, model_weights as) {
+    if (!model_is_encoder(m)) return FORMAT_TO_DATA;
     if (m->units.names || m->units.support) return FORMAT_COLUMNS;
     if (as == WEIGHTS_HALF) return FORMAT_HALF;
     if (!flow_is_plain(m->flow)) return FORMAT_CHAIN;
@@ -481,6 +484,17 @@ static jf_status check_chain(const recipe *r, const tensor_file *file, const cha
     return JF_OK;
 }
 
+/* The numbers of a file do not tell which way its flow runs: its format does. */
+static jf_status check_way(const recipe *r, const char *path, int format) {
+    int to_data = !loss_kind(r)->from_data;
+    if (to_data == (format == FORMAT_TO_DATA)) return JF_OK;
+    return jf_fail(recipe_context(r), JF_ERROR_FORMAT,
+                   "%s: format %d, whose flow runs from %s, with loss.objective = %s, expected format %s%s",
+                   path, format, to_data ? "data to latent points" : "latent points to data",
+                   recipe_get(r, "loss.objective"), to_data ? "6" : "1 to 5",
+                   to_data ? ": an earlier jointflow wrote it; train the model again" : "");
+}
+
 /* The folder that the user named, also where the file in it is a link. */
 static jf_status find_folder(model *m, const char *path) {
     const char *slash = strrchr(path, '/');
@@ -518,6 +532,7 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     recipe_distrust(r);
     JF_TRY_DONE(declare_all(r));
     JF_TRY_DONE(recipe_check(r));
+    JF_TRY_DONE(check_way(r, path, format));
     JF_TRY_DONE(read_units(ctx, file, path, &units));
     if (units.image.h == 0)
         JF_TRY_DONE(read_masks(ctx, file, path, flow_chain_dim(r, units.dim_x, units.dim_y), &masks, &steps));

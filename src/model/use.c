@@ -29,6 +29,22 @@ int model_chunk(const model *m, long n) {
     return model_chunk_of(m, (run_use){0}, n);
 }
 
+/* ---- the way of a flow ---- */
+
+int model_is_encoder(const model *m) {
+    return m->objective.kind->from_data;
+}
+
+void model_run_pass(const model *m, row_content content, flow_run *run, const pass *p, int rows) {
+    const flow *f = m->flow;
+    if ((content == ROWS_OF_DATA) == model_is_encoder(m)) {
+        flow_forward_apart(f, p, rows, run->state, run->logdet, run->term);
+        return;
+    }
+    if (f->apart) flow_forward_y(f, p, rows, run->state, run->term);
+    flow_inverse_apart(f, p, rows, run->state, run->logdet, run->term);
+}
+
 /* ---- a run between two uses ---- */
 
 struct spare_run {
@@ -190,6 +206,12 @@ struct passes {
     double *terms_of;
 };
 
+/* That of data -> latent, whichever way the flow runs. */
+static void get_logdet(const model *m, const flow_run *run, int rows, double *logdet) {
+    m->d->kind->get(m->d, logdet, run->logdet, (size_t)rows);
+    for (int s = 0; s < rows && !model_is_encoder(m); s++) logdet[s] = -logdet[s];
+}
+
 static jf_status pass_chunk(passes *p, long at, int rows) {
     const model *m = p->m;
     const device_kind *k = m->d->kind;
@@ -200,7 +222,7 @@ static jf_status pass_chunk(passes *p, long at, int rows) {
     p->go(p, rows);
     flow_run_get_rows(p->run, rows, part);
     if (p->aside) copy_y(m, rows, part, p->aside, 1);
-    if (logdet) k->get(m->d, logdet, p->run->logdet, (size_t)rows);
+    if (logdet) get_logdet(m, p->run, rows, logdet);
     if (p->terms) k->get_scalars(m->d, p->terms_of + at / p->chunk * TERM_COUNT, p->terms, TERM_COUNT);
     JF_TRY(k->status(m->d));
     return model_check_results(m, other_content(p->content), at, rows, part, logdet);
@@ -229,16 +251,8 @@ static jf_status run_passes(passes *p) {
     return status;
 }
 
-static void pass_forward(passes *p, int rows) {
-    flow_run *run = p->run;
-    flow_forward_apart(p->m->flow, &run->pass, rows, run->state, run->logdet, run->term);
-}
-
-static void pass_inverse(passes *p, int rows) {
-    const flow *f = p->m->flow;
-    flow_run *run = p->run;
-    if (f->apart) flow_forward_y(f, &run->pass, rows, run->state, run->term);
-    flow_inverse_apart(f, &run->pass, rows, run->state, run->logdet, run->term);
+static void pass_rows_through(passes *p, int rows) {
+    model_run_pass(p->m, p->content, p->run, &p->run->pass, rows);
 }
 
 static void pass_objective(passes *p, int rows) {
@@ -248,10 +262,9 @@ static void pass_objective(passes *p, int rows) {
     o->kind->evaluate(o, p->run, rows, 1 / (double)p->n, p->terms);
 }
 
-static jf_status run_all(const model *m, pass_fn go, row_content content, long n, double *state,
-                         double *logdet) {
+static jf_status run_all(const model *m, row_content content, long n, double *state, double *logdet) {
     return run_passes(&(passes){.m = m,
-                                .go = go,
+                                .go = pass_rows_through,
                                 .content = content,
                                 .n = n,
                                 .chunk = model_chunk(m, n),
@@ -260,11 +273,11 @@ static jf_status run_all(const model *m, pass_fn go, row_content content, long n
 }
 
 jf_status model_forward(const model *m, long n, double *state, double *logdet) {
-    return run_all(m, pass_forward, ROWS_OF_DATA, n, state, logdet);
+    return run_all(m, ROWS_OF_DATA, n, state, logdet);
 }
 
 jf_status model_inverse(const model *m, long n, double *state, double *logdet) {
-    return run_all(m, pass_inverse, ROWS_OF_LATENT, n, state, logdet);
+    return run_all(m, ROWS_OF_LATENT, n, state, logdet);
 }
 
 /* Squares of a device's numbers may be beyond them where the numbers are not: names the row that went furthest. */
@@ -294,7 +307,7 @@ static jf_status add_terms(const passes *p, loss_terms *terms) {
 jf_status model_evaluate(const model *m, long n, double *state, double *logdet, loss_terms *terms) {
     passes p = {.m = m,
                 .go = pass_objective,
-                .content = m->objective.kind->from_data ? ROWS_OF_DATA : ROWS_OF_LATENT,
+                .content = model_is_encoder(m) ? ROWS_OF_DATA : ROWS_OF_LATENT,
                 .n = n,
                 .chunk = model_chunk(m, n),
                 .state = state,

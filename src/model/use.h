@@ -7,7 +7,17 @@
 
 #define MODEL_CHUNK 1000 /* at most */
 
-/* state (n, dim) in place; logdet (n) of data -> latent, may be NULL. Where y has a flow of its own (flow->apart) rows of
+/* What rows hold, model units: (x, y), or (z, y). */
+typedef enum row_content { ROWS_OF_DATA, ROWS_OF_LATENT } row_content;
+
+/* The way of a flow. Its forward direction is that of the batches of its objective: from data to latent points (an encoder), or,
+ * of objectives without data, from latent points to data. Everything that uses a model asks here. */
+int model_is_encoder(const model *m);
+/* One pass of rows in run->state, in place, by `p`: those of data become latent points, and the other way. run->logdet is that of
+ * the flow's forward direction, whichever that is; run->term is scratch. */
+void model_run_pass(const model *m, row_content content, flow_run *run, const pass *p, int rows);
+
+/* Data -> latent, and latent -> data. state (n, dim) in place; logdet (n) of data -> latent, may be NULL. Where y has a flow of its own (flow->apart) rows of
  * latent points hold y itself, which is encoded on the way: it stays as it is, bit for bit, and logdet is log|det dF_Z/dx|. Rows that are beyond the device's numbers and
  * results that are not finite are refused (see below). */
 jf_status model_forward(const model *m, long n, double *state, double *logdet);
@@ -23,8 +33,6 @@ jf_status model_check_same(const model *m, const char *what);
 
 /* ---- rows that can be answered for ---- */
 
-/* What rows hold, model units: (x, y), or (z, y). */
-typedef enum row_content { ROWS_OF_DATA, ROWS_OF_LATENT } row_content;
 /* Refuses rows that the device cannot hold: a float ends at 3.4e38. Names the first, its element and what was found;
  * `first`: the number of the first row, from 0. */
 jf_status model_check_rows(const model *m, row_content content, long first, long n, const double *rows);

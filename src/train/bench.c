@@ -1,5 +1,6 @@
 #include "train/bench.h"
 #include "base/memory.h"
+#include "model/use.h"
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -62,7 +63,7 @@ static jf_status take_steps(const measurement *k, int i, int count) {
         if (k->training)
             training_step_run(k->step);
         else
-            flow_inverse(k->m->flow, &k->sampling, k->n, k->run->state, k->run->logdet);
+            model_run_pass(k->m, ROWS_OF_LATENT, k->run, &k->sampling, k->n);
     }
     return d->kind->status(d);
 }

@@ -2,6 +2,7 @@
 #include "base/finite.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "model/use.h"
 #include "train/match.h"
 #include "train/phases.h"
 #include <inttypes.h>
@@ -11,8 +12,10 @@
 #include <string.h>
 
 /* Of the file: what is stored, and what it means. */
-#define VERSION     2
-#define UNSUMMED    1 /* the version whose files have no checksum */
+#define VERSION  3
+#define UNSUMMED 1 /* the version whose files have no checksum */
+#define TO_DATA                                                                                              \
+    3 /* the version from which on flows of objectives without data run from latent points to data */
 #define FIELD_COUNT (sizeof(train_state) / sizeof(double))
 /* Files of earlier versions have fewer fields: not the last ones. */
 static const size_t field_counts[] = {FIELD_COUNT, FIELD_COUNT - 2, FIELD_COUNT - 6};
@@ -82,7 +85,8 @@ done:
 }
 
 /* Nothing else of the file is believed before this: a version that damage has changed is not one. */
-static jf_status check_version(const char *path, const tensor_file *file, jf_context *ctx, int *unusable) {
+static jf_status check_version(const char *path, const tensor_file *file, const model *m, int *unusable) {
+    jf_context *ctx = m->ctx;
     const char *note = tensors_note(file, "jointflow.checkpoint");
     int summed = tensors_note(file, TENSORS_FILE_SUM) != NULL;
     long long version;
@@ -95,6 +99,12 @@ static jf_status check_version(const char *path, const tensor_file *file, jf_con
                        "%s: a checkpoint of version %s, expected at most %d: a later "
                        "jointflow wrote it",
                        path, note, VERSION);
+    if (version < TO_DATA && !model_is_encoder(m))
+        return jf_fail(
+            ctx, JF_ERROR_FORMAT,
+            "%s: a checkpoint of version %s with loss.objective = %s, whose flow runs from data to "
+            "latent points; expected version %d, whose flow runs the other way: begin a new run",
+            path, note, recipe_get(m->recipe, "loss.objective"), VERSION);
     if (version > UNSUMMED && !summed) return tensors_check_file(ctx, file, path);
     if (!summed)
         jf_log(ctx, "%s: an earlier version wrote it, without a checksum: damage would go unseen", path);
@@ -191,7 +201,7 @@ jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, 
     jf_status status;
     *unusable = 1;
     JF_TRY_DONE(tensors_read(m->ctx, &file, path));
-    JF_TRY_DONE(check_version(path, file, m->ctx, unusable));
+    JF_TRY_DONE(check_version(path, file, m, unusable));
     JF_TRY_DONE(match_run(path, file, m, data));
     JF_TRY_DONE(read_sections(path, file, m, o, best, start, s));
 done:

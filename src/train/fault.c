@@ -38,19 +38,17 @@ static void blame(const model *m, const dataset *data, const batch_request *q, c
 static void walk_layers(const model *m, flow_run *run, const batch_request *q, double *rows, fault *out,
                         int *sample) {
     const flow *f = m->flow;
-    int backwards = !m->objective.kind->from_data;
     size_t count = (size_t)q->n * (size_t)f->dim;
     inner_state c = embedded_enter(f, &run->pass, q->n, run->state);
     for (int i = 0; i < f->layers; i++) {
-        int layer = backwards ? f->layers - 1 - i : i;
-        const transform *t = &f->chain[layer];
-        (backwards ? t->kind->inverse : t->kind->forward)(t, &c.pass, q->n, c.state, run->logdet);
+        const transform *t = &f->chain[i];
+        t->kind->forward(t, &c.pass, q->n, c.state, run->logdet);
         embedded_leave(f, q->n, &c, run->state);
         flow_run_get_rows(run, q->n, rows);
         size_t at = count_finite(rows, count);
         if (at == count) continue;
         out->kind = FAULT_OF_LAYER;
-        out->layer = layer;
+        out->layer = i;
         *sample = (int)(at / (size_t)f->dim);
         return;
     }

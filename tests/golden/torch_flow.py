@@ -433,7 +433,7 @@ def layer_inverse(flow: Flow, parameters: Parameters, layer: int, v: torch.Tenso
 
 
 def forward(flow: Flow, parameters: Parameters, u: torch.Tensor):
-    """Data -> latent: v = F(u) (n, D) and log|det J_F(u)| (n,)."""
+    """Data -> latent (by rule: latent -> data): v = F(u) (n, D) and log|det J_F(u)| (n,)."""
     logdet, y = u.new_zeros(u.shape[0]), u[:, flow.dim_x:]
     if flow.embed:  # as in training, where nobody asks for the gradient of y
         u = torch.cat([u[:, :flow.dim_x], embedding(flow.embed, parameters, y.detach())], dim=1)
@@ -444,7 +444,7 @@ def forward(flow: Flow, parameters: Parameters, u: torch.Tensor):
 
 
 def inverse(flow: Flow, parameters: Parameters, v: torch.Tensor):
-    """Latent -> data: u = F^{-1}(v) (n, D) and log|det J_F(u)| (n,), the determinant of *data -> latent*."""
+    """The way back: u = F^{-1}(v) (n, D) and log|det J_F(u)| (n,), the determinant of the *forward* direction."""
     logdet, y = v.new_zeros(v.shape[0]), v[:, flow.dim_x:]
     if flow.embed:
         v = torch.cat([v[:, :flow.dim_x], embedding(flow.embed, parameters, y)], dim=1)
@@ -495,12 +495,12 @@ def gaussian_terms(flow: Flow, parameters: Parameters, u: torch.Tensor, sigma: f
 
 
 def rule_terms(flow: Flow, parameters: Parameters, z: torch.Tensor, weight: float, rule: str, size: float):
-    """Training by rule; returns x = F^{-1}(z), log|det J_F(x)| and the terms
+    """Training by rule, of a flow that runs forward from latent points; returns x = F(z), log|det J_F(z)| and the terms
         rule:   mean( weight * d(x) )
-        logdet: mean( log|det J_F(x)| )         = mean( -log|det J_{F^-1}(z)| )
+        logdet: mean( -log|det J_F(z)| )
     """
-    x, logdet = inverse(flow, parameters, z)
-    return x, logdet, {"rule": (weight * RULES[rule](x, size)).mean(), "logdet": logdet.mean()}
+    x, logdet = forward(flow, parameters, z)
+    return x, logdet, {"rule": (weight * RULES[rule](x, size)).mean(), "logdet": -logdet.mean()}
 
 
 # Objectives with [loss] keys of their own, by their names in a recipe.
