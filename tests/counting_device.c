@@ -176,9 +176,6 @@ QUEUED(law_inverse, '.', (device * d, const law_batch *c, real *v, real *logdet)
 QUEUED(law_backward, '.',
        (device * d, const law_batch *c, real *v, real *dv, const real *dl, real *dA, real *db, real *ds), d,
        c, v, dv, dl, dA, db, ds)
-QUEUED(law_inverse_backward, '.',
-       (device * d, const law_batch *c, real *u, real *du, const real *dl, real *dA, real *db, real *ds), d,
-       c, u, du, dl, dA, db, ds)
 QUEUED(prior_term, '.',
        (device * d, real *term, real *dstate, const real *state, int n, layout l, double weight), d, term,
        dstate, state, n, l, weight)
@@ -323,7 +320,6 @@ const device_kind counting_device = {
     SAME(law_forward),
     SAME(law_inverse),
     SAME(law_backward),
-    SAME(law_inverse_backward),
     SAME(prior_term),
     SAME(distance_term),
     SAME(rule_term),

@@ -170,7 +170,7 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
                           double *dstate, double *logdet, double *grad) {
     static double h[2][MAX_LAYER + 1][MAX_WIDTH];
     const device_kind *k = l->d->kind;
-    int m = c->c.m, na = c->nets[0].out, backward = kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
+    int m = c->c.m, na = c->nets[0].out, backward = kind == PASS_BACKWARD;
     double u2[MAX_WIDTH], g[3][MAX_WIDTH], *grads[3] = {g[0], g[1], g[2]}, ds;
     for (int t = 0; t < 2; t++) {
         for (int i = 0; i < c->c.k; i++) h[t][0][i] = state[c->source[i]];
@@ -190,7 +190,6 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
     if (kind == PASS_FORWARD) k->law_forward(l->d, &b, u, one);
     if (kind == PASS_INVERSE) k->law_inverse(l->d, &b, u, one);
     if (kind == PASS_BACKWARD) k->law_backward(l->d, &b, u, du, one, dA, dB, rs);
-    if (kind == PASS_INVERSE_BACKWARD) k->law_inverse_backward(l->d, &b, u, du, one, dA, dB, rs);
     k->get(l->d, u2, u, (size_t)m);
     for (int i = 0; i < m; i++) state[c->target[i]] = u2[i];
     if (!backward) k->get(l->d, logdet, one, 1);
@@ -211,8 +210,7 @@ static void oracle_sample(lab *l, const coupling_case *c, pass_kind kind, int sa
 static const char *const pass_names[][3] = {
     {"state of PASS_FORWARD", "logdet of PASS_FORWARD"},
     {"state of PASS_INVERSE", "logdet of PASS_INVERSE"},
-    {"state of PASS_BACKWARD", "dstate of PASS_BACKWARD", "grad of PASS_BACKWARD"},
-    {"state of PASS_INVERSE_BACKWARD", "dstate of PASS_INVERSE_BACKWARD", "grad of PASS_INVERSE_BACKWARD"}};
+    {"state of PASS_BACKWARD", "dstate of PASS_BACKWARD", "grad of PASS_BACKWARD"}};
 
 static void run_oracle(trial *t, const coupling_case *c, pass_kind kind) {
     size_t n = (size_t)c->n, dim = (size_t)c->c.dim;
@@ -225,7 +223,7 @@ static void run_oracle(trial *t, const coupling_case *c, pass_kind kind) {
     for (size_t s = 0; s < n; s++)
         oracle_sample(t->l, c, kind, (int)s, state + s * dim, dstate + s * dim, logdet + s, grad);
     take(t, pass_names[kind][0], OVERWRITES, lab_put(t->l, state, n * dim), n * dim);
-    if (kind == PASS_FORWARD || kind == PASS_INVERSE) {
+    if (kind != PASS_BACKWARD) {
         take(t, pass_names[kind][1], ADDS, lab_put(t->l, logdet, n), n);
     } else {
         take(t, pass_names[kind][1], OVERWRITES, lab_put(t->l, dstate, n * dim), n * dim);
@@ -264,48 +262,59 @@ static layer_plan *plan_of(trial *t, const coupling_case *c) {
     return plan;
 }
 
-static void run_coupling(trial *t, const void *sizes) {
-    const coupling_case *c = sizes;
+/* Leaves in *kept what the forward pass kept; NULL: nothing. */
+static void run_passes(trial *t, const layer_plan *plan, const coupling_case *c, size_t kept_count,
+                       real **kept) {
     device *d = t->l->d;
-    layer_plan *plan = plan_of(t, c);
-    if (!plan) { /* optional: the formulas instead */
-        for (int kind = PASS_FORWARD; kind <= PASS_INVERSE_BACKWARD; kind++)
-            run_oracle(t, c, (pass_kind)kind);
-        return;
-    }
-    size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim,
-           kept_count = d->kind->plan_kept(d, plan, c->n, PRECISION_FP32);
-    layer_call call = {.n = c->n, .params = lab_put(t->l, c->params, c->total)};
-    real *kept[2] = {NULL, NULL};
+    size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim;
+    real *params = lab_put(t->l, c->params, c->total);
+    *kept = NULL;
     for (int kind = PASS_FORWARD; kind <= PASS_INVERSE; kind++) {
-        call.kind = (pass_kind)kind;
+        layer_call call = {.kind = (pass_kind)kind, .n = c->n, .params = params};
         call.state = lab_put(t->l, c->state, whole);
         call.logdet = begun(t, n);
         call.scratch = scratch_for(t, plan, c, (layer_use){0});
-        if (kept_count) call.kept = kept[kind] = poison(t, kept_count);
+        if (kept_count) call.kept = poison(t, kept_count);
+        if (kind == PASS_FORWARD) *kept = call.kept;
         d->kind->plan_run(d, plan, &call);
         take(t, pass_names[kind][0], OVERWRITES, call.state, whole);
         take(t, pass_names[kind][1], ADDS, call.logdet, n);
     }
-    for (int kind = PASS_BACKWARD; kind <= PASS_INVERSE_BACKWARD; kind++) {
-        real *dstate, *other, *grad = begun(t, c->total);
-        call = (layer_call){(pass_kind)kind, c->n, call.params, .dlogdet = lab_put(t->l, c->dlogdet, n)};
-        call.grad = grad;
-        run_backward(t, plan, c, call, &dstate);
-        take(t, pass_names[kind][1], OVERWRITES, dstate, whole);
-        take(t, pass_names[kind][2], ADDS, grad, c->total);
-        call.grad = NULL;
+}
+
+/* The source elements are those of the forward pass, so are the activations; they serve more than once. */
+static void run_backward_passes(trial *t, const layer_plan *plan, const coupling_case *c, real *kept) {
+    size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim;
+    real *dstate, *other, *grad = begun(t, c->total);
+    layer_call call = {PASS_BACKWARD, c->n, lab_put(t->l, c->params, c->total),
+                       .dlogdet = lab_put(t->l, c->dlogdet, n)};
+    call.grad = grad;
+    run_backward(t, plan, c, call, &dstate);
+    take(t, pass_names[PASS_BACKWARD][1], OVERWRITES, dstate, whole);
+    take(t, pass_names[PASS_BACKWARD][2], ADDS, grad, c->total);
+    call.grad = NULL;
+    run_backward(t, plan, c, call, &other);
+    check_same_bits(t->l, dstate, other, whole);
+    for (int again = 0; kept && again < 2; again++) {
+        call.grad = begun(t, c->total);
+        call.kept = kept;
         run_backward(t, plan, c, call, &other);
         check_same_bits(t->l, dstate, other, whole);
-        /* the source elements are those of the pass above, so are the activations; they serve more than once */
-        for (int again = 0; kept_count && again < 2; again++) {
-            call.grad = begun(t, c->total);
-            call.kept = kept[kind - PASS_BACKWARD];
-            run_backward(t, plan, c, call, &other);
-            check_same_bits(t->l, dstate, other, whole);
-            check_same_bits(t->l, grad, call.grad, c->total);
-        }
+        check_same_bits(t->l, grad, call.grad, c->total);
     }
+}
+
+static void run_coupling(trial *t, const void *sizes) {
+    const coupling_case *c = sizes;
+    device *d = t->l->d;
+    layer_plan *plan = plan_of(t, c);
+    real *kept;
+    if (!plan) { /* optional: the formulas instead */
+        for (int kind = PASS_FORWARD; kind <= PASS_BACKWARD; kind++) run_oracle(t, c, (pass_kind)kind);
+        return;
+    }
+    run_passes(t, plan, c, d->kind->plan_kept(d, plan, c->n, PRECISION_FP32), &kept);
+    run_backward_passes(t, plan, c, kept);
     d->kind->plan_close(d, plan);
 }
 

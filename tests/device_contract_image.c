@@ -169,14 +169,13 @@ static void layer_close(layer *y) {
 }
 
 /* One backward pass on the case's state; returns dstate. */
-static real *layer_backward(layer *y, int inverse, real *grad, real *kept, const char *state_name) {
+static real *layer_backward(layer *y, real *grad, real *kept, const char *state_name) {
     lab *l = y->t->l;
-    const transform_kind *kind = y->transform.kind;
     real *state = lab_put(l, y->state, y->whole), *dstate = lab_put(l, y->dstate, y->whole);
     y->pass.grad = grad;
     y->pass.kept = kept;
-    (inverse ? kind->inverse_backward : kind->backward)(&y->transform, &y->pass, y->z->n, state, dstate,
-                                                        lab_put(l, y->dlogdet, y->n));
+    y->transform.kind->backward(&y->transform, &y->pass, y->z->n, state, dstate,
+                                lab_put(l, y->dlogdet, y->n));
     if (state_name) take(y->t, state_name, OVERWRITES, state, y->whole);
     return dstate;
 }
@@ -187,34 +186,38 @@ static void check_bits(lab *l, const real *a, const real *b, size_t count) {
     free(x), free(y);
 }
 
-static void run_image_coupling(trial *t, const void *sizes) {
-    static const char *const names[2][5] = {{"state of forward", "logdet of forward", "state of backward",
-                                             "dstate of backward", "grad of backward"},
-                                            {"state of inverse", "logdet of inverse",
-                                             "state of inverse_backward", "dstate of inverse_backward",
-                                             "grad of inverse_backward"}};
-    layer y;
-    layer_open(&y, t, sizes);
-    const transform_kind *kind = y.transform.kind;
-    size_t total = y.list.total, kept_count = kind->kept(&y.transform, t->l->d, y.z->n, PRECISION_FP32);
+/* Leaves in *kept what the forward pass kept; NULL: nothing. */
+static void run_passes(layer *y, size_t kept_count, real **kept) {
+    static const char *const names[2][2] = {{"state of forward", "logdet of forward"},
+                                            {"state of inverse", "logdet of inverse"}};
+    const transform_kind *kind = y->transform.kind;
+    trial *t = y->t;
+    *kept = NULL;
     for (int inverse = 0; inverse < 2; inverse++) {
-        real *state = lab_put(t->l, y.state, y.whole), *logdet = begun(t, y.n), *grad = begun(t, total);
-        real *kept = kept_count ? poison(t, kept_count) : NULL;
-        y.pass.kept = kept;
-        (inverse ? kind->inverse : kind->forward)(&y.transform, &y.pass, y.z->n, state, logdet);
-        take(t, names[inverse][0], OVERWRITES, state, y.whole);
-        take(t, names[inverse][1], ADDS, logdet, y.n);
-        real *dstate = layer_backward(&y, inverse, grad, NULL, names[inverse][2]);
-        take(t, names[inverse][3], OVERWRITES, dstate, y.whole);
-        take(t, names[inverse][4], ADDS, grad, total);
-        check_bits(t->l, dstate, layer_backward(&y, inverse, NULL, NULL, NULL), y.whole);
-        if (!kept_count) continue;
-        /* the source elements, hence the activations, are the same both ways; they serve more than once */
-        for (int again = 0; again < 2; again++) {
-            real *grad_of_kept = begun(t, total);
-            check_bits(t->l, dstate, layer_backward(&y, inverse, grad_of_kept, kept, NULL), y.whole);
-            check_bits(t->l, grad, grad_of_kept, total);
-        }
+        real *state = lab_put(t->l, y->state, y->whole), *logdet = begun(t, y->n);
+        y->pass.kept = kept_count ? poison(t, kept_count) : NULL;
+        if (!inverse) *kept = y->pass.kept;
+        (inverse ? kind->inverse : kind->forward)(&y->transform, &y->pass, y->z->n, state, logdet);
+        take(t, names[inverse][0], OVERWRITES, state, y->whole);
+        take(t, names[inverse][1], ADDS, logdet, y->n);
+    }
+}
+
+/* The source elements, hence the activations, are those of the forward pass; they serve more than once. */
+static void run_image_coupling(trial *t, const void *sizes) {
+    layer y;
+    real *kept;
+    layer_open(&y, t, sizes);
+    size_t total = y.list.total;
+    run_passes(&y, y.transform.kind->kept(&y.transform, t->l->d, y.z->n, PRECISION_FP32), &kept);
+    real *grad = begun(t, total), *dstate = layer_backward(&y, grad, NULL, "state of backward");
+    take(t, "dstate of backward", OVERWRITES, dstate, y.whole);
+    take(t, "grad of backward", ADDS, grad, total);
+    check_bits(t->l, dstate, layer_backward(&y, NULL, NULL, NULL), y.whole);
+    for (int again = 0; kept && again < 2; again++) {
+        real *grad_of_kept = begun(t, total);
+        check_bits(t->l, dstate, layer_backward(&y, grad_of_kept, kept, NULL), y.whole);
+        check_bits(t->l, grad, grad_of_kept, total);
     }
     layer_close(&y);
 }

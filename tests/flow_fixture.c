@@ -289,27 +289,15 @@ void rig_inverse(flow_rig *r, int n, double *state, double *logdet) {
     go(r, flow_inverse, n, state, logdet);
 }
 
-typedef void (*way_back_fn)(const flow *f, const pass *p, int n, real *state, real *dstate,
-                            const real *dlogdet);
-
-static void go_back(flow_rig *r, way_back_fn way, int n, double *state, double *dstate,
-                    const double *dlogdet) {
+void rig_backward(flow_rig *r, int n, double *state, double *dstate, const double *dlogdet) {
     device *d = r->l->d;
     size_t whole = (size_t)n * (size_t)r->flow->dim;
     flow_run_put(r->run, n, state);
     d->kind->put(d, r->run->dstate, dstate, whole);
     d->kind->put(d, r->run->dlogdet, dlogdet, (size_t)n);
-    way(r->flow, &r->run->pass, n, r->run->state, r->run->dstate, r->run->dlogdet);
+    flow_backward(r->flow, &r->run->pass, n, r->run->state, r->run->dstate, r->run->dlogdet);
     flow_run_get(r->run, n, state);
     d->kind->get(d, dstate, r->run->dstate, whole);
-}
-
-void rig_backward(flow_rig *r, int n, double *state, double *dstate, const double *dlogdet) {
-    go_back(r, flow_backward, n, state, dstate, dlogdet);
-}
-
-void rig_inverse_backward(flow_rig *r, int n, double *state, double *dstate, const double *dlogdet) {
-    go_back(r, flow_inverse_backward, n, state, dstate, dlogdet);
 }
 
 double *rig_grad(flow_rig *r) {

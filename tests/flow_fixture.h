@@ -115,9 +115,8 @@ void rig_upload(flow_rig *r); /* values -> params */
 /* state (n, dim) in place, logdet (n) overwritten, all in host memory */
 void rig_forward(flow_rig *r, int n, double *state, double *logdet);
 void rig_inverse(flow_rig *r, int n, double *state, double *logdet);
-/* flow_backward or flow_inverse_backward: state and dstate in place; the gradient is added to r->grad */
+/* state and dstate in place; the gradient is added to r->grad */
 void rig_backward(flow_rig *r, int n, double *state, double *dstate, const double *dlogdet);
-void rig_inverse_backward(flow_rig *r, int n, double *state, double *dstate, const double *dlogdet);
 double *rig_grad(flow_rig *r); /* (total), yours to free */
 
 #endif

@@ -13,7 +13,6 @@ static const char dropping[] = "[model]\nlaw = spline\nblocks = 2\ndropout = 0.4
 
 typedef struct loss_case {
     flow_rig *r;
-    int inverse;
     double *in, *w, *c; /* L = w . out + c . logdet */
 } loss_case;
 
@@ -23,7 +22,7 @@ static double loss_of(void *arg) {
     double *state = new_numbers(whole), logdet[SAMPLES], sum = 0;
     memcpy(state, k->in, whole * sizeof *state);
     rig_upload(k->r);
-    (k->inverse ? rig_inverse : rig_forward)(k->r, SAMPLES, state, logdet);
+    rig_forward(k->r, SAMPLES, state, logdet);
     for (size_t i = 0; i < whole; i++) sum += k->w[i] * state[i];
     for (int i = 0; i < SAMPLES; i++) sum += k->c[i] * logdet[i];
     free(state);
@@ -40,17 +39,16 @@ static scalar *drop_at(flow_rig *r, double step) {
     return s;
 }
 
-static void check_gradients(int inverse) {
+TEST(dropout__backward_is_the_gradient_of_forward_with_its_mask) {
     flow_rig *r = rig_open("ref", 1, dropping, 3, 2, NULL, 0, SAMPLES, 5);
     scalar *step = drop_at(r, 12);
     size_t whole = (size_t)(SAMPLES * r->flow->dim);
-    loss_case k = {r, inverse, draw_normal(whole, 1, 13), draw_normal(whole, 1, 11),
-                   draw_normal(SAMPLES, 1, 12)};
+    loss_case k = {r, draw_normal(whole, 1, 13), draw_normal(whole, 1, 11), draw_normal(SAMPLES, 1, 12)};
     double *state = new_numbers(whole), *dstate = new_numbers(whole), logdet[SAMPLES];
     memcpy(state, k.in, whole * sizeof *state);
     memcpy(dstate, k.w, whole * sizeof *state);
-    (inverse ? rig_inverse : rig_forward)(r, SAMPLES, state, logdet);
-    (inverse ? rig_inverse_backward : rig_backward)(r, SAMPLES, state, dstate, k.c);
+    rig_forward(r, SAMPLES, state, logdet);
+    rig_backward(r, SAMPLES, state, dstate, k.c);
     CHECK_CLOSE(state, k.in, whole, 1e-12); /* by inverting: with the same mask */
     double *grad = lab_get(r->l, r->grad, r->total);
     check_gradient("input", k.in, whole, dstate, loss_of, &k, 1e-7);
@@ -58,13 +56,6 @@ static void check_gradients(int inverse) {
     r->l->d->kind->release_scalars(r->l->d, step);
     free(k.in), free(k.w), free(k.c), free(state), free(dstate), free(grad);
     rig_close(r);
-}
-
-TEST(dropout__backward_is_the_gradient_of_forward_with_its_mask) {
-    check_gradients(0);
-}
-TEST(dropout__inverse_backward_is_the_gradient_of_inverse_with_its_mask) {
-    check_gradients(1);
 }
 
 /* Another step, another mask; without a step none, as without the key. */

@@ -21,7 +21,7 @@ static size_t note_scratch(const device *d, const layer_plan *p, int n, layer_us
 }
 
 static void note_run(device *d, const layer_plan *p, const layer_call *call) {
-    noted.calls[call->precision][pass_is_backward(call->kind)]++;
+    noted.calls[call->precision][call->kind == PASS_BACKWARD]++;
     noted.kept[call->precision] += call->kept != NULL;
     device_cpu.plan_run(d, p, call);
 }

@@ -172,8 +172,6 @@ struct device_kind {
      * ds (1) += (NULL: not wanted); dlogdet (n) */
     void (*law_backward)(device *d, const law_batch *c, real *v_to_u, real *dv_to_du, const real *dlogdet,
                          real *dA, real *db, real *ds);
-    void (*law_inverse_backward)(device *d, const law_batch *c, real *u_to_v, real *du_to_dv,
-                                 const real *dlogdet, real *dA, real *db, real *ds);
 
     /* loss terms: term (n) overwritten; dstate (n, dim) overwritten on the elements concerned, NULL: not
      * wanted. prior: sum over x elements of z^2/2 + ln(2 pi)/2; gradient times weight. */

@@ -27,11 +27,7 @@ typedef struct layer_plan layer_plan; /* a device's own */
  * but one precision computes in that, whatever it is asked for. */
 typedef enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISION_COUNT } precision;
 
-typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD, PASS_INVERSE_BACKWARD } pass_kind;
-
-static inline int pass_is_backward(pass_kind kind) {
-    return kind == PASS_BACKWARD || kind == PASS_INVERSE_BACKWARD;
-}
+typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD } pass_kind;
 
 /* What calls with a scratch will ask for. */
 typedef struct layer_use {
@@ -43,7 +39,7 @@ typedef struct layer_use {
 
 /* One layer in one direction, in place on state (n, dim) and dstate.
  * PASS_FORWARD, PASS_INVERSE: logdet (n) +=; dstate, dlogdet and grad unused.
- * PASS_BACKWARD, PASS_INVERSE_BACKWARD: from dlogdet (n); grad (flat, like params) +=, NULL: not wanted.
+ * PASS_BACKWARD, of PASS_FORWARD: from dlogdet (n); grad (flat, like params) +=, NULL: not wanted.
  * kept: NULL, or plan_kept() numbers, the same in a pass and in its backward passes, of which there may be several; these
  * have the precision of the pass. */
 typedef struct layer_call {

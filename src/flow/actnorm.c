@@ -65,6 +65,5 @@ const transform_kind transform_actnorm = {
     .forward = shared_map_forward,
     .inverse = shared_map_inverse,
     .backward = shared_map_backward,
-    .inverse_backward = shared_map_inverse_backward,
     .describe = shared_map_describe,
 };

@@ -107,35 +107,20 @@ static void coupling_inverse(const transform *t, const pass *p, int n, real *sta
     p->d->kind->scatter(p->d, state, b.u2, c->target, n, c->layer.m, t->dim);
 }
 
-typedef void (*law_backward_fn)(device *, const law_batch *, real *, real *, const real *, real *, real *,
-                                real *);
-
-/* Both backward directions differ in the law's formula only. */
-static void backward_by(law_backward_fn law_backward, const transform *t, const pass *p, int n, real *state,
-                        real *dstate, const real *dlogdet) {
+static void coupling_backward(const transform *t, const pass *p, int n, real *state, real *dstate,
+                              const real *dlogdet) {
     const coupling *c = t->own;
     const device_kind *k = p->d->kind;
+    if (run_plan(c, PASS_BACKWARD, p, n, state, dstate, NULL, dlogdet)) return;
     buffers b = carve(c, p, n);
     law_batch law = prepare(c, p, n, state, &b);
     k->gather(p->d, b.du2, dstate, c->target, n, c->layer.m, t->dim);
-    law_backward(p->d, &law, b.u2, b.du2, dlogdet, b.dA, b.dB, scale_in(c, p->d, p->grad));
+    k->law_backward(p->d, &law, b.u2, b.du2, dlogdet, b.dA, b.dB, scale_in(c, p->d, p->grad));
     k->scatter(p->d, state, b.u2, c->target, n, c->layer.m, t->dim);
     k->scatter(p->d, dstate, b.du2, c->target, n, c->layer.m, t->dim);
     net_pass inside = of_net(p, n, &b);
     c->net->kind->backward(c->net, &inside, b.u1, b.dA, b.dB, b.du1);
     k->scatter_add(p->d, dstate, b.du1, c->source, n, c->layer.k, t->dim);
-}
-
-static void coupling_backward(const transform *t, const pass *p, int n, real *state, real *dstate,
-                              const real *dlogdet) {
-    if (run_plan(t->own, PASS_BACKWARD, p, n, state, dstate, NULL, dlogdet)) return;
-    backward_by(p->d->kind->law_backward, t, p, n, state, dstate, dlogdet);
-}
-
-static void coupling_inverse_backward(const transform *t, const pass *p, int n, real *state, real *dstate,
-                                      const real *dlogdet) {
-    if (run_plan(t->own, PASS_INVERSE_BACKWARD, p, n, state, dstate, NULL, dlogdet)) return;
-    backward_by(p->d->kind->law_inverse_backward, t, p, n, state, dstate, dlogdet);
 }
 
 static law_config law_of(const recipe *r) {
@@ -218,6 +203,5 @@ const transform_kind transform_coupling = {
     .forward = coupling_forward,
     .inverse = coupling_inverse,
     .backward = coupling_backward,
-    .inverse_backward = coupling_inverse_backward,
     .describe = coupling_describe,
 };

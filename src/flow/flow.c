@@ -264,13 +264,3 @@ void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstat
     }
     embedded_leave_back(f, n, &c, state, dstate);
 }
-
-void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, real *dstate,
-                           const real *dlogdet) {
-    inner_state c = embedded_enter_back(f, p, n, state, dstate);
-    for (int i = 0; i < f->layers; i++) {
-        pass layer = pass_of_layer(&c.pass, i);
-        f->chain[i].kind->inverse_backward(&f->chain[i], &layer, n, c.state, c.dstate, dlogdet);
-    }
-    embedded_leave_back(f, n, &c, state, dstate);
-}

@@ -59,8 +59,6 @@ void flow_free(flow *f);
 void flow_forward(const flow *f, const pass *p, int n, real *state, real *logdet);
 void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet);
 void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstate, const real *dlogdet);
-void flow_inverse_backward(const flow *f, const pass *p, int n, real *state, real *dstate,
-                           const real *dlogdet);
 
 /* Of flows of which y is apart: F_Y'(y) alone, which leaves x where it is, and the whole with the log-determinants of
  * dF_Z/dx and dF_Y'/dy apart. Where y is not apart, or there is none, the second is 0 and the first that of the whole. */

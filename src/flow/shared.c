@@ -85,12 +85,10 @@ void shared_map_inverse(const transform *t, const pass *p, int n, real *state, r
     apply(p->d->kind->law_inverse, t, p, n, s->to, s->from, state, logdet);
 }
 
-typedef void (*law_backward_fn)(device *, const law_batch *, real *, real *, const real *, real *, real *,
-                                real *);
-
-static void apply_back(law_backward_fn law, const transform *t, const pass *p, int n, const int32_t *from,
-                       const int32_t *to, real *state, real *dstate, const real *dlogdet) {
+void shared_map_backward(const transform *t, const pass *p, int n, real *state, real *dstate,
+                         const real *dlogdet) {
     const shared_map *s = t->own;
+    const int32_t *from = s->to, *to = s->from;
     const device_kind *k = p->d->kind;
     law_batch batch = batch_of(s, p, n);
     size_t count = (size_t)n * (size_t)elements(s);
@@ -101,21 +99,9 @@ static void apply_back(law_backward_fn law, const transform *t, const pass *p, i
         p->grad ? real_at(p->d, p->grad, s->b) : real_at(p->d, unwanted, (size_t)law_outputs(&s->law, s->m));
     if (from) k->gather(p->d, part, state, from, n, elements(s), t->dim);
     if (from) k->gather(p->d, dpart, dstate, from, n, elements(s), t->dim);
-    law(p->d, &batch, part, dpart, dlogdet, dA, batch.b ? db : NULL, NULL);
+    k->law_backward(p->d, &batch, part, dpart, dlogdet, dA, batch.b ? db : NULL, NULL);
     if (from) k->scatter(p->d, state, part, to, n, elements(s), t->dim);
     if (from) k->scatter(p->d, dstate, dpart, to, n, elements(s), t->dim);
-}
-
-void shared_map_backward(const transform *t, const pass *p, int n, real *state, real *dstate,
-                         const real *dlogdet) {
-    const shared_map *s = t->own;
-    apply_back(p->d->kind->law_backward, t, p, n, s->to, s->from, state, dstate, dlogdet);
-}
-
-void shared_map_inverse_backward(const transform *t, const pass *p, int n, real *state, real *dstate,
-                                 const real *dlogdet) {
-    const shared_map *s = t->own;
-    apply_back(p->d->kind->law_inverse_backward, t, p, n, s->from, s->to, state, dstate, dlogdet);
 }
 
 transform_form shared_map_describe(const transform *t) {

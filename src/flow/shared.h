@@ -26,8 +26,6 @@ void shared_map_forward(const transform *t, const pass *p, int n, real *u_to_v, 
 void shared_map_inverse(const transform *t, const pass *p, int n, real *v_to_u, real *logdet);
 void shared_map_backward(const transform *t, const pass *p, int n, real *v_to_u, real *dv_to_du,
                          const real *dlogdet);
-void shared_map_inverse_backward(const transform *t, const pass *p, int n, real *u_to_v, real *du_to_dv,
-                                 const real *dlogdet);
 transform_form shared_map_describe(const transform *t);
 
 #endif

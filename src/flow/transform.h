@@ -88,9 +88,6 @@ typedef struct transform_kind {
     /* of forward: v -> u by inverting, dv -> du; dlogdet (n) is dL/dlogdet */
     void (*backward)(const transform *t, const pass *p, int n, real *v_to_u, real *dv_to_du,
                      const real *dlogdet);
-    /* of inverse: u -> v, du -> dv */
-    void (*inverse_backward)(const transform *t, const pass *p, int n, real *u_to_v, real *du_to_dv,
-                             const real *dlogdet);
     transform_form (*describe)(const transform *t);
 } transform_kind;
 

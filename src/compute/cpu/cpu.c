@@ -400,7 +400,6 @@ const device_kind device_cpu = {
     .law_forward = cpu_law_forward,
     .law_inverse = cpu_law_inverse,
     .law_backward = cpu_law_backward,
-    .law_inverse_backward = cpu_law_inverse_backward,
     .prior_term = cpu_prior_term,
     .distance_term = cpu_distance_term,
     .rule_term = cpu_rule_term,

@@ -131,7 +131,5 @@ void cpu_law_forward(device *d, const law_batch *c, real *u, real *logdet);
 void cpu_law_inverse(device *d, const law_batch *c, real *v, real *logdet);
 void cpu_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,
                       real *db, real *ds);
-void cpu_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet, real *dA,
-                              real *db, real *ds);
 
 #endif

@@ -228,9 +228,9 @@ static void backward_law(const call *c, int piece, int worker) {
         float *u = state_row(c, c->asked->state, r), *du = state_row(c, c->asked->dstate, r);
         get_target(l, u2, u);
         get_target(l, du2, du);
-        (c->asked->kind == PASS_BACKWARD ? c->p->law->backward : c->p->law->inverse_backward)(
-            &l->law, l->m, A.at, B.at, c->s, u2, du2, dlogdet[r], c->dout[0] + (size_t)r * c->p->widths[0],
-            c->dout[1] + (size_t)r * c->p->widths[1], &ds);
+        c->p->law->backward(&l->law, l->m, A.at, B.at, c->s, u2, du2, dlogdet[r],
+                            c->dout[0] + (size_t)r * c->p->widths[0],
+                            c->dout[1] + (size_t)r * c->p->widths[1], &ds);
         put_target(l, u, u2);
         put_target(l, du, du2);
     }
@@ -386,7 +386,7 @@ static void dense_run(device *d, const layer_plan *plan, const layer_call *asked
     network_weights weights[2];
     call c = {.p = p,
               .asked = asked,
-              .backward = pass_is_backward(asked->kind),
+              .backward = asked->kind == PASS_BACKWARD,
               .weights = weights,
               .meters = own->meters};
     layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .kept = asked->kept != NULL};

@@ -214,9 +214,9 @@ static void backward_law(const call *c, int slice, int worker) {
         float *u = state_row(c, c->asked->state, row), *du = state_row(c, c->asked->dstate, row);
         get_target(l, s.u2, u);
         get_target(l, s.du2, du);
-        (c->asked->kind == PASS_BACKWARD ? c->p->law->backward : c->p->law->inverse_backward)(
-            &l->law, l->m, outputs_of(c, 0, row), outputs_of(c, 1, row), c->s, s.u2, s.du2, dlogdet[row],
-            c->dout[0] + (size_t)row * c->p->widths[0], c->dout[1] + (size_t)row * c->p->widths[1], &ds);
+        c->p->law->backward(&l->law, l->m, outputs_of(c, 0, row), outputs_of(c, 1, row), c->s, s.u2, s.du2,
+                            dlogdet[row], c->dout[0] + (size_t)row * c->p->widths[0],
+                            c->dout[1] + (size_t)row * c->p->widths[1], &ds);
         put_target(l, u, s.u2);
         put_target(l, du, s.du2);
     }
@@ -393,7 +393,7 @@ static void run_wave(call *c, thread_pool *pool, int recompute) {
 static void image_run(device *d, const layer_plan *plan, const layer_call *asked) {
     const image_plan *p = (const image_plan *)plan;
     cpu_device *own = d->own;
-    call c = {.p = p, .asked = asked, .backward = pass_is_backward(asked->kind), .meters = own->meters};
+    call c = {.p = p, .asked = asked, .backward = asked->kind == PASS_BACKWARD, .meters = own->meters};
     layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .kept = asked->kept != NULL};
     int acts_in_scratch = c.backward && !use.kept, rows = wave_rows(p, asked->n, acts_in_scratch);
     int threads = pool_threads(own->pool);

@@ -56,8 +56,7 @@ static void apply_back(law_call *k, int piece, size_t i, size_t s) {
         db = dA + k->na;
     }
     float ds = 0;
-    (k->kind == PASS_BACKWARD ? k->f->backward : k->f->inverse_backward)(
-        &c->law, c->m, A, b, scale, k->u + at, k->du + at, k->dlogdet[s], dA, db, &ds);
+    k->f->backward(&c->law, c->m, A, b, scale, k->u + at, k->du + at, k->dlogdet[s], dA, db, &ds);
     k->ds[piece] += ds;
 }
 
@@ -69,11 +68,11 @@ static void law_piece(void *arg, int piece, int worker) {
     if (k->partial) memset(k->partial + (size_t)piece * k->stride, 0, k->stride * sizeof(float));
     for (size_t s = (size_t)cpu_slice_begin(k->c->n, k->pieces, piece); s < end; s++)
         for (size_t i = s * rows; i < (s + 1) * rows; i++)
-            if (pass_is_backward(k->kind))
+            if (k->kind == PASS_BACKWARD)
                 apply_back(k, piece, i, s);
             else
                 apply(k, i, s);
-    meter_end(m, pass_is_backward(k->kind) ? METER_LAW_BACK : METER_LAW, start, 0);
+    meter_end(m, k->kind == PASS_BACKWARD ? METER_LAW_BACK : METER_LAW, start, 0);
 }
 
 /* Every piece adds to gradients of its own, which are summed in the order of the pieces. */
@@ -95,17 +94,10 @@ static void law_run(device *d, law_call *k) {
     k->stride = cpu_whole_lines(k->na + k->nb);
     k->pieces = pieces_of(k);
     k->meters = own->meters;
-    if (k->f->shared && pass_is_backward(k->kind) && k->pieces > 1)
+    if (k->f->shared && k->kind == PASS_BACKWARD && k->pieces > 1)
         law_run_summed(own, k);
     else
         pool_run(own->pool, k->pieces, law_piece, k);
-}
-
-static void law_run_backward(device *d, law_call *k, real *ds) {
-    double sum = 0;
-    law_run(d, k);
-    for (int i = 0; i < k->pieces; i++) sum += k->ds[i];
-    if (ds) *(float *)ds += (float)sum;
 }
 
 void cpu_law_forward(device *d, const law_batch *c, real *u, real *logdet) {
@@ -123,16 +115,8 @@ void cpu_law_backward(device *d, const law_batch *c, real *v, real *dv, const re
                   .dlogdet = (const float *)dlogdet,
                   .dA = (float *)dA,
                   .db = (float *)db};
-    law_run_backward(d, &k, ds);
-}
-void cpu_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet, real *dA,
-                              real *db, real *ds) {
-    law_call k = {.c = c,
-                  .kind = PASS_INVERSE_BACKWARD,
-                  .u = (float *)u,
-                  .du = (float *)du,
-                  .dlogdet = (const float *)dlogdet,
-                  .dA = (float *)dA,
-                  .db = (float *)db};
-    law_run_backward(d, &k, ds);
+    double sum = 0;
+    law_run(d, &k);
+    for (int i = 0; i < k.pieces; i++) sum += k.ds[i];
+    if (ds) *(float *)ds += (float)sum;
 }

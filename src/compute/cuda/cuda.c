@@ -418,7 +418,6 @@ const device_kind device_cuda = {
     .law_forward = cuda_law_forward,
     .law_inverse = cuda_law_inverse,
     .law_backward = cuda_law_backward,
-    .law_inverse_backward = cuda_law_inverse_backward,
     .prior_term = cuda_prior_term,
     .distance_term = cuda_distance_term,
     .rule_term = cuda_rule_term,

@@ -128,8 +128,6 @@ void cuda_law_forward(device *d, const law_batch *c, real *u, real *logdet);
 void cuda_law_inverse(device *d, const law_batch *c, real *v, real *logdet);
 void cuda_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,
                        real *db, real *ds);
-void cuda_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet,
-                               real *dA, real *db, real *ds);
 /* loss.cu */
 void cuda_prior_term(device *d, real *term, real *dstate, const real *state, int n, layout l, double weight);
 void cuda_distance_term(device *d, real *term, real *dstate, const real *state, const real *target, int n,

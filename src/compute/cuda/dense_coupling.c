@@ -145,7 +145,7 @@ static couple_call law_of(const dense_plan *p, const layer_call *call, const den
                      .n = c->n,
                      .dim = c->dim,
                      .m = p->m,
-                     .inverse = call->kind == PASS_INVERSE || call->kind == PASS_INVERSE_BACKWARD,
+                     .inverse = call->kind == PASS_INVERSE,
                      .units = c->units,
                      .target = p->target,
                      .A = c->acts ? last_rows(c, c->acts, 0) : c->out,
@@ -153,7 +153,7 @@ static couple_call law_of(const dense_plan *p, const layer_call *call, const den
                      .s = law_shape_of(p->law.id)->has_scale ? c->params + p->s : NULL,
                      .state = (float *)call->state,
                      .logdet = (float *)call->logdet};
-    if (!pass_is_backward(call->kind)) return k;
+    if (call->kind != PASS_BACKWARD) return k;
     k.dstate = c->dstate;
     k.dlogdet = (const float *)call->dlogdet;
     k.dA = last_rows(c, c->grads, 0);
@@ -165,7 +165,7 @@ static couple_call law_of(const dense_plan *p, const layer_call *call, const den
 static void dense_run(device *d, const layer_plan *plan, const layer_call *call) {
     const dense_plan *p = (const dense_plan *)plan;
     cuda_device *own = cuda_use(d);
-    int backward = pass_is_backward(call->kind);
+    int backward = call->kind == PASS_BACKWARD;
     if (call->n < 1) return;
     cuda_room r = {(char *)call->scratch, 0};
     layer_use use = {backward, call->grad != NULL, call->kept != NULL, call->precision};

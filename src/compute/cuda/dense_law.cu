@@ -49,12 +49,7 @@ template <class LAW> struct couple_back_sum {
         const size_t at = sample * (size_t)c.dim;
         float s = c.s ? *c.s : 0, ds = 0, dl = c.dlogdet[sample], u[p.MOST], du[p.MOST];
         p.read(u, c.state + at), p.read(du, c.dstate + at);
-        if (c.inverse)
-            LAW::inverse_backward(&c.law, c.m, c.A + p.own_A, p.b(c), s, u, du, dl, c.dA + p.own_A,
-                                  c.db + p.own_b, &ds);
-        else
-            LAW::backward(&c.law, c.m, c.A + p.own_A, p.b(c), s, u, du, dl, c.dA + p.own_A, c.db + p.own_b,
-                          &ds);
+        LAW::backward(&c.law, c.m, c.A + p.own_A, p.b(c), s, u, du, dl, c.dA + p.own_A, c.db + p.own_b, &ds);
         p.write(c.state + at, u), p.write(c.dstate + at, du);
         return ds;
     }

@@ -150,10 +150,7 @@ template <class LAW> static __global__ void couple_back_kernel(const __grid_cons
         const float *A = c.A + at * outputs, *b = c.b ? c.b + at : NULL;
         float *dA = c.dA + at * outputs, *db = c.db + at;
         float u = state[c.target[i]], du = dstate[c.target[i]], ds = 0;
-        if (c.inverse)
-            LAW::inverse_backward(&c.law, c.m, A, b, s, &u, &du, dl, dA, db, &ds);
-        else
-            LAW::backward(&c.law, c.m, A, b, s, &u, &du, dl, dA, db, &ds);
+        LAW::backward(&c.law, c.m, A, b, s, &u, &du, dl, dA, db, &ds);
         state[c.target[i]] = u, dstate[c.target[i]] = du;
         sum += ds;
     }
@@ -251,12 +248,12 @@ static couple_call couple_of(const image_plan *p, const layer_call *call, const 
     size_t at = (size_t)first;
     c.law = p->layer.law;
     c.dim = p->layer.dim, c.m = p->layer.m;
-    c.inverse = call->kind == PASS_INVERSE || call->kind == PASS_INVERSE_BACKWARD;
+    c.inverse = call->kind == PASS_INVERSE;
     c.target = p->target;
     c.A = b->out[0], c.b = p->outs[1] > 0 ? b->out[1] : NULL;
     c.s = law_shape_of(p->layer.law.id)->has_scale ? floats(call->params) + p->layer.s : NULL;
     c.state = floats(call->state) + at * (size_t)c.dim;
-    if (!pass_is_backward(call->kind)) {
+    if (call->kind != PASS_BACKWARD) {
         c.logdet = floats(call->logdet) + at;
         return c;
     }
@@ -270,7 +267,7 @@ static couple_call couple_of(const image_plan *p, const layer_call *call, const 
 static void run_wave(cuda_device *own, const image_plan *p, const layer_call *call, image_batch b, int first,
                      float *ds) {
     const image_passes *m = passes[call->precision];
-    int backward = pass_is_backward(call->kind);
+    int backward = call->kind == PASS_BACKWARD;
     float *grad = floats(call->grad);
     b.first = call->kept ? first : 0;
     b.state = floats(call->state) + (size_t)first * (size_t)p->layer.dim;
@@ -297,7 +294,7 @@ static void run_wave(cuda_device *own, const image_plan *p, const layer_call *ca
 static void image_run(device *d, const layer_plan *plan, const layer_call *call) {
     cuda_device *own = cuda_use(d);
     const image_plan *p = (const image_plan *)plan;
-    layer_use use = {pass_is_backward(call->kind), call->grad != NULL, call->kept != NULL, call->precision};
+    layer_use use = {call->kind == PASS_BACKWARD, call->grad != NULL, call->kept != NULL, call->precision};
     int wave = wave_of(p, call->n, use);
     image_batch b = {};
     cuda_room scratch = {(char *)call->scratch, 0}, kept = {(char *)call->kept, 0};

@@ -50,10 +50,7 @@ template <class LAW> struct backward_sum {
         float s = c.s ? *c.s : 0, ds = 0, dl = c.dlogdet[sample];
         float *dA = c.dA ? c.dA + p.own * (size_t)p.outputs : NULL,
               *db = c.db ? c.db + p.own * (size_t)p.size : NULL;
-        if (c.inverse)
-            LAW::inverse_backward(&c.law, c.m, p.A(c), p.b(c), s, c.u + p.at, c.du + p.at, dl, dA, db, &ds);
-        else
-            LAW::backward(&c.law, c.m, p.A(c), p.b(c), s, c.u + p.at, c.du + p.at, dl, dA, db, &ds);
+        LAW::backward(&c.law, c.m, p.A(c), p.b(c), s, c.u + p.at, c.du + p.at, dl, dA, db, &ds);
         return ds;
     }
     __device__ void take(size_t sample, float sum) const { c.partial[sample] = sum; }
@@ -78,10 +75,7 @@ template <class LAW> static __global__ void shared_kernel(law_call c) {
              row++) {
             size_t at = row * (size_t)c.m + (size_t)e;
             float dl = c.dlogdet[row / (size_t)c.rows];
-            if (c.inverse)
-                LAW::inverse_backward(&c.law, c.m, A, b, s, c.u + at, c.du + at, dl, dA, db, &ds);
-            else
-                LAW::backward(&c.law, c.m, A, b, s, c.u + at, c.du + at, dl, dA, db, &ds);
+            LAW::backward(&c.law, c.m, A, b, s, c.u + at, c.du + at, dl, dA, db, &ds);
         }
     }
 }
@@ -160,14 +154,6 @@ static law_call pass_call(int inverse, real *u, real *logdet) {
     c.logdet = floats(logdet);
     return c;
 }
-static law_call backward_call(int inverse, real *u, real *du, const real *dlogdet, real *dA, real *db,
-                              real *ds) {
-    law_call c = {};
-    c.inverse = inverse;
-    c.u = floats(u), c.du = floats(du), c.dlogdet = floats(dlogdet);
-    c.dA = floats(dA), c.db = floats(db), c.ds = floats(ds);
-    return c;
-}
 void cuda_law_forward(device *d, const law_batch *c, real *u, real *logdet) {
     run(d, pass_call(0, u, logdet), c);
 }
@@ -176,9 +162,8 @@ void cuda_law_inverse(device *d, const law_batch *c, real *v, real *logdet) {
 }
 void cuda_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,
                        real *db, real *ds) {
-    run(d, backward_call(0, v, dv, dlogdet, dA, db, ds), c);
-}
-void cuda_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet,
-                               real *dA, real *db, real *ds) {
-    run(d, backward_call(1, u, du, dlogdet, dA, db, ds), c);
+    law_call call = {};
+    call.u = floats(v), call.du = floats(dv), call.dlogdet = floats(dlogdet);
+    call.dA = floats(dA), call.db = floats(db), call.ds = floats(ds);
+    run(d, call, c);
 }

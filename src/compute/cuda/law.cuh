@@ -30,12 +30,6 @@ extern "C" {
             name##_backward(c, A, b ? *b : 0, s, v, dv, dl, dA, &shift, ds);                                 \
             if (b) *db = is_shared ? *db + shift : shift;                                                    \
         }                                                                                                    \
-        static __device__ void inverse_backward(const law_config *c, int, const num *A, const num *b, num s, \
-                                                num *u, num *du, num dl, num *dA, num *db, num *ds) {        \
-            num shift = 0;                                                                                   \
-            name##_inverse_backward(c, A, b ? *b : 0, s, u, du, dl, dA, &shift, ds);                         \
-            if (b) *db = is_shared ? *db + shift : shift;                                                    \
-        }                                                                                                    \
     };
 #define ALL(name, is_shared)                                                                                 \
     struct law_of_##name {                                                                                   \
@@ -52,10 +46,6 @@ extern "C" {
         static __device__ void backward(const law_config *c, int m, const num *A, const num *b, num s,       \
                                         num *v, num *dv, num dl, num *dA, num *db, num *ds) {                \
             name##_backward(c, m, A, b, s, v, dv, dl, dA, db, ds);                                           \
-        }                                                                                                    \
-        static __device__ void inverse_backward(const law_config *c, int m, const num *A, const num *b,      \
-                                                num s, num *u, num *du, num dl, num *dA, num *db, num *ds) { \
-            name##_inverse_backward(c, m, A, b, s, u, du, dl, dA, db, ds);                                   \
         }                                                                                                    \
     };
 #define LAW_EACH(name)    EACH(name, 0)

@@ -27,11 +27,3 @@ LAW_FN void additive_backward(const law_config *c, const num *A, num b, num s, n
     *v -= b;
     *db = *dv;
 }
-
-/* u = v - b:  dv = du;  db = -du */
-LAW_FN void additive_inverse_backward(const law_config *c, const num *A, num b, num s, num *u, num *du,
-                                      num dl, num *dA, num *db, num *ds) {
-    (void)c, (void)A, (void)s, (void)dl, (void)dA, (void)ds;
-    *u += b;
-    *db = -*du;
-}

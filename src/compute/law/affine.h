@@ -36,16 +36,3 @@ LAW_FN void affine_backward(const law_config *c, const num *A, num b, num s, num
     *ds += da * t;
     *dv *= scale;
 }
-
-/* u = (v - b) exp(-a):  da = -du u + dl;  dv = exp(-a) du;  db = -dv */
-LAW_FN void affine_inverse_backward(const law_config *c, const num *A, num b, num s, num *u, num *du, num dl,
-                                    num *dA, num *db, num *ds) {
-    (void)c;
-    num t = tanh(A[0]), scale = exp(s * t);
-    num da = dl - *du * *u;
-    *u = scale * *u + b;
-    *du /= scale;
-    *db = -*du;
-    dA[0] = da * s * (1 - t * t);
-    *ds += da * t;
-}

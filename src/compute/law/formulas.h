@@ -20,8 +20,6 @@ typedef struct law_functions {
     num (*inverse)(const law_config *c, int m, const num *A, const num *b, num s, num *v_to_u);
     void (*backward)(const law_config *c, int m, const num *A, const num *b, num s, num *v, num *dv, num dl,
                      num *dA, num *db, num *ds);
-    void (*inverse_backward)(const law_config *c, int m, const num *A, const num *b, num s, num *u, num *du,
-                             num dl, num *dA, num *db, num *ds);
 } law_functions;
 
 /* The loops over the elements of a law that takes them one by one. */
@@ -34,20 +32,19 @@ typedef struct law_functions {
             logdet += name##_##direction(c, A + i * each, name##_shape.has_shift ? b[i] : 0, s, &u[i]);      \
         return logdet;                                                                                       \
     }
-#define LAW_LOOP_BACK(name, direction)                                                                       \
-    static void name##_all_##direction(const law_config *c, int m, const num *A, const num *b, num s,        \
-                                       num *v, num *dv, num dl, num *dA, num *db, num *ds) {                 \
+#define LAW_LOOP_BACK(name)                                                                                  \
+    static void name##_all_backward(const law_config *c, int m, const num *A, const num *b, num s, num *v,   \
+                                    num *dv, num dl, num *dA, num *db, num *ds) {                            \
         int each = name##_outputs(c, 1);                                                                     \
         num none = 0;                                                                                        \
         for (int i = 0; i < m; i++)                                                                          \
-            name##_##direction(c, A + i * each, name##_shape.has_shift ? b[i] : 0, s, &v[i], &dv[i], dl,     \
-                               dA + i * each, name##_shape.has_shift ? &db[i] : &none, ds);                  \
+            name##_backward(c, A + i * each, name##_shape.has_shift ? b[i] : 0, s, &v[i], &dv[i], dl,        \
+                            dA + i * each, name##_shape.has_shift ? &db[i] : &none, ds);                     \
     }
 #define LAW_EACH(name)                                                                                       \
     LAW_LOOP(name, forward)                                                                                  \
     LAW_LOOP(name, inverse)                                                                                  \
-    LAW_LOOP_BACK(name, backward)                                                                            \
-    LAW_LOOP_BACK(name, inverse_backward)
+    LAW_LOOP_BACK(name)
 #define LAW_ALL(name)
 #define SHARED_EACH(name) LAW_EACH(name)
 #define SHARED_ALL(name)
@@ -61,17 +58,9 @@ LAW_LIST(X)
 
 static const law_functions law_formulas[] = {
 #define EACH(name, shared)                                                                                   \
-    {&name##_shape,                                                                                          \
-     1,                                                                                                      \
-     shared,                                                                                                 \
-     name##_outputs,                                                                                         \
-     name##_all_forward,                                                                                     \
-     name##_all_inverse,                                                                                     \
-     name##_all_backward,                                                                                    \
-     name##_all_inverse_backward},
+    {&name##_shape, 1, shared, name##_outputs, name##_all_forward, name##_all_inverse, name##_all_backward},
 #define ALL(name, shared)                                                                                    \
-    {&name##_shape,          0, shared, name##_outputs, name##_forward, name##_inverse, name##_backward,     \
-     name##_inverse_backward},
+    {&name##_shape, 0, shared, name##_outputs, name##_forward, name##_inverse, name##_backward},
 #define LAW_EACH(name)    EACH(name, 0)
 #define LAW_ALL(name)     ALL(name, 0)
 #define SHARED_EACH(name) EACH(name, 1)

@@ -10,7 +10,6 @@
  *     NAME_forward(...)    -> logdet      u to v in place
  *     NAME_inverse(...)    -> logdet      (of u -> v) v to u in place
  *     NAME_backward(...)                  v -> u, dv -> du in place; dA, db overwritten, ds +=; dl = dL/dlogdet
- *     NAME_inverse_backward(...)          u -> v, du -> dv in place; likewise
  *
  * A LAW_EACH law treats each element by itself: its functions take one element,
  *     (c, A, b, s, &u)  and  (c, A, b, s, &v, &dv, dl, dA, &db, &ds),

@@ -81,25 +81,3 @@ LAW_FN void linear_backward(const law_config *c, int m, const num *A, const num 
         dv[i] = scaled;
     }
 }
-
-/* u = U^-1 w:  dw = U^-t du,  dU_ij -= dw_i u_j,  dA_ii += dl - dw_i U_ii u_i.  w = L^-1 v:  dv = L^-t dw,
- * dL_ij -= dv_i w_j. */
-LAW_FN void linear_inverse_backward(const law_config *c, int m, const num *A, const num *b, num s, num *u,
-                                    num *du, num dl, num *dA, num *db, num *ds) {
-    (void)c, (void)b, (void)s, (void)db, (void)ds;
-    for (int i = 0; i < m; i++) {
-        dA[i * m + i] += dl - du[i] * u[i];
-        du[i] *= exp(-A[i * m + i]);
-        for (int j = i + 1; j < m; j++) {
-            dA[i * m + j] -= du[i] * u[j];
-            du[j] -= A[i * m + j] * du[i];
-        }
-    }
-    linear_upper(m, A, u);
-    for (int i = m - 1; i > 0; i--)
-        for (int j = 0; j < i; j++) {
-            dA[i * m + j] -= du[i] * u[j];
-            du[j] -= A[i * m + j] * du[i];
-        }
-    linear_lower(m, A, u);
-}

@@ -30,14 +30,3 @@ LAW_FN void scale_backward(const law_config *c, const num *A, num b, num s, num 
     *v = shifted / scale;
     *dv *= scale;
 }
-
-/* u = (v - b) exp(-A):  dA += dl - du u;  dv = exp(-A) du;  db -= dv */
-LAW_FN void scale_inverse_backward(const law_config *c, const num *A, num b, num s, num *u, num *du, num dl,
-                                   num *dA, num *db, num *ds) {
-    (void)c, (void)s, (void)ds;
-    num scale = exp(A[0]);
-    dA[0] += dl - *du * *u;
-    *u = scale * *u + b;
-    *du /= scale;
-    *db -= *du;
-}

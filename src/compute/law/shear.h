@@ -59,22 +59,3 @@ LAW_FN void shear_backward(const law_config *c, int m, const num *A, const num *
         dv[j] = du;
     }
 }
-
-/* u = T^-1 (v - b):  w = T^-t du;  dv = w;  db = -w;  dT_ij = -w_i u_j;  da_i = -w_i T_ii u_i + dl */
-LAW_FN void shear_inverse_backward(const law_config *c, int m, const num *A, const num *b, num s, num *u,
-                                   num *du, num dl, num *dA, num *db, num *ds) {
-    for (int j = m - 1; j >= 0; j--) {
-        num t = tanh(A[j]), scale = exp(s * t), w = du[j];
-        for (int i = j + 1; i < m; i++) {
-            w -= A[shear_row(m, i) + j] * du[i];
-            dA[shear_row(m, i) + j] = -du[i] * u[j];
-        }
-        w /= scale;
-        num da = dl - w * scale * u[j];
-        dA[j] = da * s * (1 - t * t);
-        *ds += da * t;
-        du[j] = w;
-        db[j] = -w;
-    }
-    shear_forward(c, m, A, b, s, u);
-}

@@ -199,21 +199,3 @@ LAW_FN void spline_backward(const law_config *c, const num *A, num b, num s, num
     *v = p.left + p.width * x;
     *dv = (*dv * o.v_x + dl * o.l_x) / p.width;
 }
-
-/* u is a function of v and A by F(u, A) = v: a gradient G of u is G/F_u of v, and -G/F_u of F where A is concerned. */
-LAW_FN void spline_inverse_backward(const law_config *c, const num *A, num b, num s, num *u, num *du, num dl,
-                                    num *dA, num *db, num *ds) {
-    (void)b, (void)s, (void)db, (void)ds;
-    if (spline_is_outside(c, *u)) {
-        spline_nothing(c, dA);
-        return;
-    }
-    spline_piece p = spline_find(c, A, *u, 0);
-    num x = (*u - p.left) / p.width;
-    spline_terms e = spline_at(&p, x);
-    spline_slopes o = spline_slopes_at(&p, &e, x);
-    num of_v = (*du + dl * o.l_x / p.width) / (o.v_x / p.width);
-    spline_gradient(c, A, &p, &e, &o, x, -of_v, dl, dA);
-    *u = p.bottom + p.height * e.top / e.bottom;
-    *du = of_v;
-}

@@ -220,25 +220,16 @@ static void ref_law_inverse(device *d, const law_batch *c, real *v, real *logdet
         N(logdet)[r.sample] += r.f->inverse(&c->law, c->m, r.A, r.b, r.s, N(v) + r.at);
     }
 }
-static void law_back(const law_batch *c, int inverse, num *v, num *dv, const num *dlogdet, num *dA, num *db,
-                     num *ds) {
-    num sum = 0;
-    for (size_t i = 0; i < law_rows(c); i++) {
-        law_row r = row_of(c, i);
-        (inverse ? r.f->inverse_backward : r.f->backward)(&c->law, c->m, r.A, r.b, r.s, v + r.at, dv + r.at,
-                                                          dlogdet[r.sample], dA + r.dA, db + r.db, &sum);
-    }
-    if (ds) *ds += sum;
-}
 static void ref_law_backward(device *d, const law_batch *c, real *v, real *dv, const real *dlogdet, real *dA,
                              real *db, real *ds) {
+    num sum = 0;
     (void)d;
-    law_back(c, 0, N(v), N(dv), C(dlogdet), N(dA), N(db), N(ds));
-}
-static void ref_law_inverse_backward(device *d, const law_batch *c, real *u, real *du, const real *dlogdet,
-                                     real *dA, real *db, real *ds) {
-    (void)d;
-    law_back(c, 1, N(u), N(du), C(dlogdet), N(dA), N(db), N(ds));
+    for (size_t i = 0; i < law_rows(c); i++) {
+        law_row r = row_of(c, i);
+        r.f->backward(&c->law, c->m, r.A, r.b, r.s, N(v) + r.at, N(dv) + r.at, C(dlogdet)[r.sample],
+                      N(dA) + r.dA, N(db) + r.db, &sum);
+    }
+    if (ds) *N(ds) += sum;
 }
 
 static void ref_prior_term(device *d, real *term, real *dstate, const real *state, int n, layout l,
@@ -391,7 +382,6 @@ const device_kind device_ref = {
     .law_forward = ref_law_forward,
     .law_inverse = ref_law_inverse,
     .law_backward = ref_law_backward,
-    .law_inverse_backward = ref_law_inverse_backward,
     .prior_term = ref_prior_term,
     .distance_term = ref_distance_term,
     .rule_term = ref_rule_term,
