@@ -51,7 +51,7 @@ int cli_is_first_rank(const call *c);
 /* Both return an exit status; *out is only there after CLI_OK. */
 /* y of vectors has an element for each class, which tables have one column of. */
 int cli_has_class_column(const jf_model *m);
-int cli_load_model(const call *c, jf_model **out, const char *path);   /* with --device and --threads */
+int cli_load_model(const call *c, jf_model **out, const char *path); /* with --device and --threads */
 /* Prints `label` and a command that draws samples, which works as it stands from any directory; `name`: of the model. */
 int cli_say_example(const call *c, const jf_model *m, const char *label, const char *name);
 int cli_load_recipe(const call *c, jf_recipe **out, const char *path); /* with --set */

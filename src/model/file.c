@@ -228,7 +228,11 @@ static jf_status check_notes(jf_context *ctx, const tensor_file *file, const cha
         const char *value = tensors_note(file, note_keys[i]);
         int is_recipe = strcmp(note_keys[i], "recipe") == 0;
         int is_lines = strcmp(note_keys[i], "columns") == 0 || strcmp(note_keys[i], "class_names") == 0;
-        size_t good = value ? shown_prefix(value, strlen(value), is_recipe ? "\n\t" : is_lines ? "\n" : "") : 0;
+        size_t good = value ? shown_prefix(value, strlen(value),
+                                           is_recipe  ? "\n\t"
+                                           : is_lines ? "\n"
+                                                      : "")
+                            : 0;
         if (value && value[good])
             return jf_fail(ctx, JF_ERROR_FORMAT,
                            "%s: byte %zu of \"%s\" in its metadata has code %d, expected text without "

@@ -381,8 +381,7 @@ static jf_status check_values(dataset *d, int refuse, double *values) {
         take_file_row(d, row, values, values + d->dim_x);
         int missing = find_missing(values, dim), is_outside = 0;
         if (missing >= 0) JF_TRY(leave_out_missing(d, row, missing, refuse));
-        for (int i = 0; missing < 0 && i < dim; i++)
-            JF_TRY(check_value(d, row, i, values[i], &is_outside));
+        for (int i = 0; missing < 0 && i < dim; i++) JF_TRY(check_value(d, row, i, values[i], &is_outside));
         if (is_outside) JF_TRY(leave_out(d, row));
         d->outside += is_outside;
     }

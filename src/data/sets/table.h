@@ -9,10 +9,10 @@
 typedef struct table {
     row_file *x_file, *y_file;     /* y_file: the same, or a file of its own */
     size_t *x_columns, *y_columns; /* (dim_x), and behind it (dim_y): which of the file's */
-    row_split left_out;   /* rows of the files that are left out ("held"); may be empty */
-    row_split split;      /* the other rows, those to train on and those held out */
-    size_t missing;       /* rows left out since a value is missing */
-    size_t first_missing; /* the first of them, and its element */
+    row_split left_out;            /* rows of the files that are left out ("held"); may be empty */
+    row_split split;               /* the other rows, those to train on and those held out */
+    size_t missing;                /* rows left out since a value is missing */
+    size_t first_missing;          /* the first of them, and its element */
     int missing_element;
     const char **names; /* (dim): those of the columns, which the files own; NULL: they have none */
     int y_count;        /* columns of y in their file: dim_y, or 1 where y has a column for each class */
