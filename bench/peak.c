@@ -2,9 +2,10 @@
  *
  *     gcc -O3 -march=native -pthread bench/peak.c -o peak && ./peak THREADS
  *
- * Each thread runs CHAINS independent chains a = a m + c of the widest vectors that the compiler has here: enough of
- * them to hide the latency of one, few enough to stay in registers. All threads start a window together and it lasts
- * until the last has ended; the best window of many counts, as the machine may be shared. */
+ * Each thread runs CHAINS independent chains a = a m + c of the widest vectors that the compiler has here:
+ * enough of them to hide the latency of one, few enough to stay in registers. All threads start a window
+ * together and it lasts until the last has ended; the best window of many counts, as the machine may be
+ * shared. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,12 @@
-/* A link between two network namespaces that is as slow as it is told: for bench/network, where the kernel cannot add a delay.
+/* A link between two network namespaces that is as slow as it is told: for bench/network, where the kernel
+ * cannot add a delay.
  *
  *     relay NAMESPACE_A NAMESPACE_B DEVICE BITS_A_SECOND DELAY_US
  *
- * makes a tun device of that name in both namespaces, says so on standard output, and carries packets between them until standard input
- * ends. A packet leaves when those before it have left at the given rate, and arrives so much later. Its bytes are counted as
- * frames of 1,500 bytes would need them on Ethernet, although the devices take larger ones, so that a processor has little to do. */
+ * makes a tun device of that name in both namespaces, says so on standard output, and carries packets between
+ * them until standard input ends. A packet leaves when those before it have left at the given rate, and
+ * arrives so much later. Its bytes are counted as frames of 1,500 bytes would need them on Ethernet, although
+ * the devices take larger ones, so that a processor has little to do. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
-/* Long use of the library by one process: trains, stops, resumes, loads, samples, tells densities, judges and reports on
- * small models, again and again, and watches what the process holds between two rounds.
+/* Long use of the library by one process: trains, stops, resumes, loads, samples, tells densities, judges and
+ * reports on small models, again and again, and watches what the process holds between two rounds.
  *
  *     jointflow-soak MINUTES
  *
- * Prints memory and open files over time. Fails where they grow, where a round fails, and where a round gives other
- * samples than the first. */
+ * Prints memory and open files over time. Fails where they grow, where a round fails, and where a round gives
+ * other samples than the first. */
 #define _GNU_SOURCE /* nftw */
 #include "jointflow/jointflow.h"
 
@@ -154,8 +154,8 @@ static void run_model(round_state *r, int index) {
 
 /* ---- flat or not ---- */
 
-/* What is held in the last third against the most that was held in the first, after the first of all lines: caches of
- * fonts fill up in the beginning. */
+/* What is held in the last third against the most that was held in the first, after the first of all lines:
+ * caches of fonts fill up in the beginning. */
 static int is_flat(const char *name, const holdings *lines, int count, size_t field, double share,
                    long slack) {
     long early = 0, late = 0;

@@ -12,8 +12,8 @@
 
 /* ---- failures ---- */
 
-/* Bytes of a character that does something instead of being shown: a control character, or one that turns the direction of what
- * follows; 0: it is shown. */
+/* Bytes of a character that does something instead of being shown: a control character, or one that turns the
+ * direction of what follows; 0: it is shown. */
 static int hidden(const char *chars) {
     static const char *const others[] = {"\xE2\x80\xAA", "\xE2\x80\xAB", "\xE2\x80\xAC",
                                          "\xE2\x80\xAD", "\xE2\x80\xAE", "\xE2\x81\xA6",

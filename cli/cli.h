@@ -43,8 +43,8 @@ int cli_fail_memory(void);
 int cli_fail_output(void); /* standard output could not be written; errno tells why */
 int cli_misuse(const command *k, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Of commands that several processes share, with OPTION_RANKS: joins those that a launcher has started. Rank 0 alone says and
- * writes something. */
+/* Of commands that several processes share, with OPTION_RANKS: joins those that a launcher has started. Rank
+ * 0 alone says and writes something. */
 int cli_join_ranks(const call *c);
 int cli_is_first_rank(const call *c);
 
@@ -52,7 +52,8 @@ int cli_is_first_rank(const call *c);
 /* y of vectors has an element for each class, which tables have one column of. */
 int cli_has_class_column(const jf_model *m);
 int cli_load_model(const call *c, jf_model **out, const char *path); /* with --device and --threads */
-/* Prints `label` and a command that draws samples, which works as it stands from any directory; `name`: of the model. */
+/* Prints `label` and a command that draws samples, which works as it stands from any directory; `name`: of
+ * the model. */
 int cli_say_example(const call *c, const jf_model *m, const char *label, const char *name);
 int cli_load_recipe(const call *c, jf_recipe **out, const char *path); /* with --set */
 int cli_apply_settings(const call *c, jf_recipe *r);                   /* --set and --precision */
@@ -62,7 +63,8 @@ int cli_threads(const call *c);                                        /* --thre
 
 /* Lines of a name, a tab and what it is, in two columns. */
 void cli_print_list(const char *lines);
-/* The fewest digits that read back as the same number, at most `most` (17 are always enough). Returns the length. */
+/* The fewest digits that read back as the same number, at most `most` (17 are always enough). Returns the
+ * length. */
 enum { CLI_NUMBER = 32 };
 int cli_number(char out[CLI_NUMBER], double value, int most);
 char *cli_join(const char *format, ...)

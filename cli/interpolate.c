@@ -70,8 +70,8 @@ static int read_end(const call *c, const jf_model *m, const char *name, const ch
     return code;
 }
 
-/* From half a step before the first class to half a step beyond the last: one number for all of y, or from the plane of one
- * class to that of the next. */
+/* From half a step before the first class to half a step beyond the last: one number for all of y, or from
+ * the plane of one class to that of the next. */
 static int through_classes(const call *c, const jf_model *m, const jf_use_options *use, jf_lines *out) {
     size_t dim = (size_t)jf_model_dim_y(m);
     double ends[2];
@@ -164,8 +164,8 @@ static int draw_between(const call *c, const jf_model *m, between *b, int code, 
     return code;
 }
 
-/* From the first image to the second, from the third to the fourth: at the conditions of -y, or, without, on the way from
- * the condition of the one to that of the other, so that the ends are the images. */
+/* From the first image to the second, from the third to the fourth: at the conditions of -y, or, without, on
+ * the way from the condition of the one to that of the other, so that the ends are the images. */
 static int images_along_z(const call *c, const jf_model *m, const ends *e, jf_lines *out) {
     size_t dim_x = (size_t)jf_model_dim_x(m), dim_y = (size_t)jf_model_dim_y(m),
            lines = (size_t)e->rows.count / 2;

@@ -114,9 +114,9 @@ typedef struct arguments {
     char error[512];
 } arguments;
 
-/* Reads argv (argc); `names` are those of the arguments, "MODEL [DATA]": brackets make one optional, and a last "[MORE...]"
- * takes any number. Returns
- * 1, or 0 with the reason in out->error. To be freed in both cases. */
+/* Reads argv (argc); `names` are those of the arguments, "MODEL [DATA]": brackets make one optional, and a
+ * last "[MORE...]" takes any number. Returns 1, or 0 with the reason in out->error. To be freed in both
+ * cases. */
 int arguments_parse(arguments *out, const option *options, const char *names, int argc, char **argv);
 void arguments_free(arguments *a);
 

@@ -1,4 +1,5 @@
-/* Files are compared by device and inode: a link, another spelling of a path and a second name are the same file. */
+/* Files are compared by device and inode: a link, another spelling of a path and a second name are the same
+ * file. */
 #include "outputs.h"
 #include <errno.h>
 #include <fcntl.h>

@@ -29,7 +29,8 @@ static const char *clock_text(double seconds, char *out, size_t size) {
     return out;
 }
 
-/* "  loss 1.2 = z 2.8 + y 0.1 + logdet -1.7, y error 0.001": the loss, its parts, what is watched beside them. */
+/* "  loss 1.2 = z 2.8 + y 0.1 + logdet -1.7, y error 0.001": the loss, its parts, what is watched beside
+ * them. */
 static void describe_terms(const jf_training *now, char *out, size_t size) {
     size_t used = 0;
     int parts = 0;

@@ -1,5 +1,5 @@
-/* Runs the command in a process group of its own, feeds it and listens at the same time, so that neither side waits for the
- * other, and ends the whole group when its time is over or it writes more than it should. */
+/* Runs the command in a process group of its own, feeds it and listens at the same time, so that neither side
+ * waits for the other, and ends the whole group when its time is over or it writes more than it should. */
 #include "simulator.h"
 #include <ctype.h>
 #include <errno.h>
@@ -84,8 +84,8 @@ static int give_up_waiting(simulator *s) {
                    s->timeout);
 }
 
-/* Ends all of it, at once or when its time is over: it may have closed its output and go on. Returns whether that was needed;
- * status: as waitpid() has it. */
+/* Ends all of it, at once or when its time is over: it may have closed its output and go on. Returns whether
+ * that was needed; status: as waitpid() has it. */
 static int finish(child *c, int at_once, int *status) {
     const struct timespec pause = {.tv_nsec = 5000000};
     int late = 0;

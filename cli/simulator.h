@@ -1,5 +1,5 @@
-/* A command that simulates: it reads rows of x from standard input, numbers separated by commas, and writes as many rows of y
- * to standard output. No header lines. */
+/* A command that simulates: it reads rows of x from standard input, numbers separated by commas, and writes
+ * as many rows of y to standard output. No header lines. */
 #ifndef CLI_SIMULATOR_H
 #define CLI_SIMULATOR_H
 

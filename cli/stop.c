@@ -7,9 +7,9 @@
 static const int stopping_signals[] = {SIGINT, SIGTERM, SIGHUP};
 enum { SIGNALS = sizeof stopping_signals / sizeof *stopping_signals };
 
-/* timeout(1) sends a signal to the program and to its group, schedulers to a job and to its steps, and a session that
-   ends sends SIGHUP and SIGTERM: what arrives within this time is one request, or the second half of it would end a
-   program that is about to save. */
+/* timeout(1) sends a signal to the program and to its group, schedulers to a job and to its steps, and a
+   session that ends sends SIGHUP and SIGTERM: what arrives within this time is one request, or the second
+   half of it would end a program that is about to save. */
 #define ONE_REQUEST_MS 1000
 
 /* The only variables of the program that are not local: a signal handler can reach nothing else. */

@@ -75,7 +75,8 @@ static char *read_text(const char *path) {
     return text;
 }
 
-/* Results of another recipe must not stand in one table with these: what does not vary is kept in the folder. */
+/* Results of another recipe must not stand in one table with these: what does not vary is kept in the folder.
+ */
 static int claim_folder(const call *c, const sweep_plan *p, const char *folder) {
     jf_recipe *r = NULL;
     char *text = NULL, *path = cli_join("%s/sweep.ini", folder), *there = path ? read_text(path) : NULL;

@@ -1,4 +1,5 @@
-/* Models of super-resolution that make what a model draws larger: those of --then, or of the model's own recipe. */
+/* Models of super-resolution that make what a model draws larger: those of --then, or of the model's own
+ * recipe. */
 #ifndef CLI_THEN_H
 #define CLI_THEN_H
 

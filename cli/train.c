@@ -22,8 +22,8 @@ static char *default_folder(const char *recipe) {
 
 /* ---- tables without a recipe ---- */
 
-/* The file of x: of --x, or a table in the place of the recipe; NULL: there is a recipe. A .txt file is a recipe unless columns
- * or a file of y are named. */
+/* The file of x: of --x, or a table in the place of the recipe; NULL: there is a recipe. A .txt file is a
+ * recipe unless columns or a file of y are named. */
 static const char *table_of(const call *c) {
     const arguments *a = c->arguments;
     const char *given = argument(a, 0);
@@ -248,7 +248,8 @@ static jf_train_options train_options(const call *c, const char *folder) {
                               .threads = cli_threads(c)};
 }
 
-/* All ranks but the first: they do their part, and leave what is said and written to that one, and when to stop. */
+/* All ranks but the first: they do their part, and leave what is said and written to that one, and when to
+ * stop. */
 static int train_along(const call *c, const jf_recipe *r, const char *folder) {
     jf_train_options options = train_options(c, folder);
     jf_model *m = NULL;

@@ -1,5 +1,5 @@
-/* What the library says, in the words of the command line: it speaks of keys and of fields of its options, which here are
- * options of a command. */
+/* What the library says, in the words of the command line: it speaks of keys and of fields of its options,
+ * which here are options of a command. */
 #ifndef CLI_WORDS_H
 #define CLI_WORDS_H
 

@@ -1,4 +1,5 @@
-/* Sums over the devices of several ranks, as far as one device can tell: with one rank they are what was there. */
+/* Sums over the devices of several ranks, as far as one device can tell: with one rank they are what was
+ * there. */
 #include "device_contract.h"
 
 typedef struct group_work {

@@ -1,4 +1,5 @@
-/* The contract of devices, continued: convolutions and layer norms, and the optional whole coupling of image networks. */
+/* The contract of devices, continued: convolutions and layer norms, and the optional whole coupling of image
+ * networks. */
 #include "device_contract.h"
 
 typedef struct conv_case {
@@ -222,21 +223,14 @@ static void run_image_coupling(trial *t, const void *sizes) {
     layer_close(&y);
 }
 
-/* Channels that fill vectors and such that do not; one to three branches; groups of one channel and of many. Only small
- * cases have a kink in their activation: among many units one would be so near to it that rounding decides. */
+/* Channels that fill vectors and such that do not; one to three branches; groups of one channel and of many.
+ * Only small cases have a kink in their activation: among many units one would be so near to it that rounding
+ * decides. */
 void check_image_coupling(const bench *b) {
     if (!b->tested->d->kind->plan_open) return;
     static const layer_case cases[] = {
-        {{28, 28, 1},
-         {28, 28, 1},
-         1,
-         64,
-         8,
-         1,
-         "element",
-         1,
-         law_affine,
-         0}, /* the paper's channelwise layer */
+        {{28, 28, 1}, {28, 28, 1}, 1, 64, 8, 1, "element", 1, law_affine, 0}, /* the paper's channelwise layer
+                                                                               */
         {{14, 14, 4}, {14, 14, 4}, 3, 32, 8, 2, "element", 1, law_affine, 0}, /* and its checkerboard */
         {{7, 7, 2}, {7, 7, 2}, 9, 32, 4, 1, "element", 1, law_affine, 30},
         {{16, 15, 1}, {16, 15, 2}, 5, 32, 4, 1, "channel", 1, law_affine, 0},

@@ -1,5 +1,5 @@
-/* The contract of what a training step leaves on the device: scalars, terms of rules, steps of the optimiser and their
- * faults. */
+/* The contract of what a training step leaves on the device: scalars, terms of rules, steps of the optimiser
+ * and their faults. */
 #include "device_contract.h"
 
 /* ---- scalars ---- */

@@ -12,7 +12,8 @@
     "[model]\nnet = resnext\nblocks = 2\nkernels = 8 4\ncardinality = 4 2\nresidual = 2\n"
 #define ALL_KINDS "transforms = actnorm mixing coupling\n"
 
-/* Bounds: any number, interval, above, below, circle, whole numbers between, from, up to, or of any size, a constant. */
+/* Bounds: any number, interval, above, below, circle, whole numbers between, from, up to, or of any size, a
+ * constant. */
 static const struct {
     char letter;
     column_support support;

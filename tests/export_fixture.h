@@ -1,5 +1,6 @@
-/* What the tests of exports share: a table of models, together of every law, network, transform, condition and support that
- * there is, with weights far from their start; and what the library answers for rows of each. */
+/* What the tests of exports share: a table of models, together of every law, network, transform, condition
+ * and support that there is, with weights far from their start; and what the library answers for rows of
+ * each. */
 #ifndef JF_TESTS_EXPORT_FIXTURE_H
 #define JF_TESTS_EXPORT_FIXTURE_H
 

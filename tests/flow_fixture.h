@@ -90,8 +90,8 @@ typedef struct flow_rig {
     size_t total;
 } flow_rig;
 
-/* model.transforms to run a general test with: number k of the couplings alone, and of each other kind of the list before
- * a coupling. 0: there are no more. */
+/* model.transforms to run a general test with: number k of the couplings alone, and of each other kind of the
+ * list before a coupling. 0: there are no more. */
 #define TRANSFORMS_TEXT 64
 int transforms_to_try(int k, char to[TRANSFORMS_TEXT]);
 /* A checked recipe of [model] and [loss] keys. */

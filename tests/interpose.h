@@ -1,5 +1,5 @@
-/* Functions of the C library, replaced in the test program: they do what they always do until a test asks for trouble. Each
- * test is a process of its own, so nothing has to be undone. */
+/* Functions of the C library, replaced in the test program: they do what they always do until a test asks for
+ * trouble. Each test is a process of its own, so nothing has to be undone. */
 #ifndef JF_TESTS_INTERPOSE_H
 #define JF_TESTS_INTERPOSE_H
 

@@ -1,8 +1,8 @@
 /* Runs the registered tests, one line each, and closes with "N passed, N failed, N skipped".
  *
- * Every test runs in a process of its own, as many at a time as there are processors: a crash, a leak or an endless
- * loop is one failed test and leaves nothing behind for the others. Lines come in the order of the tests, whichever
- * ends first. What a test prints is kept back and shown only when it fails. */
+ * Every test runs in a process of its own, as many at a time as there are processors: a crash, a leak or an
+ * endless loop is one failed test and leaves nothing behind for the others. Lines come in the order of the
+ * tests, whichever ends first. What a test prints is kept back and shown only when it fails. */
 #define _GNU_SOURCE /* nftw, MAP_ANONYMOUS */
 #include "test.h"
 

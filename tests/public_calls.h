@@ -13,7 +13,8 @@ jf_model *live_model(live *f);
 
 /* What a call gives: the status of the function, or one of these of a function without. */
 enum { CALL_GAVE = 1000, CALL_GAVE_WRONG };
-/* hide: the argument that is NULL, from 0; -1: none. Of one that returns a value CALL_GAVE_WRONG: it is not that of NULL. */
+/* hide: the argument that is NULL, from 0; -1: none. Of one that returns a value CALL_GAVE_WRONG: it is not
+ * that of NULL. */
 typedef struct public_call {
     const char *name;
     int (*run)(live *f, int hide);

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Set under a sanitizer, where everything takes several times as long and more memory: tests of many sizes then take
- * fewer. */
+/* Set under a sanitizer, where everything takes several times as long and more memory: tests of many sizes
+ * then take fewer. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
 #define SANITIZED 1
 #elif defined __has_feature
@@ -19,14 +19,15 @@
 #endif
 #endif
 
-/* Whether the GPU is an emulated one (tests/emulated), which takes thousands of times as long as a real one: tests of many
- * sizes then take fewer, unless all are asked for. */
+/* Whether the GPU is an emulated one (tests/emulated), which takes thousands of times as long as a real one:
+ * tests of many sizes then take fewer, unless all are asked for. */
 extern const int gpu_is_emulated __attribute__((weak));
 #define EMULATED (&gpu_is_emulated != NULL && !getenv("EMULATED_ALL"))
 
 typedef void (*test_fn)(void);
 void test_register(const char *name, const char *file, test_fn fn);
-/* A test of a table: the same function for each of its rows, under a name of its own that outlives the call. */
+/* A test of a table: the same function for each of its rows, under a name of its own that outlives the call.
+ */
 typedef void (*row_test_fn)(const void *row);
 void test_register_row(const char *name, const char *file, row_test_fn fn, const void *row);
 _Noreturn void test_fail(const char *file, int line, const char *format, ...)

@@ -86,7 +86,8 @@ TEST(advice__overfitting_is_named_with_both_means_and_a_remedy) {
     run_close(r);
 }
 
-/* Judged on the rows that it knows by heart, in the place of those held out: the one by hand is the other's density. */
+/* Judged on the rows that it knows by heart, in the place of those held out: the one by hand is the other's
+ * density. */
 TEST(advice__the_likelihood_of_training_rows_is_that_of_judging_on_them) {
     run *r = advised_model(400, 60, "fixed", "epochs = 3\n");
     judgement *j = judged_on(r, 0), *of_training;

@@ -1,4 +1,5 @@
-/* No function of the public interface succeeds with numbers that are not finite; the message names the row. */
+/* No function of the public interface succeeds with numbers that are not finite; the message names the row.
+ */
 #include "api_image_fixture.h"
 
 #include <float.h>

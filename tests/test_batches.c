@@ -1,4 +1,5 @@
-/* A batch is the same whoever makes it: the host row by row, its threads beside a step, or a device that holds the data. */
+/* A batch is the same whoever makes it: the host row by row, its threads beside a step, or a device that
+ * holds the data. */
 #include "counting_device.h"
 #include "images_fixture.h"
 #include "io/npy.h"
@@ -97,7 +98,8 @@ static void source_close(source *s) {
     run_close(s->r);
 }
 
-/* Which batches to look at: of every phase and epoch, then those held out, then of all classes; 0: no more. */
+/* Which batches to look at: of every phase and epoch, then those held out, then of all classes; 0: no more.
+ */
 static int request_at(const source *s, int i, batch_request *q) {
     enum { EPOCHS = 2, BATCHES = 4, PHASES = 3, HELD_OUT = 3 };
     const model *m = s->r->m;

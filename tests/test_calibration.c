@@ -207,7 +207,8 @@ static int shift(void *user, size_t n, const double *x, double *y) {
     return *calls > 2;
 }
 
-/* Of the identity answers are N(0, 1) whatever y is: right where y has nothing to do with x, wrong where it is x0. */
+/* Of the identity answers are N(0, 1) whatever y is: right where y has nothing to do with x, wrong where it
+ * is x0. */
 TEST(predictive__answers_that_lead_back_to_y_are_told_from_others) {
     run *r = open_identity_of("sectors");
     const model_units *u = &r->m->units;

@@ -1,4 +1,5 @@
-/* Measures of whether two samples have the same distribution, against closed forms of normal distributions. */
+/* Measures of whether two samples have the same distribution, against closed forms of normal distributions.
+ */
 #include "test.h"
 
 #include "base/random.h"
@@ -41,7 +42,8 @@ TEST(compare__shifted_normals_have_the_values_of_their_closed_forms) {
     for (int i = 0; i < 3; i++) CHECK(r[i].value > r[i].limit && r[i].same <= 1.02 * r[i].limit);
 }
 
-/* E k(a, a') of a Gaussian kernel of width s and normals of dim D, a - a' ~ N(shift, 2): (s^2/(s^2+2))^(D/2) exp(...). */
+/* E k(a, a') of a Gaussian kernel of width s and normals of dim D, a - a' ~ N(shift, 2): (s^2/(s^2+2))^(D/2)
+ * exp(...). */
 TEST(compare__mmd_of_shifted_normals_is_that_of_their_means) {
     two_sample_result r[8];
     compare_shifted(1, 2, r);

@@ -32,7 +32,8 @@ static flow_rig *open_case(const char *device_name, int i) {
     return rig_open_from(device_name, 1, cases[i].recipe, &cases[i].sizes, &(flow_origin){.seed = 9}, N);
 }
 
-/* The block of a Jacobian (dim, dim) that rows and columns of x, or of y, make; states have x and y side by side. */
+/* The block of a Jacobian (dim, dim) that rows and columns of x, or of y, make; states have x and y side by
+ * side. */
 static double log_det_of(const flow *f, const double *J, int of_y) {
     double block[64 * 64];
     int rows = 0, size = of_y ? f->dim_y : f->dim_x;

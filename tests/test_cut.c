@@ -1,4 +1,5 @@
-/* Cut columns: the flow works on the line, samples beyond the bounds are drawn again, and densities are divided by what is inside. */
+/* Cut columns: the flow works on the line, samples beyond the bounds are drawn again, and densities are
+ * divided by what is inside. */
 #include "data_fixture.h"
 #include "format_fixture.h"
 #include "jointflow/jointflow.h"
@@ -6,7 +7,8 @@
 #include "train_fixture.h"
 #include <math.h>
 
-/* a is uniform on (0, 1), b normal, and c is a with some noise: near the ends the posterior of a is cut off. */
+/* a is uniform on (0, 1), b normal, and c is a with some noise: near the ends the posterior of a is cut off.
+ */
 static run *cut_model(const char *bounds) {
     enum { ROWS = 400 };
     char content[1024];
@@ -29,7 +31,8 @@ static run *cut_model(const char *bounds) {
     return trained;
 }
 
-/* Samples for one c, or with the seed's own numbers; returns how many points were beyond before they were drawn again. */
+/* Samples for one c, or with the seed's own numbers; returns how many points were beyond before they were
+ * drawn again. */
 static long sample_at(const model *m, long n, double c, uint64_t seed, double *x) {
     double *y = calloc((size_t)n, sizeof *y), *z = calloc((size_t)n * 2, sizeof *z),
            *first = calloc((size_t)n * 3, sizeof *first);
@@ -112,7 +115,8 @@ TEST(cut__densities_of_rows_with_different_y_are_those_of_each_alone) {
     run_close(r);
 }
 
-/* A y of which the model has nothing inside: an answer on the bounds, with a warning, not an endless search. */
+/* A y of which the model has nothing inside: an answer on the bounds, with a warning, not an endless search.
+ */
 TEST(cut__a_y_far_beyond_the_data_is_answered_on_the_bounds_with_a_warning) {
     enum { N = 50 };
     static double x[2 * N];

@@ -104,7 +104,8 @@ TEST(table__a_missing_value_is_refused_by_row_and_column_where_the_recipe_says_s
                   JF_ERROR_DATA, "row 3", "column 2 (\"b\") is missing");
 }
 
-/* (i, i^2 mod 101, i mod 5) for rows i, of which every seventh is without its second value, or is not there at all. */
+/* (i, i^2 mod 101, i mod 5) for rows i, of which every seventh is without its second value, or is not there
+ * at all. */
 static const char *with_holes(const char *name, int there, const char *more) {
     static char content[65536];
     char *at = content;
@@ -143,7 +144,8 @@ TEST(table__rows_with_missing_values_are_left_out_and_the_others_are_the_same_ta
     }
 }
 
-/* (i mod 10, 7, i mod 3, 0.1) where the second and the fourth are other numbers in the last `odd` of 100 rows */
+/* (i mod 10, 7, i mod 3, 0.1) where the second and the fourth are other numbers in the last `odd` of 100 rows
+ */
 static const char *with_constants(int odd, const char *more) {
     static char content[8192];
     char *at = content;
@@ -153,7 +155,8 @@ static const char *with_constants(int odd, const char *more) {
     return keys_for("t.csv", content, more);
 }
 
-/* On the line the constant of x is random in every epoch, that of y is 0 or, where a flow transforms it, random, too. */
+/* On the line the constant of x is random in every epoch, that of y is 0 or, where a flow transforms it,
+ * random, too. */
 static void check_constants(const dataset *d, int y_is_random) {
     double rows[2][80 * 4], mean[2] = {0}, square[2] = {0};
     CHECK(dataset_is_constant(d, 1) && dataset_is_constant(d, 3) && !dataset_is_constant(d, 0) &&

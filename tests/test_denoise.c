@@ -150,8 +150,8 @@ TEST(denoise__of_a_row_does_not_depend_on_the_rows_beside_it) {
     jf_context_free(ctx);
 }
 
-/* Networks of zeros make the identity, so p is N(0, I) in the model's units: clean rows have the variance 1 - sigma^2 left,
- * and are expected at (1 - sigma^2) of the noisy ones' distance from the mean. */
+/* Networks of zeros make the identity, so p is N(0, I) in the model's units: clean rows have the variance 1 -
+ * sigma^2 left, and are expected at (1 - sigma^2) of the noisy ones' distance from the mean. */
 TEST(denoise__of_normal_rows_is_their_posterior_mean_in_the_datas_units) {
     const double sigma = 0.4;
     jf_context *ctx = NULL;
@@ -170,7 +170,8 @@ TEST(denoise__of_normal_rows_is_their_posterior_mean_in_the_datas_units) {
     jf_context_free(ctx);
 }
 
-/* What the formula promises of a model that has learned something: the expected clean point is nearer to it. */
+/* What the formula promises of a model that has learned something: the expected clean point is nearer to it.
+ */
 TEST(denoise__of_noisy_data_comes_nearer_to_the_clean_ones) {
     enum { N = 2000 };
     const double sigma = 0.2;

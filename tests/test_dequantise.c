@@ -67,8 +67,8 @@ TEST(dequantise__is_refused_where_images_are_not_bytes) {
 
 /* ---- bits per dimension ---- */
 
-/* The judgement of a model that is the identity, since all of its weights are 0: its density is N(0, 1) of each
- * standardised element, whatever the device and the networks. */
+/* The judgement of a model that is the identity, since all of its weights are 0: its density is N(0, 1) of
+ * each standardised element, whatever the device and the networks. */
 static double judged_bits(const char *keys, double noise, dataset **data, data_fixture *f) {
     char content[900];
     snprintf(
@@ -99,8 +99,9 @@ static double judged_bits(const char *keys, double noise, dataset **data, data_f
     return bits;
 }
 
-/* v is uniform over LEVELS of 256, so that a perfect model has log2(LEVELS) = 4 bits, and a Gaussian of the same mean and
- * deviation the divergence of a uniform from a normal distribution more: log2(2 pi e / 12)/2 = 0.2546 bits. */
+/* v is uniform over LEVELS of 256, so that a perfect model has log2(LEVELS) = 4 bits, and a Gaussian of the
+ * same mean and deviation the divergence of a uniform from a normal distribution more: log2(2 pi e / 12)/2 =
+ * 0.2546 bits. */
 TEST(bits_per_dim__of_uniform_bytes_are_their_entropy_and_the_models_divergence) {
     data_fixture f;
     dataset *data;
@@ -110,7 +111,8 @@ TEST(bits_per_dim__of_uniform_bytes_are_their_entropy_and_the_models_divergence)
     data_close(&f);
 }
 
-/* The same through the logit: by integrating -log2 of the density of v over its range, with a slope taken by differences. */
+/* The same through the logit: by integrating -log2 of the density of v over its range, with a slope taken by
+ * differences. */
 TEST(bits_per_dim__of_the_logit_are_those_of_the_bytes) {
     enum { STEPS = 2000 };
     data_fixture f;

@@ -1,5 +1,5 @@
-/* A device whose memory ends: whatever it has none for, a run ends with one sentence, gives back what it took, and what was
- * saved before can be resumed. */
+/* A device whose memory ends: whatever it has none for, a run ends with one sentence, gives back what it
+ * took, and what was saved before can be resumed. */
 #include "train/bench.h"
 #include "train_fixture.h"
 

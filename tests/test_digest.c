@@ -3,7 +3,8 @@
 
 #include "base/digest.h"
 
-/* FIPS 180-4 and its published examples, and what sha256sum says of so many letters a where the last block is just full. */
+/* FIPS 180-4 and its published examples, and what sha256sum says of so many letters a where the last block is
+ * just full. */
 TEST(sha256__agrees_with_published_digests_and_at_the_edges_of_blocks) {
     static const struct {
         const char *message; /* NULL: `letters` times a */

@@ -1,5 +1,5 @@
-/* Dropout: passes and their backward passes see one mask, runs that are stopped or have other threads see the same ones, and
- * models that are used see none. */
+/* Dropout: passes and their backward passes see one mask, runs that are stopped or have other threads see the
+ * same ones, and models that are used see none. */
 #include "flow_fixture.h"
 #include "train_fixture.h"
 

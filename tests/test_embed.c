@@ -1,4 +1,5 @@
-/* Embeddings of the condition: what they compute, their gradients, what is refused, and that the rest of a model does not notice. */
+/* Embeddings of the condition: what they compute, their gradients, what is refused, and that the rest of a
+ * model does not notice. */
 #include "base/file.h"
 #include "flow_fixture.h"
 #include "model/use.h"
@@ -92,7 +93,8 @@ static double *embedding_of(const flow_rig *r, const double *y, int n) {
 }
 
 TEST(embed__conv1d_is_two_strided_convolutions_and_two_dense_layers) {
-    /* 23 steps: 2 (2 (t - 1) + 5 - 1) + 5 = 4 t + 9 = 25 for 4 places, so one zero on each side; 11 places, then 4 */
+    /* 23 steps: 2 (2 (t - 1) + 5 - 1) + 5 = 4 t + 9 = 25 for 4 places, so one zero on each side; 11 places,
+     * then 4 */
     flow_rig *r = rig_of("ref", &cases[1], 1);
     double *y = draw_normal(23, 1, 5), hidden[4], expected[3];
     picture series = {.h = 23, .w = 1, .c = 1, .top = 1, .values = y};

@@ -1,4 +1,5 @@
-/* What jointflow explore is made of: who may ask, what is asked, what is written; and where the data of a model are. */
+/* What jointflow explore is made of: who may ask, what is asked, what is written; and where the data of a
+ * model are. */
 #include "explore/ask.h"
 #include "explore/buffer.h"
 #include "explore/guard.h"

@@ -1,4 +1,5 @@
-/* Models exported as ONNX: run by ONNX Runtime, where it can be fetched, and asked the same as the library. */
+/* Models exported as ONNX: run by ONNX Runtime, where it can be fetched, and asked the same as the library.
+ */
 #include "export_fixture.h"
 
 #include "base/file.h"

@@ -1,5 +1,5 @@
-/* The allocations of a training run made to fail, one in each try: the run fails with a sentence, or it ends with the same
- * model. */
+/* The allocations of a training run made to fail, one in each try: the run fails with a sentence, or it ends
+ * with the same model. */
 #include "interpose.h"
 #include "test.h"
 

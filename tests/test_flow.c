@@ -19,8 +19,8 @@ enum { PLAIN_NETS, SMOOTH_NETS, RESIDUAL_NETS };
 static const char *const net_keys[] = {"depth = 2", "net = residual\nresidual = 2\nslope = 1",
                                        "net = residual\nresidual = 2"};
 
-/* Couplings that do much, or less where other transforms stand between them: a long chain of strong shears multiplies
- * rounding errors. */
+/* Couplings that do much, or less where other transforms stand between them: a long chain of strong shears
+ * multiplies rounding errors. */
 static void recipe_for(const shape_case *c, char *to, size_t size) {
     int plain = !c->transforms || strcmp(c->transforms, "coupling") == 0;
     snprintf(to, size,
@@ -52,7 +52,8 @@ static void for_all_shapes(void (*check)(const char *device_name, const shape_ca
                 c.transforms = transforms;
                 check(device_kinds[d]->name, &c);
             }
-            /* of a flow of y without kinks: with these numbers one lies within the step of a finite difference */
+            /* of a flow of y without kinks: with these numbers one lies within the step of a finite
+             * difference */
             int nets = strcmp(c.condition, "flow") == 0 ? SMOOTH_NETS : RESIDUAL_NETS;
             c = (shape_case){c.law, c.condition, c.dim_x, c.dim_y, NULL, nets};
             check(device_kinds[d]->name, &c);
@@ -308,9 +309,9 @@ static void results_free(results *o) {
     free(o->forward), free(o->inverse), free(o->logdet), free(o->dstate), free(o->grad);
 }
 
-/* Number i of the batch sizes and shapes. With slope 1 nothing has a kink, and the gradients agree to rounding. With 0.3
- * a unit within rounding of zero may take the other slope: then its sample's gradient is another one, and many samples
- * have to agree all the same. */
+/* Number i of the batch sizes and shapes. With slope 1 nothing has a kink, and the gradients agree to
+ * rounding. With 0.3 a unit within rounding of zero may take the other slope: then its sample's gradient is
+ * another one, and many samples have to agree all the same. */
 static void check_agreement(int i, int kinks, const char *transforms) {
     static const int sizes[] = {1, 5, 24, 25, 47, 48, 49, 200, 1000};
     static const double kept_mib[] = {0, 0.2, 100}; /* no layer, some, all of them keep their activations */

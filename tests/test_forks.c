@@ -1,5 +1,5 @@
-/* What a forked child may not do: go on with a training of its parent, or use the parent's GPU. That every function returns there
- * is tested in test_public_calls.c. */
+/* What a forked child may not do: go on with a training of its parent, or use the parent's GPU. That every
+ * function returns there is tested in test_public_calls.c. */
 #include "test.h"
 #include "train_fixture.h"
 

@@ -1,5 +1,5 @@
-/* The corpora of tests/fuzz, and the files that this version writes itself, through the readers that are fuzzed. No
- * search for new inputs: that is what make fuzz does. */
+/* The corpora of tests/fuzz, and the files that this version writes itself, through the readers that are
+ * fuzzed. No search for new inputs: that is what make fuzz does. */
 #include "test.h"
 
 #include "base/file.h"
@@ -46,7 +46,8 @@ static int run_corpus(const fuzz_reader *reader, const char *name, int *taken) {
     return count;
 }
 
-/* A corpus that is refused as a whole would show nothing of what lies behind, unless this version writes inputs itself. */
+/* A corpus that is refused as a whole would show nothing of what lies behind, unless this version writes
+ * inputs itself. */
 static void check_corpus(const void *row) {
     const fuzz_reader *reader = row;
     int taken = 0, count = run_corpus(reader, reader->name, &taken);

@@ -1,4 +1,5 @@
-/* Two checkpoints are kept: a run whose newest one is damaged goes on from the one before it, to the same end. */
+/* Two checkpoints are kept: a run whose newest one is damaged goes on from the one before it, to the same
+ * end. */
 #include "interpose.h"
 #include "train_fixture.h"
 

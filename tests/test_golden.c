@@ -170,8 +170,8 @@ static void write_recipe(const golden *g, char *to, size_t size) {
                  number(g, "rule_size"));
 }
 
-/* Offset and factor of the formula for a parameter of a transform that is no coupling; 0: it is of one. A shift is as the
- * biases of networks. */
+/* Offset and factor of the formula for a parameter of a transform that is no coupling; 0: it is of one. A
+ * shift is as the biases of networks. */
 static int other_formula(const param *p, double *offset, double *gain) {
     static const char *const of_couplings[] = {".s", ".w", ".g", ".b"};
     const char *kind = strrchr(p->name, '.');

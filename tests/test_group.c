@@ -1,4 +1,5 @@
-/* Training with devices that add up gradients by themselves (NCCL): one rank ends with the bits of a process that is none. */
+/* Training with devices that add up gradients by themselves (NCCL): one rank ends with the bits of a process
+ * that is none. */
 #include "ranks_fixture.h"
 #include "test.h"
 

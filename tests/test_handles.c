@@ -1,5 +1,5 @@
-/* What the header says of lives, sizes and threads: handles keep their context, structs of other versions are taken for what
- * they are, and one context serves many threads. */
+/* What the header says of lives, sizes and threads: handles keep their context, structs of other versions are
+ * taken for what they are, and one context serves many threads. */
 #include "test.h"
 
 #include "jointflow/jointflow.h"

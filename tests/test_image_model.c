@@ -1,4 +1,5 @@
-/* Image models from a recipe to a judgement: rows in their order, files, runs that are stopped, and what is judged. */
+/* Image models from a recipe to a judgement: rows in their order, files, runs that are stopped, and what is
+ * judged. */
 #include "flow_fixture.h"
 
 #include "base/file.h"
@@ -314,7 +315,8 @@ TEST(image_model__a_judgement_by_class_needs_no_truth) {
     close_model(&f);
 }
 
-/* x = a y + e is linear and Gaussian: the floor is the entropy of x given y, of what the noise makes of both. */
+/* x = a y + e is linear and Gaussian: the floor is the entropy of x given y, of what the noise makes of both.
+ */
 TEST(floor__of_linear_gaussian_data_is_their_entropy) {
     const double slope = 0.8, rest = 0.3, alpha = 0.2;
     const char *path = test_path("linear.csv");

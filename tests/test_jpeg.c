@@ -1,4 +1,5 @@
-/* Tests of JPEG files: what others write, damaged and malicious files, and pictures told apart by their content. */
+/* Tests of JPEG files: what others write, damaged and malicious files, and pictures told apart by their
+ * content. */
 #include "format_fixture.h"
 
 #include "io/jpeg.h"

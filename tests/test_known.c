@@ -240,7 +240,8 @@ TEST(known__check_recognises_a_set_by_its_files) {
     CHECK_STATUS(known_check(ctx, &lines, test_path("else"), &bad), JF_OK);
     CHECK_HAS(
         lines.chars,
-        "expected bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"); /* that of fashion-mnist */
+        "expected bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"); /* that of fashion-mnist
+                                                                                       */
     free(labels);
     free(found);
     text_free(&lines);

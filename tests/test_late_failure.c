@@ -1,5 +1,5 @@
-/* A device that fails late, as one with a queue does: whatever is under way ends with its status, and files that were
- * good stay good. And what a model keeps between two uses. */
+/* A device that fails late, as one with a queue does: whatever is under way ends with its status, and files
+ * that were good stay good. And what a model keeps between two uses. */
 #include "counting_device.h"
 #include "judge/judge.h"
 #include "model/use.h"

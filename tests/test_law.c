@@ -157,7 +157,8 @@ TEST(law__log_determinant_is_that_of_the_jacobian) {
     lab_close(l);
 }
 
-/* Across all knots and beyond both ends, in float as in double: there and back, rising, and smooth at the ends. */
+/* Across all knots and beyond both ends, in float as in double: there and back, rising, and smooth at the
+ * ends. */
 TEST(law__spline_is_monotone_and_goes_on_as_the_identity) {
     enum { POINTS = 4000, BINS = 8, OUTPUTS = 3 * BINS - 1 };
     FOR_EACH_DEVICE (d) {

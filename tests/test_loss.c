@@ -111,7 +111,8 @@ TEST(rules__distances_are_those_of_the_paper) {
     CHECK(rule_find("square") == NULL);
 }
 
-/* Integrals of exp(-lambda d) over the plane: all of it, and the parts where the radius is below each limit. */
+/* Integrals of exp(-lambda d) over the plane: all of it, and the parts where the radius is below each limit.
+ */
 static double integrate_target(const rule *r, double size, double lambda, int count, const double *limits,
                                double *below) {
     enum { CELLS = 1600 };
@@ -233,8 +234,8 @@ static double objective_loss(void *arg) {
     return evaluate(t, 0).value[TERM_TOTAL];
 }
 
-/* The terms from the flow's outputs, written out once more; NAN: the formula of this objective's term y stands in the
- * golden case alone. */
+/* The terms from the flow's outputs, written out once more; NAN: the formula of this objective's term y
+ * stands in the golden case alone. */
 static loss_terms data_terms_by_hand(trainer *t, const double *state, const double *logdet) {
     const flow *f = t->r->flow;
     const recipe *r = t->r->recipe;
@@ -409,7 +410,8 @@ TEST(objective__every_kind_of_the_list_is_chosen_by_its_name_and_says_what_it_is
     lab_close(l);
 }
 
-/* A key of one objective does not go unnoticed in another's recipe; what older files name still may be there. */
+/* A key of one objective does not go unnoticed in another's recipe; what older files name still may be there.
+ */
 TEST(objective__keys_belong_to_the_objective_that_reads_them) {
     static const struct {
         const char *loss;

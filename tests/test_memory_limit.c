@@ -1,5 +1,5 @@
-/* Where memory ends: a device that runs out of it after its buffers were made keeps that for `status`, and everything else
- * fails with a sentence. The limit is that of the process's address space. */
+/* Where memory ends: a device that runs out of it after its buffers were made keeps that for `status`, and
+ * everything else fails with a sentence. The limit is that of the process's address space. */
 #include "device_contract.h"
 
 #include "base/memory.h"

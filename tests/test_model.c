@@ -83,7 +83,8 @@ TEST(params__of_a_flow_have_the_names_and_gains_of_the_recipe) {
 static const char recipe_text[] = "[loss]\nlambda = 12.5\n"
                                   "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nlaw = shear\nslope = 0.2\n";
 
-/* The same with number k of the transforms to try; 0: there are no more. One more is a chain of two couplings. */
+/* The same with number k of the transforms to try; 0: there are no more. One more is a chain of two
+ * couplings. */
 static int recipe_number(int k, char to[320]) {
     char transforms[TRANSFORMS_TEXT] = "coupling coupling";
     if (k > 0 && !transforms_to_try(k - 1, transforms)) return 0;

@@ -1,5 +1,5 @@
-/* Files of earlier versions: models load, sample and judge as they did, and are written again byte for byte; runs go on.
- * tests/golden/models/README.md tells how they were made. */
+/* Files of earlier versions: models load, sample and judge as they did, and are written again byte for byte;
+ * runs go on. tests/golden/models/README.md tells how they were made. */
 #include "base/context.h"
 #include "base/file.h"
 #include "flow_fixture.h"

@@ -1,4 +1,5 @@
-/* One model used by many threads at once: each gets what it would get alone, bit for bit, and finds its own message. */
+/* One model used by many threads at once: each gets what it would get alone, bit for bit, and finds its own
+ * message. */
 #include "base/context.h"
 #include "flow_fixture.h"
 #include "jointflow/jointflow.h"

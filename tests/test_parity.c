@@ -1,6 +1,6 @@
-/* Whole models on every device that the machine has, in every precision that it has, against the reference: loss and
- * gradient at initialisation, and where a hundred steps of training lead. The distance of y' is that of squares: the sign of
- * a difference that is nothing but rounding would decide the other's gradient. */
+/* Whole models on every device that the machine has, in every precision that it has, against the reference:
+ * loss and gradient at initialisation, and where a hundred steps of training lead. The distance of y' is that
+ * of squares: the sign of a difference that is nothing but rounding would decide the other's gradient. */
 #include "flow_fixture.h"
 #include "train_fixture.h"
 
@@ -61,8 +61,8 @@ static const struct model_case {
 };
 enum { MODELS = sizeof models / sizeof *models };
 
-/* Norm-wise. A unit whose input is nothing but rounding takes either branch of the Leaky ReLU: of a small batch one such unit
- * changes the gradient by some 1e-3. So fp32 is held to more without them (slope 1). */
+/* Norm-wise. A unit whose input is nothing but rounding takes either branch of the Leaky ReLU: of a small
+ * batch one such unit changes the gradient by some 1e-3. So fp32 is held to more without them (slope 1). */
 static const double gradient_bound[PRECISION_COUNT] = {
     [PRECISION_FP32] = 3e-3, [PRECISION_TF32] = 5e-2, [PRECISION_BF16] = 0.15};
 #define SMOOTH_BOUND 1e-4
@@ -164,8 +164,9 @@ __attribute__((constructor)) static void register_models(void) {
 
 /* ---- rows that repeat ---- */
 
-/* Devices cut a batch into pieces, each of which goes through some samples one after the other: what is left of one must not reach the
- * next. The loss of rows that repeat, and its gradient, are those of one of each; computed again they have the same bits. */
+/* Devices cut a batch into pieces, each of which goes through some samples one after the other: what is left
+ * of one must not reach the next. The loss of rows that repeat, and its gradient, are those of one of each;
+ * computed again they have the same bits. */
 static const struct model_case repeated[] = {
     {"images_of_28_columns",
      IMAGES("200", "task = superres\ndown = 0") "blocks = 1\nkernels = 64\ncardinality = 8\nresidual = "
@@ -189,10 +190,11 @@ static const struct model_case repeated[] = {
      3},
 };
 enum { REPEATED = sizeof repeated / sizeof *repeated };
-/* Bounds on loss and gradient. The size of the batch may decide how a sample is cut into pieces, and with it the last bits of sums. In
- * tf32 and bf16 some numbers then round the other way. In fp32 a unit whose input is zero but for rounding may take the other branch of the
- * Leaky ReLU: in double on the reference device, changing the states of images_of_28_columns by 1e-6 moves one such unit, and
- * the gradient by 1.2e-3, but by 1.1e-6 with slope 1. So fp32 has the bound of such units, and a tight one without them. */
+/* Bounds on loss and gradient. The size of the batch may decide how a sample is cut into pieces, and with it
+ * the last bits of sums. In tf32 and bf16 some numbers then round the other way. In fp32 a unit whose input
+ * is zero but for rounding may take the other branch of the Leaky ReLU: in double on the reference device,
+ * changing the states of images_of_28_columns by 1e-6 moves one such unit, and the gradient by 1.2e-3, but
+ * by 1.1e-6 with slope 1. So fp32 has the bound of such units, and a tight one without them. */
 static const double repeated_bound[PRECISION_COUNT] = {
     [PRECISION_FP32] = 3e-3, [PRECISION_TF32] = 3e-2, [PRECISION_BF16] = 2e-2};
 

@@ -1,5 +1,5 @@
-/* What products are computed in: training asks a device for the precision of the recipe, everything that is measured or
- * answered for fp32. */
+/* What products are computed in: training asks a device for the precision of the recipe, everything that is
+ * measured or answered for fp32. */
 #include "judge/judge.h"
 #include "model/use.h"
 #include "train/bench.h"
@@ -81,7 +81,8 @@ TEST(precision__auto_is_the_one_that_the_device_names_for_training) {
     check_training_in(PRECISION_BF16, "auto", &bf16);
 }
 
-/* Validation and histograms happen in between: a run that is trained in float by its device in any case learns the same. */
+/* Validation and histograms happen in between: a run that is trained in float by its device in any case
+ * learns the same. */
 TEST(precision__measuring_in_between_changes_no_step) {
     device_kind kind = noting_device(PRECISION_BF16);
     run *noting = open_on(&kind, "auto"), *plain = open_on(&device_cpu, "auto");

@@ -1,7 +1,8 @@
 /* The problems with known answers: exact entropies, exact posteriors, simulators as they are written down. */
 #include "data_fixture.h"
 
-/* By other means: closed forms, sums over finer grids, and means over many simulations, to the digits that are given here. */
+/* By other means: closed forms, sums over finer grids, and means over many simulations, to the digits that
+ * are given here. */
 TEST(problems__entropies_are_what_other_ways_to_compute_them_give) {
     static const struct {
         const char *keys;
@@ -45,8 +46,9 @@ TEST(problems__series_of_the_oscillator_have_the_deviations_that_it_says) {
     data_close(&f);
 }
 
-/* If x is drawn with y, and others are drawn from p(x | y), then x has any rank among them with the same probability, in
- * every coordinate. Chi-square of ten ranks: 9 degrees of freedom, above 33.7 once in 10,000. */
+/* If x is drawn with y, and others are drawn from p(x | y), then x has any rank among them with the same
+ * probability, in every coordinate. Chi-square of ten ranks: 9 degrees of freedom, above 33.7 once in 10,000.
+ */
 TEST(problems__posteriors_are_exact_by_the_ranks_of_the_truth) {
     enum { PAIRS = 3000, OTHERS = 9 };
     static const char *const sets[] = {"set = gaussian_linear",    "set = linear_uniform",
@@ -91,7 +93,8 @@ TEST(problems__samples_of_the_posterior_of_an_arm_reach_its_end) {
     data_close(&f);
 }
 
-/* The four draws of a row have the mean and covariance that its parameters say: over all rows, standardised by those. */
+/* The four draws of a row have the mean and covariance that its parameters say: over all rows, standardised
+ * by those. */
 TEST(problems__slcp_draws_have_the_moments_of_their_parameters) {
     enum { ROWS = 20000 };
     data_fixture f = data_open("set = slcp");

@@ -1,4 +1,5 @@
-/* One callback tells how far every long call is, and stops it: nothing of it is left, or, of a training, all that it had. */
+/* One callback tells how far every long call is, and stops it: nothing of it is left, or, of a training, all
+ * that it had. */
 #include "test.h"
 
 #include "jointflow/jointflow.h"

@@ -97,7 +97,8 @@ typedef struct outcome {
     char message[512];
 } outcome;
 
-/* What a call gives in a child. A machine at work may take long for it, but not much of its processor time. */
+/* What a call gives in a child. A machine at work may take long for it, but not much of its processor time.
+ */
 static outcome run_in_child(live *f, const public_call *c, int hide) {
     outcome o = {0};
     int ends[2], status;

@@ -34,7 +34,8 @@ static void read_values(const void *source, long first, int count, double *value
            (size_t)count * (size_t)all->dim * sizeof *values);
 }
 
-/* More than one block of each set, and no multiple of it; far from 0, where squares of floats have few digits left. */
+/* More than one block of each set, and no multiple of it; far from 0, where squares of floats have few digits
+ * left. */
 static void check_found(const char *name, long n, long m, int dim, double far) {
     enum { K = 3 };
     jf_context *ctx = NULL;
@@ -132,8 +133,8 @@ static image_quality measure(const double *judged, long n, const double *reals, 
     return q;
 }
 
-/* A point of the same density is inside the ball of one of its neighbours most of the time. Points that are far away are in
- * no ball, and copies of real points are inside of all of theirs. */
+/* A point of the same density is inside the ball of one of its neighbours most of the time. Points that are
+ * far away are in no ball, and copies of real points are inside of all of theirs. */
 TEST(precision_and_recall__are_one_for_copies_and_zero_far_away) {
     enum { N = 1500, DIM = 2 };
     double *reals = uniform_points(N, DIM, 0, 4), *far = uniform_points(N, DIM, 5, 5);
@@ -145,9 +146,10 @@ TEST(precision_and_recall__are_one_for_copies_and_zero_far_away) {
     free(far);
 }
 
-/* What is drawn covers half of the real square, and nothing else: all of it is good, half of the truth is missed. The other way
- * round half of what is drawn is wrong. The balls reach over the edge by their radius, about sqrt(3 / (pi N)) = 0.026 here,
- * and in a uniform density a point is in none of them with a probability of some per cent. */
+/* What is drawn covers half of the real square, and nothing else: all of it is good, half of the truth is
+ * missed. The other way round half of what is drawn is wrong. The balls reach over the edge by their radius,
+ * about sqrt(3 / (pi N)) = 0.026 here, and in a uniform density a point is in none of them with a probability
+ * of some per cent. */
 TEST(precision_and_recall__tell_what_is_wrong_from_what_is_missing) {
     enum { N = 1500, DIM = 2 };
     double *reals = uniform_points(N, DIM, 0, 6), *half = uniform_points(N, DIM, 0, 7);

@@ -217,7 +217,8 @@ TEST(ranks__pieces_are_taken_once_by_ranks_that_work_apart) {
     for (int size = 1; size <= RANKS_MOST; size++) ranks_run(size, 0, take_pieces, NULL);
 }
 
-/* One that works by itself for longer than the limit, or has announced to be quiet, is waited for as any other. */
+/* One that works by itself for longer than the limit, or has announced to be quiet, is waited for as any
+ * other. */
 static void one_works_apart(jf_context *ctx, void *arg) {
     int rank = ranks_rank(ranks_of(ctx));
     (void)arg;

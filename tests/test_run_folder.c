@@ -1,4 +1,5 @@
-/* One process at a time writes into a run folder, and what it finds there of another run is set aside whole. */
+/* One process at a time writes into a run folder, and what it finds there of another run is set aside whole.
+ */
 #include "interpose.h"
 #include "train_fixture.h"
 
@@ -348,8 +349,8 @@ static void check_whole_after_kill(long change) {
                   change, here, aside, KEPT);
 }
 
-/* Puts the folder as it was, with second names of the old run's files or links to them, and looks whether the next start
- * cleans up. */
+/* Puts the folder as it was, with second names of the old run's files or links to them, and looks whether the
+ * next start cleans up. */
 static void restore_old(int links) {
     jf_context *ctx = NULL;
     run_folder *f = NULL;

@@ -1,4 +1,5 @@
-/* Images of a class by scales: halved before they are learned, drawn, and made larger again by other models. */
+/* Images of a class by scales: halved before they are learned, drawn, and made larger again by other models.
+ */
 #include "answer/chain.h"
 #include "flow_fixture.h"
 #include "images_fixture.h"
@@ -259,7 +260,8 @@ TEST(then__each_image_is_made_larger_by_itself) {
     small.count = 1;
     CHECK_STATUS(jf_then_enlarge(&one, s.ctx, &then, &small, &seed_3), JF_OK);
     for (int i = 0; i < SIDE * SIDE; i++) CHECK_NEAR(one.values[i], two.values[i], 1e-5);
-    /* The model itself has drawn the first points of the seed: the first step of a chain by itself has those. */
+    /* The model itself has drawn the first points of the seed: the first step of a chain by itself has those.
+     */
     jf_chain_options alone = {.size = sizeof(jf_chain_options), .seed = 3};
     jf_chain_result r = {.size = sizeof r};
     CHECK_STATUS(jf_superres_chain(&r, (const jf_model *const *)then.models, 2, &small, &alone), JF_OK);

@@ -1,4 +1,5 @@
-/* Training by several ranks, which are threads here: the same weights as of one process, whatever is trained. */
+/* Training by several ranks, which are threads here: the same weights as of one process, whatever is trained.
+ */
 #include "ranks_fixture.h"
 #include "train/shared.h"
 #include "train_fixture.h"

@@ -50,7 +50,8 @@ TEST(statistics__energy_distance_of_points_on_a_line) {
     CHECK_NEAR(energy_distance(b, a, 2, 1), 8, 1e-15);
 }
 
-/* A right triangle of sides 3, 4, 5 against itself moved by (0, 12) and against itself: all nine distances by hand. */
+/* A right triangle of sides 3, 4, 5 against itself moved by (0, 12) and against itself: all nine distances by
+ * hand. */
 TEST(statistics__energy_distance_of_points_in_the_plane) {
     static const double a[] = {0, 0, 3, 0, 0, 4}, moved[] = {0, 12, 3, 12, 0, 16};
     double within = 2 * (3 + 4 + 5) / 6.0; /* each pair twice */

@@ -1,4 +1,5 @@
-/* Summaries of posteriors: regions of highest density against exact ones, and modes that are where the density is highest. */
+/* Summaries of posteriors: regions of highest density against exact ones, and modes that are where the
+ * density is highest. */
 #include "answer/hpd.h"
 #include "base/random.h"
 #include "base/statistics.h"
@@ -65,7 +66,8 @@ TEST(hpd__of_two_modes_are_two_intervals_with_nothing_between) {
     for (int i = 0; i < 2; i++) CHECK_NEAR(share_in(&sets[i], x), masses[i], 1e-3);
     CHECK_NEAR(sets[0].parts[0].lo, -10 - 0.1 * 1.150, 0.03);
     CHECK_NEAR(sets[0].parts[0].hi, -10 + 0.1 * 1.150, 0.03);
-    /* equal densities at all ends: exp(-a^2/2) 2/3 = exp(-b^2/2)/3, (2/3) (2 Phi(a) - 1) + (1/3) (2 Phi(b) - 1) = 0.9 */
+    /* equal densities at all ends: exp(-a^2/2) 2/3 = exp(-b^2/2)/3, (2/3) (2 Phi(a) - 1) + (1/3) (2 Phi(b) -
+     * 1) = 0.9 */
     CHECK_NEAR(sets[1].parts[0].hi - sets[1].parts[0].lo, 2 * 0.1 * 1.824, 0.03);
     CHECK_NEAR(sets[1].parts[1].hi - sets[1].parts[1].lo, 2 * 0.1 * 1.393, 0.03);
     free(x);

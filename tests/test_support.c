@@ -1,5 +1,5 @@
-/* Columns that cannot be just anywhere: maps to the line and back, densities in the user's units, samples that never leave
- * the support, and model files that know all of it. */
+/* Columns that cannot be just anywhere: maps to the line and back, densities in the user's units, samples
+ * that never leave the support, and model files that know all of it. */
 #include "base/normal.h"
 #include "base/support.h"
 #include "data/bounds.h"
@@ -53,7 +53,8 @@ TEST(support__slopes_are_those_of_finite_differences) {
     }
 }
 
-/* Random numbers in place of a constant are N(0, 1) on the line, the constant itself is 0, and so is every other value. */
+/* Random numbers in place of a constant are N(0, 1) on the line, the constant itself is 0, and so is every
+ * other value. */
 TEST(support__a_constant_is_spread_over_the_line_and_comes_back_exactly) {
     static const double constants[] = {0, 3.7, -1e-300, 1e300, 5e-324, 0.1};
     for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {

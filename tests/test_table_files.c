@@ -1,4 +1,5 @@
-/* Tables as users have them: x and y in files of their own, columns by name, many columns, more rows than memory. */
+/* Tables as users have them: x and y in files of their own, columns by name, many columns, more rows than
+ * memory. */
 #include "data/split.h"
 #include "data_fixture.h"
 #include "format_fixture.h"

@@ -109,8 +109,8 @@ TEST(train__rollback_after_resuming_goes_back_to_the_start_of_the_epoch) {
     run_close(resumed);
 }
 
-/* Writes a checkpoint again with one number of its state changed, and as one of this version, unless that is NULL, with
- * this checksum, unless that is NULL. */
+/* Writes a checkpoint again with one number of its state changed, and as one of this version, unless that is
+ * NULL, with this checksum, unless that is NULL. */
 static void change_checkpoint(jf_context *ctx, const char *path, size_t field, double value,
                               const char *version, const char *sum_key) {
     static const char *const keys[] = {"jointflow.checkpoint", "recipe", "seed", "device"};

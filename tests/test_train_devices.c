@@ -1,5 +1,5 @@
-/* Runs that are stopped on one device and go on: on the same one to the same bits, on another one with a sentence. All
- * devices that the machine has, in all precisions that they have. */
+/* Runs that are stopped on one device and go on: on the same one to the same bits, on another one with a
+ * sentence. All devices that the machine has, in all precisions that they have. */
 #include "flow_fixture.h"
 #include "train_fixture.h"
 

@@ -1,4 +1,5 @@
-/* When the host looks at what the device has done makes no difference to a run: its steps, rollbacks and history. */
+/* When the host looks at what the device has done makes no difference to a run: its steps, rollbacks and
+ * history. */
 #include "train_fixture.h"
 
 static const char steady[] = "[data]\nset = crescents\n" TINY_MODEL
@@ -7,8 +8,8 @@ static const char steady[] = "[data]\nset = crescents\n" TINY_MODEL
 
 /* ---- a device whose gradient is no number in some of its steps ---- */
 
-/* Which: counted by the device over the whole run, without those that come to nothing after a fault, whose number depends
- * on when it is noticed. */
+/* Which: counted by the device over the whole run, without those that come to nothing after a fault, whose
+ * number depends on when it is noticed. */
 static const int faulty_steps[] = {6, 29, 40, 70};
 static int steps;
 

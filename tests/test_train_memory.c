@@ -1,4 +1,5 @@
-/* Devices with memory of their own: what a run will take of it is told before it starts, or refused with what to lower. */
+/* Devices with memory of their own: what a run will take of it is told before it starts, or refused with what
+ * to lower. */
 #include "train/memory.h"
 #include "train_fixture.h"
 

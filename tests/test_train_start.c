@@ -13,8 +13,8 @@ static void stop_at_once(run *r, const train_progress *p) {
     r->stop = 1;
 }
 
-/* Crescents of both classes have mean 0 and deviation 1 in each element of x; those of one class do not. A run that is
- * stopped after its first batch, of hardly any rate, holds what the start gave. */
+/* Crescents of both classes have mean 0 and deviation 1 in each element of x; those of one class do not. A
+ * run that is stopped after its first batch, of hardly any rate, holds what the start gave. */
 TEST(train__transforms_start_from_a_batch_of_all_classes) {
     run *r =
         run_open("[data]\nset = crescents\n" TINY_MODEL "transforms = actnorm coupling\n"

@@ -1,5 +1,5 @@
-/* What single transforms promise beyond the general tests (test_flow.c, test_image.c, test_model.c run those over the list):
- * actnorm starts from data, a mixing starts as a permutation and keeps it with the model. */
+/* What single transforms promise beyond the general tests (test_flow.c, test_image.c, test_model.c run those
+ * over the list): actnorm starts from data, a mixing starts as a permutation and keeps it with the model. */
 #include "compute/compute.h"
 #include "flow_fixture.h"
 

@@ -1,5 +1,5 @@
-/* A training step waits for nothing: what is asked of a device between two reports neither returns a value to the host
- * nor transfers nor allocates, for every objective and every transform. */
+/* A training step waits for nothing: what is asked of a device between two reports neither returns a value to
+ * the host nor transfers nor allocates, for every objective and every transform. */
 #include "counting_device.h"
 #include "train_fixture.h"
 #include <stddef.h>
@@ -71,7 +71,8 @@ static const char *last_reading(const char *begin, const char *end) {
     return NULL;
 }
 
-/* With reports at the ends of epochs alone: the steps of an epoch, the reading, what is measured of it, the report. */
+/* With reports at the ends of epochs alone: the steps of an epoch, the reading, what is measured of it, the
+ * report. */
 static void check_epochs(run *r, const char *what) {
     const char *trace = counting_trace(r->m->d), *begin = trace;
     int epochs = 0;
@@ -108,8 +109,8 @@ TEST(train__no_step_through_any_transform_returns_transfers_or_allocates) {
         }
 }
 
-/* With a report after every batch nothing but the reading comes in between: two calls. The last batch of an epoch is reported
- * with what is measured after it. */
+/* With a report after every batch nothing but the reading comes in between: two calls. The last batch of an
+ * epoch is reported with what is measured after it. */
 TEST(train__a_report_costs_one_reading) {
     for (int i = 0; objective_kinds[i]; i++) {
         run *r = open_objective(objective_kinds[i], "coupling", 0);

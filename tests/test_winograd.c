@@ -1,4 +1,5 @@
-/* 3x3 convolutions by points: against the sum over taps in double, for every instruction set of this machine. */
+/* 3x3 convolutions by points: against the sum over taps in double, for every instruction set of this machine.
+ */
 #include "compute/cpu/winograd.h"
 #include "flow_fixture.h"
 
@@ -159,8 +160,8 @@ static void check_dw(trial *t) {
 }
 
 static void check_shapes(const char *isa) {
-    /* strips of 7 and of 8 rows, and more than fill the image; tiles of 4, of 3 and both; remainders with unequal shares; groups
-     * in bundles and such that fill vectors */
+    /* strips of 7 and of 8 rows, and more than fill the image; tiles of 4, of 3 and both; remainders with
+     * unequal shares; groups in bundles and such that fill vectors */
     static const conv_job shapes[] = {
         {.h = 28, .w = 28, .dilation = 1, .groups = 4, .in = 8, .out = 8},
         {.h = 28, .w = 28, .dilation = 2, .groups = 2, .in = 16, .out = 8},

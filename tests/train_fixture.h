@@ -1,4 +1,5 @@
-/* What the tests of training share: a recipe made into data, a model and a run, and ends of runs to compare. */
+/* What the tests of training share: a recipe made into data, a model and a run, and ends of runs to compare.
+ */
 #ifndef JF_TESTS_TRAIN_FIXTURE_H
 #define JF_TESTS_TRAIN_FIXTURE_H
 
@@ -10,7 +11,8 @@
 
 #define TINY_MODEL "[model]\nblocks = 1\ndepth = 1\nwidth = 4\n"
 extern const char tiny[]; /* a recipe */
-/* The same with a flow of couplings alone (0), or of every transform of the list in each step (1); returns `to`. */
+/* The same with a flow of couplings alone (0), or of every transform of the list in each step (1); returns
+ * `to`. */
 const char *tiny_of(int all, char to[600]);
 
 typedef struct run run;

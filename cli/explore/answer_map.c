@@ -49,7 +49,8 @@ const answer answer_encode = {"encode", give_encode};
 
 /* ---- the density ---- */
 
-/* The middles of `size` x `size` cells (of `size` where x is one number), row by row from the lowest x1 on. */
+/* The middles of `size` x `size` cells (of `size` where x is one number), row by row from the lowest x1 on.
+ */
 static void place_grid(double *x, int dim_x, int size, const double *range) {
     for (int row = 0, at = 0; row < (dim_x > 1 ? size : 1); row++)
         for (int column = 0; column < size; column++) {

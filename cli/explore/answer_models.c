@@ -57,7 +57,8 @@ static void add_form(const jf_image_form *f, buffer *out) {
                f->masked ? "true" : "false");
 }
 
-/* What makes its images larger, and whether y has a plane for each class, so that no number lies between two of them. */
+/* What makes its images larger, and whether y has a plane for each class, so that no number lies between two
+ * of them. */
 static void add_then(const shown_model *s, buffer *out) {
     int planes = s->class_column || (s->classes > 1 && s->form.y_channels == s->classes);
     buffer_add(out, ",\"planes\":%s,\"then\":{\"name\":", planes ? "true" : "false");

@@ -8,8 +8,8 @@
 
 enum { ANSWER_WHY = 512 };
 
-/* Writes one JSON object. Refuses through the ask, or returns the status of a function of the library that failed, whose
- * message is then taken from the context. */
+/* Writes one JSON object. Refuses through the ask, or returns the status of a function of the library that
+ * failed, whose message is then taken from the context. */
 typedef struct answer {
     const char *name;
     jf_status (*give)(explorer *e, ask *asked, buffer *out);

@@ -1,7 +1,7 @@
 /* What a request asks for: the fields of a JSON object, each checked when it is read.
  *
- * The first field that is not as expected is remembered with a sentence; those after it are read as if nothing was wrong, so
- * that an answer reads all of its fields and looks once. */
+ * The first field that is not as expected is remembered with a sentence; those after it are read as if
+ * nothing was wrong, so that an answer reads all of its fields and looks once. */
 #ifndef EXPLORE_ASK_H
 #define EXPLORE_ASK_H
 
@@ -24,7 +24,8 @@ int ask_has(const ask *a, const char *name);
 long ask_whole(ask *a, const char *name, long lo, long hi, long fallback);
 double ask_real(ask *a, const char *name, double lo, double hi, double fallback);
 int ask_flag(ask *a, const char *name); /* 0 where it is not there */
-/* A seed is a whole number up to 2^64 - 1, which JSON numbers of browsers cannot hold: a text of digits, or a number. */
+/* A seed is a whole number up to 2^64 - 1, which JSON numbers of browsers cannot hold: a text of digits, or a
+ * number. */
 uint64_t ask_seed(ask *a, const char *name);
 const char *ask_text(ask *a, const char *name); /* "" where it is not there; borrowed */
 /* An array of just so many finite numbers; zeros where it is refused. */

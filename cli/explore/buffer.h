@@ -1,4 +1,5 @@
-/* A text that grows, and JSON written into it. Running out of memory is remembered and told once, at the end. */
+/* A text that grows, and JSON written into it. Running out of memory is remembered and told once, at the end.
+ */
 #ifndef EXPLORE_BUFFER_H
 #define EXPLORE_BUFFER_H
 

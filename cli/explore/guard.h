@@ -1,9 +1,9 @@
 /* Who may ask: a request has to know the token, and to come from the page itself.
  *
- * Any page that a browser shows can send requests to this machine, and a name that an attacker owns can be made to point
- * here (DNS rebinding). So a request is taken only if its path begins with the token, its Host is an address or localhost,
- * never another name, with our port, its Origin, where it has one, is that of our page, and what it sends is declared to be
- * JSON, which no form of another page can do. */
+ * Any page that a browser shows can send requests to this machine, and a name that an attacker owns can be
+ * made to point here (DNS rebinding). So a request is taken only if its path begins with the token, its Host
+ * is an address or localhost, never another name, with our port, its Origin, where it has one, is that of our
+ * page, and what it sends is declared to be JSON, which no form of another page can do. */
 #ifndef EXPLORE_GUARD_H
 #define EXPLORE_GUARD_H
 
@@ -29,7 +29,8 @@ typedef struct request_head {
 
 enum { GUARD_MOST_BODY = 1 << 20 }; /* bytes of a request */
 
-/* The status of HTTP: 200, and *rest is what follows the token in the path, or another with a sentence in *why. */
+/* The status of HTTP: 200, and *rest is what follows the token in the path, or another with a sentence in
+ * *why. */
 int guard_check(const guard *g, const request_head *head, const char **rest, const char **why);
 
 #endif

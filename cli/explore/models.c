@@ -44,7 +44,8 @@ static jf_status no_memory(void) {
     return JF_ERROR_MEMORY;
 }
 
-/* Files of older programs do not tell where their y were; the data do. Without either the page has no ranges. */
+/* Files of older programs do not tell where their y were; the data do. Without either the page has no ranges.
+ */
 static jf_status find_ranges(shown_model *s) {
     size_t dim_y = (size_t)s->dim_y;
     if (s->form.h > 0 || dim_y == 0) return JF_OK;
@@ -95,7 +96,8 @@ jf_status shown_images(const explorer *e, const shown_model *s, size_t n, const 
 
 /* ---- models by name ---- */
 
-/* "fashion/14-28" of "models/fashion/14-28.safetensors", one of several that are called "fashion": as commands take it. */
+/* "fashion/14-28" of "models/fashion/14-28.safetensors", one of several that are called "fashion": as
+ * commands take it. */
 static char *name_of_file(const char *path, const char *together) {
     static const char ending[] = ".safetensors";
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

@@ -7,8 +7,8 @@
 
 typedef struct shown_model {
     char *name; /* as it was asked for, or that of its file where one name stands for several */
-    char *
-        call; /* how commands call it from any directory: its path from the root, or the name of one that came with the program */
+    char *call; /* how commands call it from any directory: its path from the root, or the name of one that
+                   came with the program */
     jf_model *m;
     jf_image_form form;
     jf_then then;      /* what makes its images larger */
@@ -39,7 +39,8 @@ jf_status explorer_add(explorer *e, const char *name, const jf_load_options *dev
 /* What a judgement under way still uses is left to the end of the process. */
 void explorer_free(explorer *e);
 
-/* Images of n rows of x and y, made larger where other models do so. together: rows of a line that follow each other. */
+/* Images of n rows of x and y, made larger where other models do so. together: rows of a line that follow
+ * each other. */
 jf_status shown_images(const explorer *e, const shown_model *s, size_t n, const double *x, const double *y,
                        const jf_then_options *options, jf_images *out);
 /* Numbers of a sample as it is sent: of x, or of the larger image. */

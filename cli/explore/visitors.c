@@ -75,8 +75,8 @@ static int same_address(const visitor *p, const visitor *q) {
     return memcmp(p->address, q->address, sizeof p->address) == 0;
 }
 
-/* Closes one connection where there are more than `most`, in all or from the new one's address: the oldest unknown one, or the
- * new one. */
+/* Closes one connection where there are more than `most`, in all or from the new one's address: the oldest
+ * unknown one, or the new one. */
 static void make_room(visitors *v, visitor *added, int most, int of_address) {
     visitor *oldest = added;
     int count = 0;

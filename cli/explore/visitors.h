@@ -1,9 +1,10 @@
 /* Limits on connections and on their time, so that slow clients do not keep others out.
  *
- * A visitor is unknown until a request with the token has begun. An unknown one has a few seconds for the head of such a request,
- * however it spreads its bytes, and is the first to go where one address, or all together, hold more connections than they may:
- * a new connection takes the place of the oldest unknown one. A known one has more time for each request, none runs while it is
- * answered, and it makes room for nobody. */
+ * A visitor is unknown until a request with the token has begun. An unknown one has a few seconds for the
+ * head of such a request, however it spreads its bytes, and is the first to go where one address, or all
+ * together, hold more connections than they may: a new connection takes the place of the oldest unknown one.
+ * A known one has more time for each request, none runs while it is answered, and it makes room for nobody.
+ */
 #ifndef EXPLORE_VISITORS_H
 #define EXPLORE_VISITORS_H
 

@@ -115,7 +115,8 @@ static void add_histograms(watch *w, const looked *k, buffer *out) {
     free(z);
 }
 
-/* Conditions to show: all classes, or y of the first rows of the data, or the one nothing of a model without. */
+/* Conditions to show: all classes, or y of the first rows of the data, or the one nothing of a model without.
+ */
 static int choose_conditions(const watch *w, const looked *k, const double **of_data) {
     *of_data = NULL;
     if (k->classes > 0) return k->classes < MOST_CONDITIONS ? k->classes : MOST_CONDITIONS;

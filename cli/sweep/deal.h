@@ -1,5 +1,6 @@
-/* Who trains which runs of a sweep: a part of them may be another process's (--part, or a job array), and what is left is taken
- * by the ranks of a launcher, one run after the other, by whoever has time. Each run is one rank's alone. */
+/* Who trains which runs of a sweep: a part of them may be another process's (--part, or a job array), and
+ * what is left is taken by the ranks of a launcher, one run after the other, by whoever has time. Each run is
+ * one rank's alone. */
 #ifndef CLI_SWEEP_DEAL_H
 #define CLI_SWEEP_DEAL_H
 
@@ -29,8 +30,8 @@ typedef struct sweep_deal {
     int stopped; /* whether this rank was, then how many were */
 } sweep_deal;
 
-/* Reads the results that there are; what is missing is to be trained, unless `show`. From here to the end ranks work apart.
- * Returns an exit status; to be freed in any case. */
+/* Reads the results that there are; what is missing is to be trained, unless `show`. From here to the end
+ * ranks work apart. Returns an exit status; to be freed in any case. */
 int sweep_deal_begin(sweep_deal *d, const call *c, const sweep_plan *p, sweep_part part, const char *folder,
                      int show);
 /* The next run of this rank, -1: there are none left; an exit status. */

@@ -12,8 +12,8 @@ static char *copy_of(const char *text, size_t length) {
     return copy;
 }
 
-/* The value that begins at `at`, without its parentheses; *next: behind its comma, or NULL after the last. Returns 0 where a
- * parenthesis is not closed, or more follows than a comma. */
+/* The value that begins at `at`, without its parentheses; *next: behind its comma, or NULL after the last.
+ * Returns 0 where a parenthesis is not closed, or more follows than a comma. */
 static int next_value(const char *at, const char **value, size_t *length, const char **next) {
     const char *end;
     if (*at == '(') {

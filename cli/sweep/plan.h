@@ -1,7 +1,8 @@
 /* The runs of a sweep: every setting of a grid of values, with a number of seeds each.
  *
- * A value that varies is written KEY=A,B,C; one that holds commas itself stands in parentheses, KEY=(64,32),(32,16). Settings are
- * numbered with the last key running fastest, runs with the seed running faster still. */
+ * A value that varies is written KEY=A,B,C; one that holds commas itself stands in parentheses,
+ * KEY=(64,32),(32,16). Settings are numbered with the last key running fastest, runs with the seed running
+ * faster still. */
 #ifndef CLI_SWEEP_PLAN_H
 #define CLI_SWEEP_PLAN_H
 
@@ -31,8 +32,8 @@ int sweep_plan_runs(const sweep_plan *p);
 
 /* Which value of an axis a setting has. */
 const char *sweep_plan_value(const sweep_plan *p, int setting, int axis);
-/* What varies, as people read it: "train.rate=1e-4 model.width=32"; "as it is" where nothing does. Yours to free(); NULL: no
- * memory. */
+/* What varies, as people read it: "train.rate=1e-4 model.width=32"; "as it is" where nothing does. Yours to
+ * free(); NULL: no memory. */
 char *sweep_plan_words(const sweep_plan *p, int setting);
 /* The folder of a run below that of the sweep: "train.rate=1e-4,model.width=32/seed-1". The same. */
 char *sweep_plan_folder(const sweep_plan *p, int setting, int seed);

@@ -1,5 +1,5 @@
-/* What came out of the runs of a sweep. The result of a run lies in its folder, result.csv, and is written when all else of the
- * run is there: whoever finds it need not train. */
+/* What came out of the runs of a sweep. The result of a run lies in its folder, result.csv, and is written
+ * when all else of the run is there: whoever finds it need not train. */
 #ifndef CLI_SWEEP_RESULTS_H
 #define CLI_SWEEP_RESULTS_H
 
@@ -25,9 +25,11 @@ typedef struct sweep_score {
     double seconds;      /* mean */
 } sweep_score;
 
-/* results: (runs). scores (settings): those with results first, the best one first of all; returns how many have any. */
+/* results: (runs). scores (settings): those with results first, the best one first of all; returns how many
+ * have any. */
 int sweep_scores(const sweep_plan *p, const sweep_result *results, sweep_score *scores);
-/* The table for people, and what it says in a sentence; all runs as sweep.csv and a picture, sweep.png, in the folder. */
+/* The table for people, and what it says in a sentence; all runs as sweep.csv and a picture, sweep.png, in
+ * the folder. */
 int sweep_print(const sweep_plan *p, const sweep_result *results);
 int sweep_write(const call *c, const sweep_plan *p, const sweep_result *results, const char *folder);
 

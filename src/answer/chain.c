@@ -1,16 +1,19 @@
 /* Super-resolution in steps.
  *
- * A model answers to samples of the one before it just as they are: up(sample), in the units in which they left, is its
- * condition. Its training conditions were (1 - a) up(image) + a N with the noise N of each pixel on its own; a sample is
- * (1 - a) image + a N, too, but `up` repeats each deviate over 2x2 pixels. So single pixels of the condition are as noisy
- * as in training, their means over 2x2 twice as noisy, and there is no noise within them. We leave it so:
- * - As they are drawn, samples have the noise of training, and so has the condition. `denoise` takes it off, by the gradient
- *   of the model's own density (model/denoise.h), before the next model is asked. Clipping would shift the black background.
- * - Noise within the 2x2 pixels could be added. It says nothing about the answer, a clean condition of the first model
- *   goes without it as well, and the answers are not to depend on more random numbers than the latent points.
+ * A model answers to samples of the one before it just as they are: up(sample), in the units in which they
+ * left, is its condition. Its training conditions were (1 - a) up(image) + a N with the noise N of each pixel
+ * on its own; a sample is (1 - a) image + a N, too, but `up` repeats each deviate over 2x2 pixels. So single
+ * pixels of the condition are as noisy as in training, their means over 2x2 twice as noisy, and there is no
+ * noise within them. We leave it so:
+ * - As they are drawn, samples have the noise of training, and so has the condition. `denoise` takes it off,
+ * by the gradient of the model's own density (model/denoise.h), before the next model is asked. Clipping
+ * would shift the black background.
+ * - Noise within the 2x2 pixels could be added. It says nothing about the answer, a clean condition of the
+ * first model goes without it as well, and the answers are not to depend on more random numbers than the
+ * latent points.
  *
- * A perfect pair then meets its input, degraded again, up to deviates of a/(1 - a) in the mean of 4 coarse and of 16 fine
- * pixels: 38.9 dB for a = 0.02. Without the noise that limit does not hold. */
+ * A perfect pair then meets its input, degraded again, up to deviates of a/(1 - a) in the mean of 4 coarse
+ * and of 16 fine pixels: 38.9 dB for a = 0.02. Without the noise that limit does not hold. */
 #include "answer/chain.h"
 #include "base/memory.h"
 #include "model/denoise.h"
@@ -99,7 +102,8 @@ static latent_stream stream_of(int step) {
     return step == 0 ? LATENT_SAMPLES : (latent_stream)(LATENT_FINE + step - 1);
 }
 
-/* Rows of `count` samples of each condition, one condition after another; adds |y_back - y| of all elements to *error. */
+/* Rows of `count` samples of each condition, one condition after another; adds |y_back - y| of all elements
+ * to *error. */
 static jf_status draw_rows(const model *m, const image_conditions *given, size_t count, latent_points from,
                            double *rows, double *error) {
     size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x, dim_y = (size_t)m->units.dim_y;

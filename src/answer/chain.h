@@ -30,13 +30,14 @@ typedef struct chain_result {
     image_array input; /* the same */
     int steps;
     image_array made[CHAIN_MOST]; /* of each step; those of one image before follow each other */
-    /* Mean squares of the reconstructions, degraded again, against their inputs: of all, and (input.count) of each input */
+    /* Mean squares of the reconstructions, degraded again, against their inputs: of all, and (input.count) of
+     * each input */
     double square[CHAIN_MOST], *square_of[CHAIN_MOST];
     double y_error; /* mean |y_back - y| per element over all steps, model units */
 } chain_result;
 
-/* given: inputs of the first step, or whole images of the last. Image i of the result, of any step, does not depend on the
- * others. */
+/* given: inputs of the first step, or whole images of the last. Image i of the result, of any step, does not
+ * depend on the others. */
 jf_status chain_answer(const chain *c, const image_array *given, const chain_request *q, chain_result *out);
 void chain_result_free(chain_result *r);
 

@@ -17,7 +17,8 @@ static void add_class(const model_units *u, int c, text *out) {
         text_add_number(out, u->label[c]);
 }
 
-/* The middle of the data's y, with the fewest digits that are within a tenth of a deviation of it and inside of its support. */
+/* The middle of the data's y, with the fewest digits that are within a tenth of a deviation of it and inside
+ * of its support. */
 static void add_middle(const model_units *u, int element, text *out) {
     double middle = units_to_data(u, element, 0), near = fabs(units_to_data(u, element, 0.1) - middle), found;
     char number[NUMBER_SIZE];

@@ -1,5 +1,5 @@
-/* The steps count from the model that has drawn the images, which is the first: with its seed they have other latent points
- * than it had. */
+/* The steps count from the model that has drawn the images, which is the first: with its seed they have other
+ * latent points than it had. */
 #include "answer/enlarge.h"
 #include "base/memory.h"
 #include <string.h>

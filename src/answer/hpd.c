@@ -1,5 +1,6 @@
-/* The density of a column is a Gaussian kernel estimate on a grid. Its threshold for a mass is a quantile of the estimate over
- * the samples themselves, so that the set holds exactly that share of them, whatever the bandwidth. */
+/* The density of a column is a Gaussian kernel estimate on a grid. Its threshold for a mass is a quantile of
+ * the estimate over the samples themselves, so that the set holds exactly that share of them, whatever the
+ * bandwidth. */
 #include "answer/hpd.h"
 #include "base/memory.h"
 #include "base/statistics.h"
@@ -15,8 +16,8 @@
 
 /* ---- bandwidths ---- */
 
-/* The shortest interval that holds a tenth of the samples, as the deviation of a Gaussian of which it is true. Narrow modes
- * that lie far apart have a deviation that says nothing about their width; this does. */
+/* The shortest interval that holds a tenth of the samples, as the deviation of a Gaussian of which it is
+ * true. Narrow modes that lie far apart have a deviation that says nothing about their width; this does. */
 static double shortest_tenth(size_t n, const double *sorted) {
     size_t held = n / 10;
     double best = INFINITY;
@@ -219,8 +220,9 @@ static void tidy(hpd_set *set, size_t n, const double *sorted, double mass) {
     if (kept > 0) set->count = kept;
 }
 
-/* A set holds its share of the samples whatever the bandwidth, and should be small. A narrow one finds modes that lie apart, but
- * cuts a set to pieces where the density is even; so it is the widest one whose set is hardly longer. */
+/* A set holds its share of the samples whatever the bandwidth, and should be small. A narrow one finds modes
+ * that lie apart, but cuts a set to pieces where the density is even; so it is the widest one whose set is
+ * hardly longer. */
 static jf_status smooth_sets(jf_context *ctx, size_t n, const double *sorted, const column_support *s,
                              int levels, const double *masses, hpd_set *out) {
     double wide, narrow, length[HPD_MAX_LEVELS];

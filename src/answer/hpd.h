@@ -1,5 +1,5 @@
-/* Highest-density sets of one column: the smallest set that holds a share of the samples, as intervals, of which a column
- * with several modes has several. */
+/* Highest-density sets of one column: the smallest set that holds a share of the samples, as intervals, of
+ * which a column with several modes has several. */
 #ifndef JF_ANSWER_HPD_H
 #define JF_ANSWER_HPD_H
 
@@ -17,9 +17,9 @@ typedef struct hpd_set {
     hpd_part parts[HPD_MAX_PARTS]; /* ascending */
 } hpd_set;
 
-/* For each of `levels` masses in (0, 1), at most HPD_MAX_LEVELS, the set that holds this share of n ascending samples. The density is estimated with
- * a Gaussian kernel, reflected at bounds and wrapped around circles; of whole numbers the most frequent ones are taken.
- * support NULL: the line. */
+/* For each of `levels` masses in (0, 1), at most HPD_MAX_LEVELS, the set that holds this share of n ascending
+ * samples. The density is estimated with a Gaussian kernel, reflected at bounds and wrapped around circles;
+ * of whole numbers the most frequent ones are taken. support NULL: the line. */
 jf_status hpd_of_column(jf_context *ctx, size_t n, const double *sorted, const column_support *support,
                         int levels, const double *masses, hpd_set *out);
 

@@ -1,5 +1,6 @@
-/* Corner plots: every column of x against every other below the diagonal, on which each is alone, with its median and the
- * interval that holds 90%, and below it the intervals of highest density that hold 50% and 90%. */
+/* Corner plots: every column of x against every other below the diagonal, on which each is alone, with its
+ * median and the interval that holds 90%, and below it the intervals of highest density that hold 50% and
+ * 90%. */
 #include "answer/hpd.h"
 #include "answer/pictures.h"
 #include "base/memory.h"

@@ -116,7 +116,8 @@ done:
 
 /* ---- super-resolution ---- */
 
-/* A row for each image of the first step: it, and what the further steps made of it. One step alone fills a row. */
+/* A row for each image of the first step: it, and what the further steps made of it. One step alone fills a
+ * row. */
 typedef struct chain_grid {
     const chain_result *r;
     int known, rows, columns;

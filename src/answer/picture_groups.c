@@ -1,4 +1,5 @@
-/* Values in groups, side by side: a dot for each, a bar at their mean, and beside them which group is which. */
+/* Values in groups, side by side: a dot for each, a bar at their mean, and beside them which group is which.
+ */
 #include "answer/pictures.h"
 #include "base/memory.h"
 #include "draw/draw.h"

@@ -1,4 +1,5 @@
-/* Pictures of samples of vectors: the first two elements of x against each other, or a histogram of its only one. */
+/* Pictures of samples of vectors: the first two elements of x against each other, or a histogram of its only
+ * one. */
 #include "answer/pictures.h"
 #include "base/memory.h"
 #include "base/number.h"

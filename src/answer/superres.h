@@ -1,4 +1,5 @@
-/* Super-resolution in two steps: samples of the coarse model, and for each of them samples of the fine one. */
+/* Super-resolution in two steps: samples of the coarse model, and for each of them samples of the fine one.
+ */
 #ifndef JF_ANSWER_SUPERRES_H
 #define JF_ANSWER_SUPERRES_H
 
@@ -12,7 +13,8 @@ typedef struct superres_result {
     double y_error;           /* mean |y_back - y| per element over both steps, model units */
 } superres_result;
 
-/* The models in either order. given: one image, an input of the coarse model or a whole one of the fine model. */
+/* The models in either order. given: one image, an input of the coarse model or a whole one of the fine
+ * model. */
 typedef struct superres_request {
     int coarse_count, fine_count;
     uint64_t seed;

@@ -1,5 +1,5 @@
-/* What the files of the public interface share. The functions here check arguments, convert types and call one function
- * of another folder each; they hold no logic of their own. */
+/* What the files of the public interface share. The functions here check arguments, convert types and call
+ * one function of another folder each; they hold no logic of their own. */
 #ifndef JF_API_API_H
 #define JF_API_API_H
 
@@ -16,7 +16,8 @@
 #include "train/train.h"
 #include <limits.h>
 
-/* A count of the interface as the library has it; more than an int counts is refused for its size later on. */
+/* A count of the interface as the library has it; more than an int counts is refused for its size later on.
+ */
 static inline int count_as_int(size_t n) {
     return n > INT_MAX ? INT_MAX : (int)n;
 }
@@ -25,8 +26,8 @@ static inline int count_as_int(size_t n) {
 jf_status take_use_options(jf_context *ctx, jf_use_options *to, const jf_use_options *options);
 /* Hands a text over, to be freed by the caller, or frees it where something failed. */
 jf_status give_text(jf_context *ctx, char **out, text *t, jf_status status);
-/* Refuses more rows than an int counts, rows without x (or z) or, where the model has a condition, without y, and values that are not
- * finite. */
+/* Refuses more rows than an int counts, rows without x (or z) or, where the model has a condition, without y,
+ * and values that are not finite. */
 jf_status check_values(const model *m, size_t n, const double *x, const double *y);
 /* The same of y alone. */
 jf_status check_conditions(const model *m, size_t n, const double *y);

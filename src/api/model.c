@@ -23,8 +23,8 @@ static int is_run(jf_context *ctx, const char *folder) {
     return found;
 }
 
-/* Model `index` of a folder of several: one that is there, or one that came with the program. The folder of a run has
- * one model, or none yet. */
+/* Model `index` of a folder of several: one that is there, or one that came with the program. The folder of a
+ * run has one model, or none yet. */
 static jf_status member_at(jf_context *ctx, char **out, const char *name, int index) {
     char *shipped = NULL;
     *out = NULL;
@@ -143,7 +143,8 @@ int jf_model_classes(const jf_model *m) {
     return m ? m->units.classes : 0;
 }
 
-/* Columns for classes of a table have nothing between or beyond them; planes of images are drawn between two. */
+/* Columns for classes of a table have nothing between or beyond them; planes of images are drawn between two.
+ */
 static jf_status check_label(const model *m, double label) {
     const model_units *u = &m->units;
     text known = {0};
@@ -328,7 +329,8 @@ jf_status jf_denoise(const jf_model *m, size_t n, const double *x, const double 
     return map_rows(m, model_denoise, n, x, y, clean, NULL, options);
 }
 
-/* Of those that there are: the sampler's density of some rows is not known, and rows outside of the support have none. */
+/* Of those that there are: the sampler's density of some rows is not known, and rows outside of the support
+ * have none. */
 static double mean(const double *values, size_t n) {
     double sum = 0;
     size_t count = 0;

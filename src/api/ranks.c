@@ -5,7 +5,8 @@
 #include "io/checksum.h"
 #include <stdlib.h>
 
-/* The version, and a checksum of the program or library that this code is a part of: of one version there are many builds. */
+/* The version, and a checksum of the program or library that this code is a part of: of one version there are
+ * many builds. */
 static void name_build(jf_context *ctx, char *out, size_t size) {
     char sum[CHECKSUM_TEXT] = "unknown", *path;
     void *bytes;

@@ -31,7 +31,8 @@ static jf_status read_csv(jf_context *ctx, jf_table *out, const char *path) {
     return JF_OK;
 }
 
-/* f, columns: the file and those of its columns that the table has, which messages name; NULL: their numbers */
+/* f, columns: the file and those of its columns that the table has, which messages name; NULL: their numbers
+ */
 static jf_status check_finite(jf_context *ctx, jf_table *t, const char *path, const row_file *f,
                               const size_t *columns) {
     char words[160];
@@ -62,7 +63,8 @@ jf_status jf_table_read(jf_table *out, jf_context *ctx, const char *path) {
 
 /* ---- by the names of a model's columns ---- */
 
-/* The columns of the file that the elements are. A name that several elements have stands as often in the file, in their order. */
+/* The columns of the file that the elements are. A name that several elements have stands as often in the
+ * file, in their order. */
 typedef struct named_columns {
     size_t *columns; /* (count), and room for all of the file */
     int found;

@@ -41,7 +41,8 @@ static jf_status find_below(const model *m, const char *name, char **out) {
     return JF_OK;
 }
 
-/* Model `index` of that name below the folder of m, or of those that came with the program; *file NULL: there is none. */
+/* Model `index` of that name below the folder of m, or of those that came with the program; *file NULL: there
+ * is none. */
 static jf_status find_allowed(const model *m, const char *name, int index, char **file) {
     char *own, *folder = NULL;
     JF_TRY(find_below(m, name, &own));

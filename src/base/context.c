@@ -1,8 +1,9 @@
 /* The context: the last message of every thread and where log lines go.
  *
- * Messages are a list that only grows, one entry per thread that ever failed: an entry is written and read by its own
- * thread alone, so that pushing it is all that has to be atomic. The system gives the identifier of a thread that ended to
- * one that begins, which then takes over the entry: there are as many as threads that lived at the same time. */
+ * Messages are a list that only grows, one entry per thread that ever failed: an entry is written and read by
+ * its own thread alone, so that pushing it is all that has to be atomic. The system gives the identifier of a
+ * thread that ended to one that begins, which then takes over the entry: there are as many as threads that
+ * lived at the same time. */
 #include "base/context.h"
 #include "base/number.h"
 #include "base/shown.h"
@@ -62,7 +63,8 @@ jf_status jf_context_create(jf_context **out) {
     if (!out) return JF_ERROR_ARGUMENT;
     *out = calloc(1, sizeof **out);
     if (*out) atomic_init(&(*out)->holders, 1);
-    /* The thread that makes the context has its place from the start: it is told about missing memory, too. */
+    /* The thread that makes the context has its place from the start: it is told about missing memory, too.
+     */
     if (*out && !add_message(*out)) {
         free(*out);
         *out = NULL;

@@ -1,5 +1,5 @@
-/* SHA-256 (FIPS 180-4, by libmd): tells whether a file is the one that was published, also against somebody who wants to
- * deceive. Against mere damage a checksum will do (io/checksum.h). */
+/* SHA-256 (FIPS 180-4, by libmd): tells whether a file is the one that was published, also against somebody
+ * who wants to deceive. Against mere damage a checksum will do (io/checksum.h). */
 #ifndef JF_BASE_DIGEST_H
 #define JF_BASE_DIGEST_H
 

@@ -1,5 +1,6 @@
-/* The entries of an open folder, by name. No function follows a link: it acts on the link itself, and what the link leads to
- * stays as it is. A folder that is renamed or replaced by a link while it is open stays the one that is worked in. */
+/* The entries of an open folder, by name. No function follows a link: it acts on the link itself, and what
+ * the link leads to stays as it is. A folder that is renamed or replaced by a link while it is open stays the
+ * one that is worked in. */
 #ifndef JF_BASE_ENTRIES_H
 #define JF_BASE_ENTRIES_H
 
@@ -23,7 +24,8 @@ jf_status entry_rename(const entries *e, const char *from, const char *to);
 jf_status entry_remove(const entries *e, const char *name);
 jf_status entry_make_folder(const entries *e, const char *name);   /* one that is there is fine */
 jf_status entry_remove_folder(const entries *e, const char *name); /* one that is not empty stays */
-/* A file gets a second name in another folder, or a copy where the file system has no second names; atomic. */
+/* A file gets a second name in another folder, or a copy where the file system has no second names; atomic.
+ */
 jf_status entry_duplicate(const entries *from, const entries *to, const char *name);
 /* Reads and makes links. `**out` is yours to free. */
 jf_status entry_read_link(const entries *e, const char *name, char **out);

@@ -5,8 +5,8 @@
 #include <float.h>
 #include <stddef.h>
 
-/* How many of the leading numbers are finite and at most `most` in size: all `count` of them, or the place of the first
- * that is not. */
+/* How many of the leading numbers are finite and at most `most` in size: all `count` of them, or the place of
+ * the first that is not. */
 static inline size_t count_within(const double *values, size_t count, double most) {
     size_t i = 0;
     while (i < count && values[i] >= -most && values[i] <= most) i++;

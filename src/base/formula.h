@@ -1,5 +1,5 @@
-/* FORMULA stands before the functions of headers that other compilers take, too: what they compute is written once, for
- * the host and for a device that runs them itself. */
+/* FORMULA stands before the functions of headers that other compilers take, too: what they compute is written
+ * once, for the host and for a device that runs them itself. */
 #ifndef JF_BASE_FORMULA_H
 #define JF_BASE_FORMULA_H
 

@@ -1,5 +1,5 @@
-/* Half precision (IEEE 754 binary16) as it is stored: a sign, 5 bits of exponent, 10 of fraction. Compilers differ in
- * whether they have such a type; these two have none of that. */
+/* Half precision (IEEE 754 binary16) as it is stored: a sign, 5 bits of exponent, 10 of fraction. Compilers
+ * differ in whether they have such a type; these two have none of that. */
 #ifndef JF_BASE_HALF_H
 #define JF_BASE_HALF_H
 

@@ -5,10 +5,10 @@
 #include "base/formula.h"
 #include <math.h>
 
-/* Element `element` of y for a label. planes = 0: the label itself in all elements. Otherwise the label is the number of a class,
- * and elements are channels of pixels, or of a vector, one for each of the classes 0, 1, ... : 1 in that of the label, 0 in
- * the others; between and beyond two classes y goes on straight through both. Either way y = sum of k times plane k gives the
- * label back. */
+/* Element `element` of y for a label. planes = 0: the label itself in all elements. Otherwise the label is
+ * the number of a class, and elements are channels of pixels, or of a vector, one for each of the classes 0,
+ * 1, ... : 1 in that of the label, 0 in the others; between and beyond two classes y goes on straight through
+ * both. Either way y = sum of k times plane k gives the label back. */
 FORMULA double label_element(double label, int planes, int element) {
     if (planes < 2) return label;
     int below = (int)floor(label), own = element % planes;

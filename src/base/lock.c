@@ -1,8 +1,10 @@
-/* The lock of a folder is the system's lock (flock) on a file in it that is held open, so that it cannot outlive its
- * holder. What the file says, a process and a host, is only for the sentence of those who are refused.
+/* The lock of a folder is the system's lock (flock) on a file in it that is held open, so that it cannot
+ * outlive its holder. What the file says, a process and a host, is only for the sentence of those who are
+ * refused.
  *
- * Invariant: who holds the lock holds it on the file that has the name now. The file is removed with the lock, so one
- * that was opened before may have lost its name by the time it is locked; it is opened again then. */
+ * Invariant: who holds the lock holds it on the file that has the name now. The file is removed with the
+ * lock, so one that was opened before may have lost its name by the time it is locked; it is opened again
+ * then. */
 #include "base/lock.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -75,8 +77,8 @@ static int has_name(int fd, const char *path) {
            opened.st_ino == named.st_ino;
 }
 
-/* One attempt. JF_OK with fd -1 and *again = 0: there are no locks; with *again = 1: the file lost its name. A link in
- * its place is not followed: what it leads to would be written over. */
+/* One attempt. JF_OK with fd -1 and *again = 0: there are no locks; with *again = 1: the file lost its name.
+ * A link in its place is not followed: what it leads to would be written over. */
 static jf_status open_locked(jf_context *ctx, folder_lock *l, const char *folder, int *again) {
     *again = 0;
     int fd = open(l->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0666);

@@ -2,8 +2,8 @@
  * of bits, walked until it lands inside the range. Keyed by a Philox stream, so it is a pure function of
  * (key, cycle).
  *
- * The network (L, R) -> (R, L xor f(R, key)) is a bijection whatever f is; following its cycle from a number inside
- * the range to the next one inside it is a bijection of the range. */
+ * The network (L, R) -> (R, L xor f(R, key)) is a bijection whatever f is; following its cycle from a number
+ * inside the range to the next one inside it is a bijection of the range. */
 #ifndef JF_BASE_PERMUTATION_H
 #define JF_BASE_PERMUTATION_H
 
@@ -49,8 +49,9 @@ FORMULA uint64_t permutation_at(const permutation *p, uint64_t index) {
     return index;
 }
 
-/* Held-out row of a sample: a fixed random order, over and over, so that the first n samples are a random choice of n rows
- * however the file is sorted. The same for every seed: models are compared on the same rows. */
+/* Held-out row of a sample: a fixed random order, over and over, so that the first n samples are a random
+ * choice of n rows however the file is sorted. The same for every seed: models are compared on the same rows.
+ */
 FORMULA uint64_t held_out_row(uint64_t held, uint64_t sample) {
     rng_key key = {0, RNG_HELD_OUT, 0};
     permutation order = permutation_create(key, 0, held);

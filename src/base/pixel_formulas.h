@@ -1,5 +1,5 @@
-/* What becomes of an intensity before a model sees it, as formulas: the data make rows with them, and so do devices that hold
- * the data. */
+/* What becomes of an intensity before a model sees it, as formulas: the data make rows with them, and so do
+ * devices that hold the data. */
 #ifndef JF_BASE_PIXEL_FORMULAS_H
 #define JF_BASE_PIXEL_FORMULAS_H
 
@@ -9,7 +9,8 @@
 /* Intensities that are bytes: each stands for 1/PIXEL_LEVELS of [0, 1]. */
 #define PIXEL_LEVELS 256
 
-/* Uniform dequantisation: level b and u in (0, 1) become an intensity in (0, 1), with a density of its own. */
+/* Uniform dequantisation: level b and u in (0, 1) become an intensity in (0, 1), with a density of its own.
+ */
 FORMULA double pixel_of_level(double level, double u) {
     return (level + u) / PIXEL_LEVELS;
 }

@@ -3,7 +3,8 @@
  * Philox 4x32-10 with  key     = seed (low word, high word)
  *                      counter = (block, sample low, sample high, purpose << 26 | epoch)
  * so that two different (seed, purpose < 64, epoch < 2^26, sample) never share a block. Each block gives four
- * words, handed out in order; a uniform takes two words (high first), a pair of normals two uniforms: one block. */
+ * words, handed out in order; a uniform takes two words (high first), a pair of normals two uniforms: one
+ * block. */
 #ifndef JF_BASE_RANDOM_FORMULAS_H
 #define JF_BASE_RANDOM_FORMULAS_H
 

@@ -1,5 +1,5 @@
-/* A data set as it is offered to a device that would hold it: what its rows are made of, in host memory. The data fill
- * it in, devices read it; plain structs, so that neither sees the other. */
+/* A data set as it is offered to a device that would hold it: what its rows are made of, in host memory. The
+ * data fill it in, devices read it; plain structs, so that neither sees the other. */
 #ifndef JF_BASE_RESIDENT_H
 #define JF_BASE_RESIDENT_H
 
@@ -7,7 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a row (x, y) is, given the values v that are held of it. Where there are classes, y is the label in any case. */
+/* What a row (x, y) is, given the values v that are held of it. Where there are classes, y is the label in
+ * any case. */
 typedef enum resident_task {
     RESIDENT_WHOLE, /* v is x, then y */
     RESIDENT_NOISE, /* y = v + noise N(0, 1), x = v - y */
@@ -22,7 +23,8 @@ typedef struct resident_data {
     /* Either bytes (rows + held, width), each of which stands for value[byte], */
     const uint8_t *bytes;
     double value[256];
-    /* or, where they are NULL, a function that fills in the values (width) of a row; scratch: so many numbers. */
+    /* or, where they are NULL, a function that fills in the values (width) of a row; scratch: so many
+     * numbers. */
     void (*read)(const void *source, long row, double *scratch, double *values);
     size_t scratch;
 

@@ -1,8 +1,8 @@
-/* Structs of the public interface that begin with their size, so that they can grow: programs and the library may have been
- * compiled with different versions of one.
+/* Structs of the public interface that begin with their size, so that they can grow: programs and the library
+ * may have been compiled with different versions of one.
  *
- * Taken from a caller, what is missing at the end is 0, the default, and what is new to this library has to be 0. Given to a
- * caller, what has no place in its struct is left out. */
+ * Taken from a caller, what is missing at the end is 0, the default, and what is new to this library has to
+ * be 0. Given to a caller, what has no place in its struct is left out. */
 #ifndef JF_BASE_SIZED_H
 #define JF_BASE_SIZED_H
 

@@ -7,18 +7,18 @@
  * nobody: a launch never waits for a thread that took no task, which matters where a processor has been lent
  * to someone else.
  *
- * Several callers may come at once. One of them has the pool for its job; another that comes meanwhile does its own
- * tasks in place, as with a pool of one thread, instead of waiting.
+ * Several callers may come at once. One of them has the pool for its job; another that comes meanwhile does
+ * its own tasks in place, as with a pool of one thread, instead of waiting.
  *
- * There are two jobs: the one that the caller waits for, and one in the background, of which a worker takes a task only
- * while nothing of the first is left to take, and after each looks again.
+ * There are two jobs: the one that the caller waits for, and one in the background, of which a worker takes a
+ * task only while nothing of the first is left to take, and after each looks again.
  *
  * Threads that wait, for a job or for its end, spin for a while and then sleep on a condition variable.
  * Whoever changes the state looks afterwards whether somebody sleeps; whoever goes to sleep says so and then
  * looks at the state again. With both sequentially consistent, one of the two sees the other.
  *
- * A forked child has a copy of the pool and none of its threads. There the caller does all tasks, nobody is waited for,
- * and the lock and its conditions, which a lost thread may hold, are not touched. */
+ * A forked child has a copy of the pool and none of its threads. There the caller does all tasks, nobody is
+ * waited for, and the lock and its conditions, which a lost thread may hold, are not touched. */
 #define _GNU_SOURCE /* sched_getaffinity */
 #include "base/threads.h"
 #include "base/memory.h"

@@ -8,8 +8,8 @@ size_t utf8_length(const char *chars,
                    size_t available); /* of the character there, 1 to 4; 0 where there is none */
 size_t utf8_prefix(const char *chars,
                    size_t size); /* bytes before the first that is no UTF-8; `size` where all are */
-/* Windows-1252, which agrees with Latin-1 wherever that has letters. out: 3 * size bytes; returns how many are used. Bytes without a
- * character become control characters. */
+/* Windows-1252, which agrees with Latin-1 wherever that has letters. out: 3 * size bytes; returns how many
+ * are used. Bytes without a character become control characters. */
 size_t utf8_from_windows(char *out, const char *chars, size_t size);
 
 #endif

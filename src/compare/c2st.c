@@ -1,11 +1,12 @@
-/* Classifier two-sample test: how often a classifier tells rows of A from rows of B that it was not trained on, by the
- * definition of simulation-based inference: a network of two hidden layers of 10 dim ReLU units, trained by Adam on four
- * fifths of the rows until its loss stops improving; mean accuracy over the five fifths that are left out in turn.
+/* Classifier two-sample test: how often a classifier tells rows of A from rows of B that it was not trained
+ * on, by the definition of simulation-based inference: a network of two hidden layers of 10 dim ReLU units,
+ * trained by Adam on four fifths of the rows until its loss stops improving; mean accuracy over the five
+ * fifths that are left out in turn.
  *
- * All of that is scikit-learn's MLPClassifier with what it has by default, so that figures can be compared with those of
- * others: the start (Glorot), the rate, batches of 200, the penalty on weights, and when it ends. Each fifth of each division
- * is a task of its own; they run beside each other on the kernels of the cpu device, with the same bits for any number of
- * threads. */
+ * All of that is scikit-learn's MLPClassifier with what it has by default, so that figures can be compared
+ * with those of others: the start (Glorot), the rate, batches of 200, the penalty on weights, and when it
+ * ends. Each fifth of each division is a task of its own; they run beside each other on the kernels of the
+ * cpu device, with the same bits for any number of threads. */
 #include "base/memory.h"
 #include "compare/compare.h"
 #include "compute/cpu/network.h"

@@ -1,8 +1,8 @@
 /* How far two samples are from having the same distribution.
  *
- * A measure is one file with a two_sample_measure, and a line in list.c. Each is told the pooled rows and several ways to
- * divide them into two halves: the first is the one that is asked about, in the others the rows are dealt out at random,
- * which is what two samples of the same distribution would show. */
+ * A measure is one file with a two_sample_measure, and a line in list.c. Each is told the pooled rows and
+ * several ways to divide them into two halves: the first is the one that is asked about, in the others the
+ * rows are dealt out at random, which is what two samples of the same distribution would show. */
 #ifndef JF_COMPARE_COMPARE_H
 #define JF_COMPARE_COMPARE_H
 

@@ -1,6 +1,6 @@
-/* Maximum mean discrepancy: |E k(a, .) - E k(b, .)| in the space of a Gaussian kernel k, whose width is the median distance
- * between rows. With weights w = 1/n of A's rows and -1/n of B's its square is the sum of w_i w_j k(i, j) over all pairs
- * (the biased estimate, which is never negative). */
+/* Maximum mean discrepancy: |E k(a, .) - E k(b, .)| in the space of a Gaussian kernel k, whose width is the
+ * median distance between rows. With weights w = 1/n of A's rows and -1/n of B's its square is the sum of w_i
+ * w_j k(i, j) over all pairs (the biased estimate, which is never negative). */
 #include "base/memory.h"
 #include "base/statistics.h"
 #include "compare/compare.h"

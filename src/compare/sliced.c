@@ -1,5 +1,5 @@
-/* Sliced Wasserstein distance of order 1: the mean over random directions of the area between the two distribution
- * functions along them. */
+/* Sliced Wasserstein distance of order 1: the mean over random directions of the area between the two
+ * distribution functions along them. */
 #include "base/memory.h"
 #include "compare/compare.h"
 #include <math.h>

@@ -7,7 +7,8 @@
 #include "base/resident.h"
 
 /* Which rows of the data, and what becomes of them after standardisation:
- *     share ((1 - alpha) row + alpha N) + (1 - share) N',   then  y += y_noise N''          N ~ N(0, 1) each */
+ *     share ((1 - alpha) row + alpha N) + (1 - share) N',   then  y += y_noise N''          N ~ N(0, 1) each
+ */
 typedef struct batch_request {
     int n;
     int held;        /* rows held out, in their fixed random order; otherwise rows to train on, shuffled */

@@ -1,5 +1,6 @@
-/* Batches as formulas, for devices that hold the data: every element by itself, from the same counter-based random
- * numbers that the host draws one after the other. Included by a device after `typedef ... num;`, its number type. */
+/* Batches as formulas, for devices that hold the data: every element by itself, from the same counter-based
+ * random numbers that the host draws one after the other. Included by a device after `typedef ... num;`, its
+ * number type. */
 #ifndef JF_COMPUTE_BATCH_FORMULAS_H
 #define JF_COMPUTE_BATCH_FORMULAS_H
 
@@ -107,8 +108,8 @@ FORMULA double batch_row_value(const resident_view *v, const batch_request *q, c
     return of_y ? y : value - y;
 }
 
-/* Element `element` of the state of sample i. Normals are counted as they would be drawn: those of all elements, one of
- * each, or two where the data are annealed in, and then those that are added to y. */
+/* Element `element` of the state of sample i. Normals are counted as they would be drawn: those of all
+ * elements, one of each, or two where the data are annealed in, and then those that are added to y. */
 FORMULA double batch_element(const resident_view *v, const batch_request *q, const batch_sample *s, int i,
                              int element) {
     int at = v->order ? v->order[element] : element, dim = v->dim_x + v->model_y, each = q->share < 1 ? 2 : 1;

@@ -7,11 +7,11 @@
  *   reports it from `status`; the devices of this machine's memory cannot fail after allocation.
  * - Functions whose comment says += accumulate; all others overwrite. Results do not depend on the thread
  *   count.
- * - `scalar` is one double in the device's memory, whatever its precision; scalar_at() steps its pointers. Sums over
- *   arrays, counts and rates stay there, so that a step of training asks the host for nothing.
- * - Host memory is the caller's again when a function returns: `put` and `put_scalars` have read it by then (a device
- *   with a queue copies it first), `get` and `get_scalars` have filled it, for which they wait. Nothing else waits for
- *   queued work but `status` and what allocates or releases.
+ * - `scalar` is one double in the device's memory, whatever its precision; scalar_at() steps its pointers.
+ * Sums over arrays, counts and rates stay there, so that a step of training asks the host for nothing.
+ * - Host memory is the caller's again when a function returns: `put` and `put_scalars` have read it by then
+ * (a device with a queue copies it first), `get` and `get_scalars` have filled it, for which they wait.
+ * Nothing else waits for queued work but `status` and what allocates or releases.
  * - Entries marked optional may be NULL; their callers then compose the required ones, or do without.
  * - dL is a gradient: dL/d(that). logdet is always the log-determinant of the forward direction (see
  *   flow/transform.h). */
@@ -46,23 +46,24 @@ typedef struct layout {
     int pixels, channels, x_channels;
 } layout;
 
-/* A convolution with zero "same" padding over samples [h][w][in] -> [h][w][.]: kernel (1 or 3) squared, in `groups`
- * groups: group g reads in/groups input channels from g in/groups and gives out/groups output channels.
- * w: (kernel, kernel, in/groups, out), b: (out). The outputs are channels y_offset .. y_offset + out - 1 of y, which
- * has y_channels: branches write side by side. */
+/* A convolution with zero "same" padding over samples [h][w][in] -> [h][w][.]: kernel (1 or 3) squared, in
+ * `groups` groups: group g reads in/groups input channels from g in/groups and gives out/groups output
+ * channels. w: (kernel, kernel, in/groups, out), b: (out). The outputs are channels y_offset .. y_offset +
+ * out - 1 of y, which has y_channels: branches write side by side. */
 typedef struct conv_shape {
     int h, w, in, out, kernel, dilation, groups;
     int y_channels, y_offset;
 } conv_shape;
 
-/* Leaky ReLU, then layer norm over all elements of a sample: t = act(x), y = g (t - mean)/sqrt(var + epsilon) + b.
- * g, b: (pixels, channels) where per_element, else (channels). */
+/* Leaky ReLU, then layer norm over all elements of a sample: t = act(x), y = g (t - mean)/sqrt(var + epsilon)
+ * + b. g, b: (pixels, channels) where per_element, else (channels). */
 typedef struct norm_shape {
     int pixels, channels, per_element;
     double slope, epsilon;
 } norm_shape;
 
-/* A law applied to n samples of `rows` rows of m elements each. Of a shared law A and b are one row for all. */
+/* A law applied to n samples of `rows` rows of m elements each. Of a shared law A and b are one row for all.
+ */
 typedef struct law_batch {
     law_config law;
     int n, m;
@@ -72,7 +73,8 @@ typedef struct law_batch {
     int rows;      /* 1, or for instance the pixels of an image: their logdet is summed up */
 } law_batch;
 
-/* One step of Adam on flat buffers, all of which stays on the device. What is here is the same for all steps of a run. */
+/* One step of Adam on flat buffers, all of which stays on the device. What is here is the same for all steps
+ * of a run. */
 typedef struct adam_step {
     real *params, *grad, *first, *second; /* (count) each */
     size_t count;
@@ -105,7 +107,8 @@ struct device_kind {
     void (*close)(device *d);
     jf_status (*status)(device *d); /* JF_OK, or the first failure; waits for queued work */
     void (*describe)(const device *d, char *text, size_t size); /* "avx512, 2 threads" */
-    /* Optional: bytes of the device's own memory, those that are free and all. Default: it computes in the host's. */
+    /* Optional: bytes of the device's own memory, those that are free and all. Default: it computes in the
+     * host's. */
     void (*memory)(const device *d, size_t *left, size_t *all);
     /* Optional: whether device number `index` of this kind cannot be used on this machine, and why. */
     int (*missing)(int index, char *why, size_t size);
@@ -120,7 +123,8 @@ struct device_kind {
     void (*copy)(device *d, real *to, const real *from, size_t count);
     void (*fill)(device *d, real *to, double value, size_t count);
     void (*add)(device *d, real *to, const real *from, size_t count); /* to += from */
-    /* Optional: numbers where they lie, as the host's: floats or doubles, by real_size. Default: they lie elsewhere. */
+    /* Optional: numbers where they lie, as the host's: floats or doubles, by real_size. Default: they lie
+     * elsewhere. */
     void *(*host)(device *d, real *p);
 
     /* scalars */
@@ -128,7 +132,8 @@ struct device_kind {
     void (*release_scalars)(device *d, scalar *p);
     void (*put_scalars)(device *d, scalar *to, const double *from, size_t count);
     void (*get_scalars)(device *d, double *to, const scalar *from, size_t count);
-    /* to (1) += weight times the sum of the values (count), taken in double and in an order that count alone decides */
+    /* to (1) += weight times the sum of the values (count), taken in double and in an order that count alone
+     * decides */
     void (*sum_into)(device *d, scalar *to, const real *values, size_t count, double weight);
     /* to (1) = largest |a_i - b_i| (count), those passed over that are no numbers */
     void (*largest_difference_into)(device *d, scalar *to, const real *a, const real *b, size_t count);
@@ -136,11 +141,12 @@ struct device_kind {
     /* random: to (n, dim) ~ N(0, 1); sample i from stream (key, first + i) */
     void (*normal)(device *d, real *to, int n, int dim, rng_key key, uint64_t first);
 
-    /* dropout: x (count) in place, times the factors of dropout_factors() (dropout_formulas.h), from mask->first on */
+    /* dropout: x (count) in place, times the factors of dropout_factors() (dropout_formulas.h), from
+     * mask->first on */
     void (*dropout)(device *d, real *x, size_t count, const dropout_mask *mask);
 
-    /* index maps: part (n, count) and whole (n, dim), map (count) of positions in 0 .. dim-1, which are distinct, but for
-     * those of gather */
+    /* index maps: part (n, count) and whole (n, dim), map (count) of positions in 0 .. dim-1, which are
+     * distinct, but for those of gather */
     void (*gather)(device *d, real *part, const real *whole, const int32_t *map, int n, int count, int dim);
     void (*scatter)(device *d, real *whole, const real *part, const int32_t *map, int n, int count, int dim);
     void (*scatter_add)(device *d, real *whole, const real *part, const int32_t *map, int n, int count,
@@ -159,7 +165,8 @@ struct device_kind {
                          const real *b);
     void (*conv_backward)(device *d, const conv_shape *c, int n, real *dx, real *dw, real *db, const real *dy,
                           const real *x, const real *w);
-    /* activation and layer norm; backward from x and dy: dx overwritten, dg +=, db += (NULL: not wanted, together) */
+    /* activation and layer norm; backward from x and dy: dx overwritten, dg +=, db += (NULL: not wanted,
+     * together) */
     void (*norm_forward)(device *d, const norm_shape *s, int n, real *y, const real *x, const real *g,
                          const real *b);
     void (*norm_backward)(device *d, const norm_shape *s, int n, real *dx, real *dg, real *db, const real *dy,
@@ -185,56 +192,58 @@ struct device_kind {
     void (*rule_term)(device *d, real *term, real *dstate, const real *state, int n, const rule_energy *e,
                       double weight);
 
-    /* optimiser: m = beta1 m + (1-beta1) g;  v = beta2 v + (1-beta2) g^2;  p -= rate mhat / (sqrt(vhat) + epsilon), with
-     * the gradient clipped and the rate of the schedule, unless step_begin() of step.h refuses the step, which leaves all
-     * three as they are. The gradient is zero afterwards in any case. */
+    /* optimiser: m = beta1 m + (1-beta1) g;  v = beta2 v + (1-beta2) g^2;  p -= rate mhat / (sqrt(vhat) +
+     * epsilon), with the gradient clipped and the rate of the schedule, unless step_begin() of step.h refuses
+     * the step, which leaves all three as they are. The gradient is zero afterwards in any case. */
     void (*adam)(device *d, const adam_step *step);
     /* bounds: p[map[i]] is brought into lo[i] .. hi[i], for i < count; what is no number stays so */
     void (*clamp)(device *d, real *p, const int32_t *map, const real *lo, const real *hi, size_t count);
 
-    /* Optional, together: whole coupling layers (layer.h), planned once and run many times. A plan owns all that follows
-     * from the description alone: packed layouts, maps, sizes. It does not change while it runs, and keeps no scratch:
-     * that comes with the call. Default: gather, the network's own composition of the entries above, law_...,
-     * scatter (flow/coupling.c). */
+    /* Optional, together: whole coupling layers (layer.h), planned once and run many times. A plan owns all
+     * that follows from the description alone: packed layouts, maps, sizes. It does not change while it runs,
+     * and keeps no scratch: that comes with the call. Default: gather, the network's own composition of the
+     * entries above, law_..., scatter (flow/coupling.c). */
     /* *out = NULL with JF_OK: the device has no plan for such a layer. */
     jf_status (*plan_open)(device *d, layer_plan **out, const coupling_layer *layer);
     void (*plan_close)(device *d, layer_plan *p);
-    /* Numbers that carry the activations of a batch of n from a pass to its backward passes, which then need not be
-     * computed again. */
+    /* Numbers that carry the activations of a batch of n from a pass to its backward passes, which then need
+     * not be computed again. */
     size_t (*plan_kept)(const device *d, const layer_plan *p, int n, precision in);
     /* Numbers of scratch of a call with up to n samples. */
     size_t (*plan_scratch)(const device *d, const layer_plan *p, int n, layer_use use);
     void (*plan_run)(device *d, const layer_plan *p, const layer_call *call);
 
     /* Optional, together: a data set in the device's memory, of which it makes batches itself (formulas:
-     * batch_formulas.h). data_open() copies what it needs; *out is NULL where the device cannot hold such data. data_batch():
-     * state (n, dim) = the batch, in the order and units of the model; its share is above 0. Default: rows are made by the
-     * host and put (train/batches.c). */
+     * batch_formulas.h). data_open() copies what it needs; *out is NULL where the device cannot hold such
+     * data. data_batch(): state (n, dim) = the batch, in the order and units of the model; its share is above
+     * 0. Default: rows are made by the host and put (train/batches.c). */
     jf_status (*data_open)(device *d, device_data **out, const resident_data *data);
     void (*data_close)(device *d, device_data *data);
     void (*data_batch)(device *d, const device_data *data, const batch_request *q, real *state);
 
-    /* Optional, together: tasks of the host (base/threads.h) beside the device's work, which goes first where it needs the
-     * same threads: they should be short. background_wait() returns when all of them are done. One job at a time. Default:
-     * in place, when they are wanted. */
+    /* Optional, together: tasks of the host (base/threads.h) beside the device's work, which goes first where
+     * it needs the same threads: they should be short. background_wait() returns when all of them are done.
+     * One job at a time. Default: in place, when they are wanted. */
     void (*background)(device *d, int tasks, task_fn fn, void *arg);
     void (*background_wait)(device *d);
 
-    /* Optional, together: work that is asked for again and again. record() notes what work(arg) asks the device for, without
-     * doing it, and replay() does it, as often as one likes: with the same buffers and numbers, whatever the buffers hold
-     * then. The work waits for nothing, returns and transfers nothing and allocates nothing, as a step of training. *out is
-     * NULL where the device could not record it. work and arg are there as long as the recording: a device that takes a
-     * profile may ask for the work itself again. Default: it is asked for every time. */
+    /* Optional, together: work that is asked for again and again. record() notes what work(arg) asks the
+     * device for, without doing it, and replay() does it, as often as one likes: with the same buffers and
+     * numbers, whatever the buffers hold then. The work waits for nothing, returns and transfers nothing and
+     * allocates nothing, as a step of training. *out is NULL where the device could not record it. work and
+     * arg are there as long as the recording: a device that takes a profile may ask for the work itself
+     * again. Default: it is asked for every time. */
     jf_status (*record)(device *d, device_recording **out, void (*work)(void *arg), void *arg);
     void (*replay)(device *d, const device_recording *r);
     void (*recording_free)(device *d, device_recording *r);
 
-    /* Optional, together: devices of several ranks that add up what lies in their memories without their hosts. One rank makes an
-     * identifier, all open the group with it, and then ask for the same sums in the same order: queued, as a part of a recording,
-     * too. JF_ERROR_DEVICE with the reason where this machine cannot do that; the host then adds up (ranks/ranks.h).
-     * group_sum(): values (count) of all ranks, in place; group_sum_scalars(): to (count) = those of `from`. group_done(): whether
-     * all that was asked for is done: 1, not yet: 0, a failure of the group: -1. group_close() waits for what was asked for,
-     * unless something failed. */
+    /* Optional, together: devices of several ranks that add up what lies in their memories without their
+     * hosts. One rank makes an identifier, all open the group with it, and then ask for the same sums in the
+     * same order: queued, as a part of a recording, too. JF_ERROR_DEVICE with the reason where this machine
+     * cannot do that; the host then adds up (ranks/ranks.h). group_sum(): values (count) of all ranks, in
+     * place; group_sum_scalars(): to (count) = those of `from`. group_done(): whether all that was asked for
+     * is done: 1, not yet: 0, a failure of the group: -1. group_close() waits for what was asked for, unless
+     * something failed. */
     jf_status (*group_id)(device *d, char id[DEVICE_GROUP_ID]);
     jf_status (*group_open)(device *d, device_group **out, const char id[DEVICE_GROUP_ID], int rank,
                             int size);
@@ -243,9 +252,10 @@ struct device_kind {
     void (*group_sum_scalars)(device *d, device_group *g, scalar *to, const scalar *from, size_t count);
     int (*group_done)(device *d, device_group *g);
 
-    /* Optional, together: where the time goes. From profile_start() on, which also starts anew, the device measures
-     * itself, a little slower and with the same results. Parts are 0, 1, ...; reading one that is not there gives 0. The last
-     * is what the others leave of the time so far, so that all of them add up to the threads' time. */
+    /* Optional, together: where the time goes. From profile_start() on, which also starts anew, the device
+     * measures itself, a little slower and with the same results. Parts are 0, 1, ...; reading one that is
+     * not there gives 0. The last is what the others leave of the time so far, so that all of them add up to
+     * the threads' time. */
     jf_status (*profile_start)(device *d);
     int (*profile_read)(const device *d, int part, profile_part *out);
 };
@@ -261,8 +271,8 @@ struct device {
 extern const device_kind *const device_kinds[]; /* ends with NULL; the first is the default */
 int device_is_missing(const device_kind *kind, char *why, size_t size); /* on this machine; why may be NULL */
 
-/* name: NULL means the default, the first of device_kinds; "auto" the fastest that this machine has. threads: 0 means as
- * many as there are processors. */
+/* name: NULL means the default, the first of device_kinds; "auto" the fastest that this machine has. threads:
+ * 0 means as many as there are processors. */
 jf_status device_open(jf_context *ctx, device **out, const char *name, int threads);
 jf_status device_open_kind(jf_context *ctx, device **out, const device_kind *kind,
                            int threads); /* of any table */
@@ -271,7 +281,8 @@ void device_close(device *d);
 jf_status device_check_process(const device *d);
 #define DEVICE_MAX_WORDS 96
 void device_describe(const device *d, char out[DEVICE_MAX_WORDS]); /* "cpu (float, avx512, 2 threads)" */
-/* The same with what products are computed in, where the device has a choice: "cuda (float, NVIDIA H200; products in bf16)" */
+/* The same with what products are computed in, where the device has a choice: "cuda (float, NVIDIA H200;
+ * products in bf16)" */
 void device_describe_at(const device *d, precision in, char out[DEVICE_MAX_WORDS]);
 
 extern const char *const precision_names[PRECISION_COUNT]; /* "fp32", ... */

@@ -1,5 +1,5 @@
-/* One dense network, as devices see it: `depth` hidden layers of `width` units with Leaky ReLU, then a linear layer.
- * Layer i: y = act(x W_i + b_i), W_i (in_i, out_i) at params + w[i], b_i (out_i) at params + b[i]. */
+/* One dense network, as devices see it: `depth` hidden layers of `width` units with Leaky ReLU, then a linear
+ * layer. Layer i: y = act(x W_i + b_i), W_i (in_i, out_i) at params + w[i], b_i (out_i) at params + b[i]. */
 #ifndef JF_COMPUTE_DENSE_NET_H
 #define JF_COMPUTE_DENSE_NET_H
 

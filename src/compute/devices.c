@@ -1,4 +1,5 @@
-/* The list of devices. A new one is a folder beside ref/ and cpu/, and a line here. The first one is the default. */
+/* The list of devices. A new one is a folder beside ref/ and cpu/, and a line here. The first one is the
+ * default. */
 #include "base/memory.h"
 #include "compute/compute.h"
 #include "compute/place.h"

@@ -1,6 +1,6 @@
-/* Dropout: elements become 0 with a probability, and the others make up for them. Which ones, is a function of counters alone
- * (dropout_formulas.h), so that a pass and its backward pass, which computes everything again, see the same mask, whatever the
- * device and its threads, and so does a run that is resumed. */
+/* Dropout: elements become 0 with a probability, and the others make up for them. Which ones, is a function
+ * of counters alone (dropout_formulas.h), so that a pass and its backward pass, which computes everything
+ * again, see the same mask, whatever the device and its threads, and so does a run that is resumed. */
 #ifndef JF_COMPUTE_DROPOUT_H
 #define JF_COMPUTE_DROPOUT_H
 

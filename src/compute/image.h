@@ -1,5 +1,5 @@
-/* Convolution and layer norm of one sample, over `num`, which the including device defines as its number type. Written
- * once: the reference device runs them as they are, the cpu device over many samples at once.
+/* Convolution and layer norm of one sample, over `num`, which the including device defines as its number
+ * type. Written once: the reference device runs them as they are, the cpu device over many samples at once.
  * All gradients accumulate except dx of the norm. */
 #ifndef JF_COMPUTE_IMAGE_H
 #define JF_COMPUTE_IMAGE_H
@@ -116,7 +116,8 @@ static inline void image_norm_forward(const norm_shape *s, num *y, const num *x,
         }
 }
 
-/* With e = (t - mean) r and q = dy g:  dt = r (q - mean(q) - e mean(q e));  dx = act'(x) dt;  dg += dy e;  db += dy. */
+/* With e = (t - mean) r and q = dy g:  dt = r (q - mean(q) - e mean(q e));  dx = act'(x) dt;  dg += dy e;  db
+ * += dy. */
 static inline void image_norm_backward(const norm_shape *s, num *dx, num *dg, num *db, const num *dy,
                                        const num *x, const num *g) {
     size_t count = (size_t)s->pixels * s->channels;

@@ -1,6 +1,6 @@
-/* One ResNeXt network for images [h][w][.], as devices see it: a 3x3 convolution in, `depth` residual blocks of K
- * channels, a 3x3 convolution out (net/resnext.c has the formula). Each part comes with the offsets of its two
- * parameters. */
+/* One ResNeXt network for images [h][w][.], as devices see it: a 3x3 convolution in, `depth` residual blocks
+ * of K channels, a 3x3 convolution out (net/resnext.c has the formula). Each part comes with the offsets of
+ * its two parameters. */
 #ifndef JF_COMPUTE_IMAGE_NET_H
 #define JF_COMPUTE_IMAGE_NET_H
 

@@ -1,4 +1,5 @@
-/* A coupling layer as a device sees it, for devices that run whole layers: what it is, and what is asked of it. */
+/* A coupling layer as a device sees it, for devices that run whole layers: what it is, and what is asked of
+ * it. */
 #ifndef JF_COMPUTE_LAYER_H
 #define JF_COMPUTE_LAYER_H
 
@@ -8,7 +9,8 @@
 
 typedef struct real real; /* one number in a device's own precision and memory */
 
-/* u1 = state[source] -> A, B -> u2 = state[target]. All of it, in host memory, must outlive the plan made of it. */
+/* u1 = state[source] -> A, B -> u2 = state[target]. All of it, in host memory, must outlive the plan made of
+ * it. */
 typedef struct coupling_layer {
     int dim, k, m;                  /* elements of the state, of u1 and of u2 */
     const int32_t *source, *target; /* (k), (m): positions in the state */
@@ -22,9 +24,9 @@ typedef struct coupling_layer {
 
 typedef struct layer_plan layer_plan; /* a device's own */
 
-/* What the products of the networks, dense or of convolutions, are computed in: their factors are rounded to it. Sums are
- * float in all of them, and so are parameters, gradients, moments, statistics, laws and log-determinants. A device that has
- * but one precision computes in that, whatever it is asked for. */
+/* What the products of the networks, dense or of convolutions, are computed in: their factors are rounded to
+ * it. Sums are float in all of them, and so are parameters, gradients, moments, statistics, laws and
+ * log-determinants. A device that has but one precision computes in that, whatever it is asked for. */
 typedef enum precision { PRECISION_FP32, PRECISION_TF32, PRECISION_BF16, PRECISION_COUNT } precision;
 
 typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD } pass_kind;
@@ -40,8 +42,8 @@ typedef struct layer_use {
 /* One layer in one direction, in place on state (n, dim) and dstate.
  * PASS_FORWARD, PASS_INVERSE: logdet (n) +=; dstate, dlogdet and grad unused.
  * PASS_BACKWARD, of PASS_FORWARD: from dlogdet (n); grad (flat, like params) +=, NULL: not wanted.
- * kept: NULL, or plan_kept() numbers, the same in a pass and in its backward passes, of which there may be several; these
- * have the precision of the pass. */
+ * kept: NULL, or plan_kept() numbers, the same in a pass and in its backward passes, of which there may be
+ * several; these have the precision of the pass. */
 typedef struct layer_call {
     pass_kind kind;
     int n;

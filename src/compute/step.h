@@ -1,5 +1,5 @@
-/* A step of the optimiser as a device takes it, without asking the host: plain structs of doubles, which lie among the
- * scalars of a device, and the formulas that every device shares. */
+/* A step of the optimiser as a device takes it, without asking the host: plain structs of doubles, which lie
+ * among the scalars of a device, and the formulas that every device shares. */
 #ifndef JF_COMPUTE_STEP_H
 #define JF_COMPUTE_STEP_H
 
@@ -41,9 +41,10 @@ typedef struct adam_numbers {
     double step;           /* 1 for the first */
 } adam_numbers;
 
-/* Whether a step is taken, and with which numbers: `out` comes with the constants and gets the others. A step whose
- * gradient (`squares`: sum of its squares) or loss (`terms`, all of which are looked at) is not finite changes nothing,
- * and neither does any step after it, so that it makes no difference when the host hears of it. */
+/* Whether a step is taken, and with which numbers: `out` comes with the constants and gets the others. A step
+ * whose gradient (`squares`: sum of its squares) or loss (`terms`, all of which are looked at) is not finite
+ * changes nothing, and neither does any step after it, so that it makes no difference when the host hears of
+ * it. */
 FORMULA int step_begin(step_state *s, double squares, const double *terms, int term_count, double clip,
                        adam_numbers *out) {
     if (s->fault > 0) return 0;

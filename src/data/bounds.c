@@ -113,7 +113,8 @@ jf_status bounds_parse(dataset *d, const recipe *r, const char *key) {
 
 enum { ENOUGH_ROWS = 200, GAPS = 10 };
 #define EDGE_MEAN                                                                                            \
-    0.43 /* of the outer third's length: an edge falls off where the mean distance of values from the inner end is less */
+    0.43 /* of the outer third's length: an edge falls off where the mean distance of values from the inner  \
+            end is less */
 
 void look_begin(column_look *look) {
     *look = (column_look){.lo = INFINITY, .hi = -INFINITY, .whole = 1};
@@ -132,9 +133,10 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The mean distance between neighbours in the outer third, which begins at values[0] and goes on by `step`; 0 where the density
- * falls off. Between the inner end and the outermost value, the others are uniform if the density is: their mean is 0.5 of the length,
- * with a standard error of 1 / sqrt(12 third). In an exponential tail it is about 1 / log(third), since the outermost value is far out. */
+/* The mean distance between neighbours in the outer third, which begins at values[0] and goes on by `step`; 0
+ * where the density falls off. Between the inner end and the outermost value, the others are uniform if the
+ * density is: their mean is 0.5 of the length, with a standard error of 1 / sqrt(12 third). In an exponential
+ * tail it is about 1 / log(third), since the outermost value is far out. */
 static double edge_gap(const double *values, long third, int step) {
     double sum = 0, length = fabs(values[third * step] - values[0]);
     for (long i = 1; i < third; i++) sum += fabs(values[i * step] - values[0]);
@@ -164,8 +166,9 @@ column_support look_interval(const column_look *look, int *found) {
     double range = look->hi - look->lo;
     *found = !look->whole && range > 0 && look->gap_lo > 0 && look->gap_hi > 0;
     if (!*found) return (column_support){0};
-    /* neighbours at an edge are about a gap apart, and the edge is k gaps or more beyond the last of them with probability
-     * exp(-k). An interval that is a little too wide does no harm; one that is too narrow refuses rows. */
+    /* neighbours at an edge are about a gap apart, and the edge is k gaps or more beyond the last of them
+     * with probability exp(-k). An interval that is a little too wide does no harm; one that is too narrow
+     * refuses rows. */
     s.lo = roundest(look->lo - GAPS * look->gap_lo, look->lo, range);
     s.hi = 0 - roundest(-look->hi - GAPS * look->gap_hi, -look->hi, range);
     return s;

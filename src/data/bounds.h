@@ -8,8 +8,8 @@
 
 #include "data/dataset.h"
 
-/* Fills in d->support from the recipe's key; names and dimensions of the set have to be known. Leaves it NULL where the
- * text names none. */
+/* Fills in d->support from the recipe's key; names and dimensions of the set have to be known. Leaves it NULL
+ * where the text names none. */
 jf_status bounds_parse(dataset *d, const recipe *r, const char *key);
 
 /* What a column's values look like. */
@@ -25,11 +25,11 @@ void look_begin(column_look *look);
 void look_range(column_look *look, double value); /* each value */
 /* Then some or all of the values, from rows at even distances; sorts them. */
 void look_edges(column_look *look, double *values, long count);
-/* An interval whose density does not fall off towards either edge, as of a uniform prior: *found is then 1, and the bounds
- * are the roundest numbers that fit.
+/* An interval whose density does not fall off towards either edge, as of a uniform prior: *found is then 1,
+ * and the bounds are the roundest numbers that fit.
  *
- * Of 20,000 normal, exponential or bimodal columns of 200 rows or more at most 1 in 1,000 is taken for an interval; of
- * uniform columns at least 95% with 300 rows, and all with 1,000. */
+ * Of 20,000 normal, exponential or bimodal columns of 200 rows or more at most 1 in 1,000 is taken for an
+ * interval; of uniform columns at least 95% with 300 rows, and all with 1,000. */
 column_support look_interval(const column_look *look, int *found);
 /* "0 or more; ...": a support that people may have forgotten to name; "" where there is none. */
 const char *look_hint(const column_look *look, const char *name, char *out, size_t size);

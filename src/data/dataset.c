@@ -149,7 +149,8 @@ static void take_measured(const measured *m, long point) {
     to_line(d, m->row);
 }
 
-/* A column that has one value in all rows to train on: of a table it becomes a constant, unless nothing else is left of x. */
+/* A column that has one value in all rows to train on: of a table it becomes a constant, unless nothing else
+ * is left of x. */
 static jf_status take_constant(dataset *d, const measured *m, int column, int *taken) {
     int varying = 0, is_label = column >= d->dim_x && d->classes > 0;
     for (int i = 0; i < d->dim_x; i++) varying += i != column && !dataset_is_constant(d, i);
@@ -194,8 +195,8 @@ static jf_status poll_measuring(const measured *m, long at) {
     return context_poll(m->d->ctx, "measuring columns", (uint64_t)at, (uint64_t)m->points);
 }
 
-/* Means and deviations of the first `columns` columns, in two walks: a large offset costs no digits, and the running mean
- * of a constant is that constant, so that its deviation is exactly 0. */
+/* Means and deviations of the first `columns` columns, in two walks: a large offset costs no digits, and the
+ * running mean of a constant is that constant, so that its deviation is exactly 0. */
 static jf_status measure_columns(dataset *d, const measured *m, int columns) {
     for (int i = 0; i < columns; i++) d->mean[i] = d->deviation[i] = 0;
     for (long at = 0; at < m->points; at++) {
@@ -233,7 +234,8 @@ static jf_status measure_labels(dataset *d) {
         d->kind->name, d->classes, d->label[0]);
 }
 
-/* A plane is 1 in a share f of the rows: mean f, variance f (1 - f). A class that data to test on lack is left as it is. */
+/* A plane is 1 in a share f of the rows: mean f, variance f (1 - f). A class that data to test on lack is
+ * left as it is. */
 static void measure_planes(dataset *d) {
     for (int k = 0; k < d->planes; k++) {
         double share = (double)(d->class_start[k + 1] - d->class_start[k]) / (double)d->rows;

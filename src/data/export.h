@@ -4,7 +4,8 @@
 
 #include "data/dataset.h"
 
-/* A generated set by its name, with its defaults; the names of others are refused with those that there are. */
+/* A generated set by its name, with its defaults; the names of others are refused with those that there are.
+ */
 jf_status export_open(jf_context *ctx, dataset **out, const char *set, jf_status (*declare_all)(recipe *r));
 
 typedef struct export_files {

@@ -11,8 +11,8 @@
 
 /* ---- the list ---- */
 
-/* Four files by their SHA-256: 60,000 and 10,000 images of 28x28 bytes after a header of 16 bytes, and their labels after
- * one of 8. */
+/* Four files by their SHA-256: 60,000 and 10,000 images of 28x28 bytes after a header of 16 bytes, and their
+ * labels after one of 8. */
 #define IDX_FILES(train_images, train_labels, t10k_images, t10k_labels)                                      \
     {"train-images-idx3-ubyte", 47040016, train_images}, {"train-labels-idx1-ubyte", 60008, train_labels},   \
         {"t10k-images-idx3-ubyte", 7840016, t10k_images}, {                                                  \

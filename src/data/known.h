@@ -1,7 +1,7 @@
 /* The known data sets: what their files are, whether they are here and right, and fetching them.
  *
- * A file is right if its content, decompressed where it lies compressed, has the published size and SHA-256. A
- * set lies in a folder; a file there is NAME or NAME.gz. */
+ * A file is right if its content, decompressed where it lies compressed, has the published size and SHA-256.
+ * A set lies in a folder; a file there is NAME or NAME.gz. */
 #ifndef JF_DATA_KNOWN_H
 #define JF_DATA_KNOWN_H
 

@@ -69,7 +69,8 @@ jf_status named_opened(const recipe *r, jf_status status) {
     return status;
 }
 
-/* The file where it was found from the current directory; values that no recipe could hold stay as they are. */
+/* The file where it was found from the current directory; values that no recipe could hold stay as they are.
+ */
 static jf_status make_absolute(recipe *r, const char *key) {
     const char *name = recipe_get(r, key);
     char *found, *current, *path;

@@ -1,5 +1,5 @@
-/* What the problems with known answers share: inverse problems from the literature, each with a simulator p(y | x), a prior
- * of x, and its exact entropy or posterior as far as they are known. One file in sets/ each. */
+/* What the problems with known answers share: inverse problems from the literature, each with a simulator p(y
+ * | x), a prior of x, and its exact entropy or posterior as far as they are known. One file in sets/ each. */
 #ifndef JF_DATA_PROBLEM_H
 #define JF_DATA_PROBLEM_H
 

@@ -1,6 +1,8 @@
-/* Which rows of a file are held out, in a bit each: a set then needs no copy of its rows and no list of their numbers.
+/* Which rows of a file are held out, in a bit each: a set then needs no copy of its rows and no list of their
+ * numbers.
  *
- * Rows of a set are numbered with those to train on first, then those held out, both in the order of the file. */
+ * Rows of a set are numbered with those to train on first, then those held out, both in the order of the
+ * file. */
 #ifndef JF_DATA_SPLIT_H
 #define JF_DATA_SPLIT_H
 

@@ -11,7 +11,8 @@ static int colours_of(const image_cell *cell) {
     return cell->channels >= 3 ? 3 : 1;
 }
 
-/* Cell (h, w, channels) -> out (oh, ow, ochannels), each pixel as often as it takes. What a mask covers is shown in grey. */
+/* Cell (h, w, channels) -> out (oh, ow, ochannels), each pixel as often as it takes. What a mask covers is
+ * shown in grey. */
 static void enlarge(const image_cell *cell, int oh, int ow, int ochannels, double *out) {
     for (int i = 0; i < oh; i++)
         for (int j = 0; j < ow; j++) {

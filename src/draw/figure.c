@@ -103,7 +103,8 @@ static cairo_status_t add_bytes(void *closure, const unsigned char *bytes, unsig
     return png->failed ? CAIRO_STATUS_NO_MEMORY : CAIRO_STATUS_SUCCESS;
 }
 
-/* The file is not touched before the picture is whole in memory, so a failure of libpng is one of memory as well. */
+/* The file is not touched before the picture is whole in memory, so a failure of libpng is one of memory as
+ * well. */
 static jf_status fail_drawing(figure *fig, const char *path, cairo_status_t drawn) {
     if (drawn == CAIRO_STATUS_PNG_ERROR) drawn = CAIRO_STATUS_NO_MEMORY;
     return jf_fail(fig->ctx, drawn == CAIRO_STATUS_NO_MEMORY ? JF_ERROR_MEMORY : JF_ERROR_ARGUMENT,

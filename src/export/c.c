@@ -1,5 +1,6 @@
-/* Export as a C file: C99, no dependencies but libm, nothing allocated. Constant tables of the layers and their weights, and
- * those of the parts in export/c/ that run them: every export holds only what its model needs. */
+/* Export as a C file: C99, no dependencies but libm, nothing allocated. Constant tables of the layers and
+ * their weights, and those of the parts in export/c/ that run them: every export holds only what its model
+ * needs. */
 #include "base/file.h"
 #include "export/c_file.h"
 #include "export/export.h"
@@ -70,8 +71,8 @@ static size_t scratch_of(const export_source *s, const c_net_kind *kind) {
 
 /* ---- the head ---- */
 
-/* Whether a character may follow another in a comment: names of columns and classes are anybody's, and shall neither end it,
- * nor begin one, nor be a trigraph or join two lines. */
+/* Whether a character may follow another in a comment: names of columns and classes are anybody's, and shall
+ * neither end it, nor begin one, nor be a trigraph or join two lines. */
 static int may_follow(char before, char c) {
     return !(before == '*' && c == '/') && !(before == '/' && c == '*') && !(before == '?' && c == '?') &&
            c != '\\' && c != '\r';

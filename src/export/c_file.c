@@ -1,4 +1,5 @@
-/* Text of exported C files: parts with their names replaced, and numbers that a compiler reads back to the same bits. */
+/* Text of exported C files: parts with their names replaced, and numbers that a compiler reads back to the
+ * same bits. */
 #include "export/c_file.h"
 #include "base/number.h"
 #include <string.h>

@@ -4,8 +4,8 @@
 
 #include "export/source.h"
 
-/* The files of export/c/, as text: CMake writes the table. They are C with the names model_... and MODEL_..., which the name of
- * the export replaces. */
+/* The files of export/c/, as text: CMake writes the table. They are C with the names model_... and MODEL_...,
+ * which the name of the export replaces. */
 typedef struct c_part {
     const char *name, *text;
 } c_part;
@@ -19,7 +19,8 @@ typedef struct c_file {
 /* With model_ and MODEL_, where they begin a word, replaced by the name of the export. */
 void c_add_text(c_file *f, const char *part);
 void c_add_part(c_file *f, const char *name); /* of export/c/ */
-/* static const float NAME[count] = {...}; floats follow each other by c_add_numbers() between begin and end. */
+/* static const float NAME[count] = {...}; floats follow each other by c_add_numbers() between begin and end.
+ */
 typedef struct c_array {
     c_file *f;
     size_t count; /* so far */

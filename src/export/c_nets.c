@@ -1,4 +1,5 @@
-/* Networks of exported C files: which numbers they read, in which order. Each kind matches the part of its name in export/c/. */
+/* Networks of exported C files: which numbers they read, in which order. Each kind matches the part of its
+ * name in export/c/. */
 #include "compute/dense_net.h"
 #include "compute/image_net.h"
 #include "export/c_file.h"

@@ -1,5 +1,6 @@
-/* Models as files for other programs: one format is one file here and one line in list.c. What is written answers by itself,
- * without this library, in the units of the data: (z, y) -> x, (x, y) -> z, and the density of the whole map. */
+/* Models as files for other programs: one format is one file here and one line in list.c. What is written
+ * answers by itself, without this library, in the units of the data: (z, y) -> x, (x, y) -> z, and the
+ * density of the whole map. */
 #ifndef JF_EXPORT_EXPORT_H
 #define JF_EXPORT_EXPORT_H
 
@@ -14,8 +15,8 @@ typedef struct export_format {
 
 extern const export_format *const export_formats[]; /* ends with NULL */
 
-/* Writes a model in the format that the ending of `path` names. name: what its functions or its graph are called, an
- * identifier of C; NULL: after the file. */
+/* Writes a model in the format that the ending of `path` names. name: what its functions or its graph are
+ * called, an identifier of C; NULL: after the file. */
 jf_status export_model(const model *m, const char *path, const char *name, text *written);
 
 #endif

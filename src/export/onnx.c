@@ -1,6 +1,6 @@
-/* Export as ONNX: two graphs of the same weights, since what runs a graph wants all of its inputs: NAME.onnx decodes,
- * (z, y) -> (x, y_back), and NAME.density.onnx encodes and tells the density of the whole map, (x, y) -> (z, y_out, log_p,
- * y_error). Rows are (N, dim), for any N; all in float, in the units of the data. */
+/* Export as ONNX: two graphs of the same weights, since what runs a graph wants all of its inputs: NAME.onnx
+ * decodes, (z, y) -> (x, y_back), and NAME.density.onnx encodes and tells the density of the whole map, (x,
+ * y) -> (z, y_out, log_p, y_error). Rows are (N, dim), for any N; all in float, in the units of the data. */
 #include "base/file.h"
 #include "export/export.h"
 #include "export/onnx_parts.h"
@@ -235,7 +235,8 @@ static double shift_at(const void *with, size_t i) {
     return turn % 2 ? -turn_of(s, element) : turn_of(s, element);
 }
 
-/* (N, dim) -> (turns N, dim), turn by turn, and results (turns N, count) back to those of the rows as they are. */
+/* (N, dim) -> (turns N, dim), turn by turn, and results (turns N, count) back to those of the rows as they
+ * are. */
 static onnx_tensor all_turns(onnx_graph *g, const export_source *s, int turns, onnx_tensor rows) {
     onnx_tensor shifts = onnx_floats(g, 3, (int[]){turns, 1, s->dim}, shift_at, s);
     onnx_tensor moved = ONNX(g, "Add", onnx_reshape(g, rows, 3, (int[]){1, -1, s->dim}), shifts);

@@ -31,7 +31,8 @@ enum shape_field { SHAPE_DIM = 1 };
 enum dim_field { DIM_VALUE = 1, DIM_NAME = 2 };
 enum element_type { ELEMENT_FLOAT = 1, ELEMENT_INT64 = 7, ELEMENT_BOOL = 9 };
 
-/* ---- protobuf: a field is its number and kind, then a varint, four bytes, or a length and as many bytes ---- */
+/* ---- protobuf: a field is its number and kind, then a varint, four bytes, or a length and as many bytes
+ * ---- */
 
 enum wire { WIRE_VARINT = 0, WIRE_BYTES = 2, WIRE_FOUR = 5 };
 

@@ -1,7 +1,9 @@
-/* A graph of ONNX, node by node, and its bytes. The format is protobuf's, of which a graph needs so little (numbers, texts,
- * messages in messages) that it is written here: the library then needs neither protobuf nor a copy of its schema.
+/* A graph of ONNX, node by node, and its bytes. The format is protobuf's, of which a graph needs so little
+ * (numbers, texts, messages in messages) that it is written here: the library then needs neither protobuf nor
+ * a copy of its schema.
  *
- * A tensor is known by its name. Nothing fails on the way: memory that ran out is found by onnx_graph_bytes(). */
+ * A tensor is known by its name. Nothing fails on the way: memory that ran out is found by
+ * onnx_graph_bytes(). */
 #ifndef JF_EXPORT_ONNX_GRAPH_H
 #define JF_EXPORT_ONNX_GRAPH_H
 

@@ -31,8 +31,8 @@ static onnx_tensor affine(onnx_graph *g, onnx_law_call *c, onnx_tensor u) {
     return ONNX(g, "Add", ONNX(g, "Mul", ONNX(g, "Exp", a), u), c->b);
 }
 
-/* v_i = exp(a_i) u_i + b_i + sum over j < i of T_ij u_j, the T_ij row by row behind the a. In the inverse every u_j is there
- * when row i needs it; the graph has the rows one by one. */
+/* v_i = exp(a_i) u_i + b_i + sum over j < i of T_ij u_j, the T_ij row by row behind the a. In the inverse
+ * every u_j is there when row i needs it; the graph has the rows one by one. */
 static onnx_tensor shear(onnx_graph *g, onnx_law_call *c, onnx_tensor u) {
     onnx_tensor a = exponent(g, c, onnx_slice(g, c->A, 1, 0, c->m)), done = u;
     onnx_tensor scale = ONNX(g, "Exp", c->inverse ? ONNX(g, "Neg", a) : a);
@@ -55,7 +55,8 @@ static onnx_tensor shear(onnx_graph *g, onnx_law_call *c, onnx_tensor u) {
     return done;
 }
 
-/* ---- the spline: as compute/law/spline.h has it, with the piece of each element picked out of all of them ---- */
+/* ---- the spline: as compute/law/spline.h has it, with the piece of each element picked out of all of them
+ * ---- */
 
 #define LEAST_PART 1e-3
 #define LEAST_RISE 1e-3
@@ -78,8 +79,9 @@ static onnx_tensor pick(onnx_graph *g, onnx_tensor all, onnx_tensor is_it) {
     return onnx_sum(g, ONNX(g, "Mul", all, is_it), 2, 0);
 }
 
-/* (N, m, bins): 1 for the piece that holds the element, 0 for the others. All that begin at or before it less those that follow
- * one of them; the first has no beginning and the last no end, as beyond the bound nothing is taken from here. */
+/* (N, m, bins): 1 for the piece that holds the element, 0 for the others. All that begin at or before it less
+ * those that follow one of them; the first has no beginning and the last no end, as beyond the bound nothing
+ * is taken from here. */
 static onnx_tensor spline_choice(onnx_graph *g, const onnx_law_call *c, onnx_tensor starts, onnx_tensor u) {
     int bins = (int)c->law->hyper[0];
     onnx_tensor inner = onnx_slice(g, starts, 2, 1, bins);

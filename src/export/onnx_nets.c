@@ -1,5 +1,5 @@
-/* Networks as graphs. Images are taken channel by channel, (N, channels, h, w), as ONNX has them; weights and norms are put into
- * that order here. */
+/* Networks as graphs. Images are taken channel by channel, (N, channels, h, w), as ONNX has them; weights and
+ * norms are put into that order here. */
 #include "compute/dense_net.h"
 #include "compute/image_net.h"
 #include "export/onnx_parts.h"
@@ -15,7 +15,8 @@ static onnx_tensor leaky(onnx_graph *g, onnx_tensor t, double slope) {
                      &(onnx_attribute){.name = "alpha", .type = ONNX_REAL, .real = slope});
 }
 
-/* (t - mean)/sqrt(variance + epsilon) over all axes but the first, t = Leaky ReLU(x); scale and shift are left to do. */
+/* (t - mean)/sqrt(variance + epsilon) over all axes but the first, t = Leaky ReLU(x); scale and shift are
+ * left to do. */
 static onnx_tensor normed(onnx_graph *g, onnx_tensor x, int rank, double slope, double epsilon) {
     onnx_tensor t = leaky(g, x, slope), centred = ONNX(g, "Sub", t, onnx_mean(g, t, rank));
     onnx_tensor variance = onnx_mean(g, ONNX(g, "Mul", centred, centred), rank);

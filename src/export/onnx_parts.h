@@ -8,8 +8,8 @@
 /* ---- units (onnx_units.c): elements first .. first + count - 1 of rows, (N, count) ---- */
 onnx_tensor onnx_to_model(onnx_graph *g, const export_source *s, int first, int count, onnx_tensor values);
 onnx_tensor onnx_to_data(onnx_graph *g, const export_source *s, int first, int count, onnx_tensor values);
-/* log |d data / d model| over x of rows (N, dim_x) in model units, but for the deviations: (N, 1); 0 where there is nothing to
- * add. */
+/* log |d data / d model| over x of rows (N, dim_x) in model units, but for the deviations: (N, 1); 0 where
+ * there is nothing to add. */
 int onnx_log_slopes(onnx_graph *g, const export_source *s, onnx_tensor x, onnx_tensor *out);
 
 /* ---- networks (onnx_nets.c) ---- */
@@ -23,8 +23,8 @@ typedef struct onnx_net_kind {
 const onnx_net_kind *onnx_net_find(const char *form); /* NULL: none */
 
 /* ---- laws (onnx_laws.c) ---- */
-/* What a law needs: elements u (N, m); A (N, m), or (N, m, each) where it takes several numbers for each element, or whatever it
- * takes for all; b (N, m); s. */
+/* What a law needs: elements u (N, m); A (N, m), or (N, m, each) where it takes several numbers for each
+ * element, or whatever it takes for all; b (N, m); s. */
 typedef struct onnx_law_call {
     const law_config *law;
     int inverse, m;

@@ -1,5 +1,5 @@
-/* Units of exported graphs. Elements of a kind of support are mapped all at once: with constants of their own where they are of
- * the kind, and any others elsewhere, where the result is not taken. */
+/* Units of exported graphs. Elements of a kind of support are mapped all at once: with constants of their own
+ * where they are of the kind, and any others elsewhere, where the result is not taken. */
 #include "base/normal.h"
 #include "export/onnx_parts.h"
 #include <float.h>

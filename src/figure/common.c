@@ -70,8 +70,8 @@ static jf_status given_model(const figure_job *job, const char *path, const figu
                    s->dim_y ? "with its condition" : "without a condition");
 }
 
-/* A model of the subject's name that is there: in the folder that was named, or among those that came with the program.
- * *out stays NULL where there is none. */
+/* A model of the subject's name that is there: in the folder that was named, or among those that came with
+ * the program. *out stays NULL where there is none. */
 static jf_status ready_model(const figure_job *job, const figure_subject *s, model **out) {
     const jf_figure_options *o = job->options;
     char *path = NULL, file[128];

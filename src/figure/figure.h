@@ -1,5 +1,5 @@
-/* Figures of the paper. One file per figure, one line in list.c; each trains what it needs or takes a finished
- * model. */
+/* Figures of the paper. One file per figure, one line in list.c; each trains what it needs or takes a
+ * finished model. */
 #ifndef JF_FIGURE_FIGURE_H
 #define JF_FIGURE_FIGURE_H
 
@@ -37,9 +37,10 @@ typedef struct figure_subject {
     const char *task;    /* of images: its data.task; NULL: x is the plane */
     int dim_y;           /* of the plane: 1 with a condition, 0 without */
 } figure_subject;
-/* Model `index` of a figure: options->models[index] where given, if it is of that subject; the one of its name in
- * options->model_folder, or that came with the program; the one that the figure's folder already holds for the same
- * recipe; or trained now into FOLDER/RECIPE. JF_ERROR_IO: it is not there, and may not be trained. */
+/* Model `index` of a figure: options->models[index] where given, if it is of that subject; the one of its
+ * name in options->model_folder, or that came with the program; the one that the figure's folder already
+ * holds for the same recipe; or trained now into FOLDER/RECIPE. JF_ERROR_IO: it is not there, and may not be
+ * trained. */
 jf_status figure_model(const figure_job *job, int index, const figure_subject *subject, model **out);
 jf_status figure_path(const figure_job *job, char **out,
                       const char *name); /* FOLDER/name; removes a link there */
@@ -61,8 +62,8 @@ extern const figure_subject figure_fashion_class, figure_mnist_class; /* two cla
 
 /* The models of super-resolution, coarse and fine; models 0 and 1 of the figure. */
 jf_status figure_superres_models(const figure_job *job, model *out[2]);
-/* The images that super-resolution is shown on: the first one held out of each class. Those of Fashion-MNIST come with the
- * models (MODELS/examples/fashion-mnist), so that they can be shown without the data. */
+/* The images that super-resolution is shown on: the first one held out of each class. Those of Fashion-MNIST
+ * come with the models (MODELS/examples/fashion-mnist), so that they can be shown without the data. */
 typedef struct figure_examples {
     jf_images images; /* one each */
     char name[MAX_CLASSES][MAX_CLASS_NAME];
@@ -72,8 +73,8 @@ int figure_example_named(const figure_examples *e, const char *name); /* -1: non
 /* FOLDER/name: 10 x 10 reconstructions of an example; a line of what was measured is added to `table`. */
 jf_status figure_superres(const figure_job *job, model *const models[2], const figure_examples *examples,
                           int index, const char *name, text *table);
-/* Images of n rows of x and y in the size in which they are shown: as the model draws them, or made larger by `then`.
- * together: as of jf_then_options. */
+/* Images of n rows of x and y in the size in which they are shown: as the model draws them, or made larger by
+ * `then`. together: as of jf_then_options. */
 jf_status figure_then(const figure_job *job, const model *m, jf_then *out);
 jf_status figure_images(const model *m, const jf_then *then, size_t n, const double *x, const double *y,
                         size_t together, jf_images *out);

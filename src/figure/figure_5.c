@@ -6,7 +6,8 @@
 
 enum { SAMPLES = 25, LINES = 2, LINE_STEPS = 10, CONDITIONS = 5, POINTS = 6, Y_STEPS = 9 };
 
-/* On the straight line from the first class to the last, in units of their distance: between them and beyond. */
+/* On the straight line from the first class to the last, in units of their distance: between them and beyond.
+ */
 static void fill(const model *m, double share, double *y) {
     const model_units *u = &m->units;
     double first = u->label[0], last = u->label[u->classes - 1];

@@ -1,5 +1,6 @@
-/* Figure A.3: generated digits, 0 and 1. As in the paper each image is scaled to its own least and greatest pixel: where
- * the model has made a pixel far too bright or too dark, the rest of that image looks pale or grey. */
+/* Figure A.3: generated digits, 0 and 1. As in the paper each image is scaled to its own least and greatest
+ * pixel: where the model has made a pixel far too bright or too dark, the rest of that image looks pale or
+ * grey. */
 #include "figure/figure.h"
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +8,8 @@
 enum { SAMPLES = 25, OWN_RANGE = 2 };
 #define NOISE_MARGINS 3 /* deviations of the noise of training, as judgements have it */
 
-/* The noise of training is told in deviations of the data. Every model that makes images larger adds its own. */
+/* The noise of training is told in deviations of the data. Every model that makes images larger adds its own.
+ */
 static double noise_of(const model *m) {
     return recipe_real(m->recipe, "train.noise") * m->units.deviation[0];
 }

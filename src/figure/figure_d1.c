@@ -1,5 +1,5 @@
-/* Figure D.1: shapes of different topology, one label each. Data are coloured by the label that goes in, samples by the one
- * that comes out, F_Y^-1(z, y): the same colours, if the map keeps y. */
+/* Figure D.1: shapes of different topology, one label each. Data are coloured by the label that goes in,
+ * samples by the one that comes out, F_Y^-1(z, y): the same colours, if the map keeps y. */
 #include "base/number.h"
 #include "figure/figure.h"
 #include <math.h>

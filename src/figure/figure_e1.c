@@ -1,5 +1,6 @@
-/* Figure E.1: latent histograms, one line per pixel: (a) digits and (b) clothes by class, (c) and (d) both steps of
- * super-resolution. Models of classes may have elements that miss the prior, which are drawn in another colour. */
+/* Figure E.1: latent histograms, one line per pixel: (a) digits and (b) clothes by class, (c) and (d) both
+ * steps of super-resolution. Models of classes may have elements that miss the prior, which are drawn in
+ * another colour. */
 #include "figure/figure.h"
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* Actnorm: v = exp(a) u + b with one a and b for each element of a vector, or for each channel of an image;
- * logdet = sum a, times the pixels. It starts from data: x gets mean 0 and deviation 1 over the first batch. y starts as
- * it is, since y' = y is what training wants, and one batch may hold few of its values. */
+ * logdet = sum a, times the pixels. It starts from data: x gets mean 0 and deviation 1 over the first batch.
+ * y starts as it is, since y' = y is what training wants, and one batch may hold few of its values. */
 #include "base/memory.h"
 #include "flow/shared.h"
 #include <math.h>

@@ -134,7 +134,8 @@ static law_config law_of(const recipe *r) {
     return law;
 }
 
-/* Both networks' outputs have the target's shape, with as many channels for each of its elements as the law takes. */
+/* Both networks' outputs have the target's shape, with as many channels for each of its elements as the law
+ * takes. */
 static shape output_shape(shape target, int each, int count) {
     if (each < 0) return (shape){1, 1, count};
     target.c *= each;

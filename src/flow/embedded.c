@@ -62,8 +62,8 @@ jf_status embedded_check_image(const recipe *r) {
         recipe_get(r, "model.embed"));
 }
 
-/* An embedding can be what it likes to whoever does not look at y': there the distance of y' from y would be made small by an
- * E that gives nothing but zeros, and the density of E(y) large by the same. */
+/* An embedding can be what it likes to whoever does not look at y': there the distance of y' from y would be
+ * made small by an E that gives nothing but zeros, and the density of E(y) large by the same. */
 static jf_status check_embed(const flow *f, const recipe *r) {
     if (!embed_kind_of(r)) return JF_OK;
     if (f->dim_y == 0)

@@ -75,7 +75,8 @@ static jf_status add_transform(flow *f, int i, const transform_kind *kind, trans
     return JF_OK;
 }
 
-/* Adds to the chain: in every step a transform of each kind that the recipe names. `total`: steps of the whole chain. */
+/* Adds to the chain: in every step a transform of each kind that the recipe names. `total`: steps of the
+ * whole chain. */
 static jf_status build_chain(flow *f, const recipe *r, const char *prefix, const flow_steps *steps, int total,
                              const flow_origin *origin) {
     const transform_kind *kinds[TRANSFORMS_PER_STEP];
@@ -203,7 +204,8 @@ static pass pass_of_layer(const pass *p, int i) {
     return layer;
 }
 
-/* Layers in their order, each adding to the log-determinant of x or, where it transforms y by itself, of y. */
+/* Layers in their order, each adding to the log-determinant of x or, where it transforms y by itself, of y.
+ */
 static void run_forward(const flow *f, const inner_state *c, int n, real *logdet_x, real *logdet_y) {
     for (int i = 0; i < f->layers; i++) {
         pass layer = pass_of_layer(&c->pass, i);

@@ -1,4 +1,5 @@
-/* The list of transforms: a new one is a file in this folder that defines `transform_NAME`, and one line here. */
+/* The list of transforms: a new one is a file in this folder that defines `transform_NAME`, and one line
+ * here. */
 #include "base/number.h"
 #include "flow/transform.h"
 #include <stdlib.h>

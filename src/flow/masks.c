@@ -58,7 +58,8 @@ jf_status masks_check(jf_context *ctx, const uint8_t *masks, int layers, int dim
     return JF_OK;
 }
 
-/* How the masks of a block are drawn: the first `moved` of dim elements are halved, or come as small masks. */
+/* How the masks of a block are drawn: the first `moved` of dim elements are halved, or come as small masks.
+ */
 typedef struct block_form {
     int dim, moved;
     int count; /* masks of a block */

@@ -1,7 +1,7 @@
-/* Mixing: v = P L U u, a learned linear map of a vector, or of the channels of an image at every pixel. P is a permutation
- * that never changes, L and U are triangular (law/linear.h), so that the log-determinant is the sum of the diagonal's
- * logarithms (times the pixels) and the inverse a substitution. L and U start as the identity: a mixing starts as a
- * permutation of x, which leaves y in its place. */
+/* Mixing: v = P L U u, a learned linear map of a vector, or of the channels of an image at every pixel. P is
+ * a permutation that never changes, L and U are triangular (law/linear.h), so that the log-determinant is the
+ * sum of the diagonal's logarithms (times the pixels) and the inverse a substitution. L and U start as the
+ * identity: a mixing starts as a permutation of x, which leaves y in its place. */
 #include "base/memory.h"
 #include "flow/shared.h"
 #include <stdio.h>

@@ -4,7 +4,8 @@
 #include "flow/embedded.h"
 #include <stdlib.h>
 
-/* Beside what the run is for, its scratch is that of passes in one direction, as they are run to measure and to sample. */
+/* Beside what the run is for, its scratch is that of passes in one direction, as they are run to measure and
+ * to sample. */
 static size_t scratch_of(const transform *t, const device *d, int n, layer_use use) {
     const layer_use all[] = {use, {.precision = use.precision}, {.precision = PRECISION_FP32}};
     size_t most = 0;
@@ -175,7 +176,8 @@ jf_status flow_start(flow_run *run, int n, real *params) {
     return JF_OK;
 }
 
-/* The flow's outputs, for rows of their Jacobian: what to go back with, without gradients of parameters or of logdet. */
+/* The flow's outputs, for rows of their Jacobian: what to go back with, without gradients of parameters or of
+ * logdet. */
 static pass forward_for_rows(flow_run *run, int n) {
     pass no_grad = run->pass;
     no_grad.grad = NULL;

@@ -1,6 +1,6 @@
-/* What transforms by a shared law have in common: one A and one b for all samples, which are their parameters, applied to
- * a whole vector or to the channels of every pixel. Such a kind fills in a shared_map, the first member of its own, and
- * takes the functions below for its table. */
+/* What transforms by a shared law have in common: one A and one b for all samples, which are their
+ * parameters, applied to a whole vector or to the channels of every pixel. Such a kind fills in a shared_map,
+ * the first member of its own, and takes the functions below for its table. */
 #ifndef JF_FLOW_SHARED_H
 #define JF_FLOW_SHARED_H
 
@@ -14,8 +14,8 @@ typedef struct shared_map {
     int32_t *host_from, *host_to; /* the same in host memory, of the state as it lies, too */
 } shared_map;
 
-/* Rows and maps of what `spec` lets be transformed: element i of a row is read as element i, and written as element
- * order[i]; order NULL: where it was. */
+/* Rows and maps of what `spec` lets be transformed: element i of a row is read as element i, and written as
+ * element order[i]; order NULL: where it was. */
 jf_status shared_map_create(jf_context *ctx, shared_map *s, device *d, const transform_spec *spec, law_id law,
                             const int32_t *order);
 void shared_map_free(transform *t, device *d);

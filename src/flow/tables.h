@@ -1,5 +1,5 @@
-/* Tables: whole numbers that belong to a model as its parameters do, but are drawn when it is made and never learned,
- * such as a permutation. They travel in the model file under their names. */
+/* Tables: whole numbers that belong to a model as its parameters do, but are drawn when it is made and never
+ * learned, such as a permutation. They travel in the model file under their names. */
 #ifndef JF_FLOW_TABLES_H
 #define JF_FLOW_TABLES_H
 

@@ -1,8 +1,8 @@
 /* A transform: one invertible step of the flow, on a batch of states (n, dim), in place.
  *
- * Sign law, written once: `logdet` is the log-determinant of the forward direction, per sample, whichever way a pass goes. That is
- * data -> latent, log p(x) = log p_Z(z) + logdet, after forward (z from x) and after inverse (x from z) alike; of flows that run
- * from latent points to data model/use.c turns the sign.
+ * Sign law, written once: `logdet` is the log-determinant of the forward direction, per sample, whichever way
+ * a pass goes. That is data -> latent, log p(x) = log p_Z(z) + logdet, after forward (z from x) and after
+ * inverse (x from z) alike; of flows that run from latent points to data model/use.c turns the sign.
  *
  * State keeps its shape and every element its place: masks and squeezes are index maps into it, so elements
  * that leave early simply stay where they are, and z and y' have the shapes of x and y at the end.
@@ -29,19 +29,22 @@ typedef struct pass {
     real *const *kept_by_layer; /* NULL, or the above for each transform of a chain */
     enum precision precision;   /* of the products; the same in a pass and in its backward pass */
     dropout_source dropout;     /* of steps of training alone; likewise */
-    int leave_dy; /* of a way back: where y has an embedding, its gradient is not wanted, and dstate of y is left alone */
+    int leave_dy; /* of a way back: where y has an embedding, its gradient is not wanted, and dstate of y is
+                     left alone */
 } pass;
 
-/* What a transform is made from. All transforms of a step of the flow get the same, except for the last group.
- * An image of positions, shape [h][w][c], says where its elements lie in the state; a vector has h = w = 1. */
+/* What a transform is made from. All transforms of a step of the flow get the same, except for the last
+ * group. An image of positions, shape [h][w][c], says where its elements lie in the state; a vector has h = w
+ * = 1. */
 typedef struct transform_spec {
     int dim;
     layout layout; /* of the state: which elements are x and which are y */
-    /* The elements that it may transform: all that are not finished, of x alone where the condition is fixed. In an image
-     * the elements of one channel are all x or all y. */
+    /* The elements that it may transform: all that are not finished, of x alone where the condition is fixed.
+     * In an image the elements of one channel are all x or all y. */
     const int32_t *active;
     shape active_shape;
-    /* Of these a coupling transforms the target; its networks read the source, where a fixed condition is part of it. */
+    /* Of these a coupling transforms the target; its networks read the source, where a fixed condition is
+     * part of it. */
     const int32_t *source, *target;
     shape source_shape, target_shape;
     int block, halved; /* for its networks: see net.h */
@@ -59,8 +62,8 @@ static inline int spec_is_y(const transform_spec *spec, int32_t at) {
     return at % spec->layout.channels >= spec->layout.x_channels;
 }
 
-/* What a transform computes, for those who write it down elsewhere. Borrowed from the transform; positions are those of the
- * state, offsets those of the flat parameters. */
+/* What a transform computes, for those who write it down elsewhere. Borrowed from the transform; positions
+ * are those of the state, offsets those of the flat parameters. */
 typedef struct transform_form {
     const coupling_layer *coupling; /* NULL: a shared law of `rows` rows of m elements each: */
     law_config law;
@@ -73,7 +76,8 @@ typedef struct transform_kind {
     const char *name;
     const recipe_key *keys; /* keys of [model] that only this kind reads; NULL: none */
     int nonlinear;          /* more than an affine map of the state: a step has at least one such transform */
-    /* Adds its parameters, named "PREFIX...", fills in own; without maps and plans where the parameters are only_names. What it leaves there after a failure, free() gets. */
+    /* Adds its parameters, named "PREFIX...", fills in own; without maps and plans where the parameters are
+     * only_names. What it leaves there after a failure, free() gets. */
     jf_status (*create)(jf_context *ctx, transform *out, device *d, const transform_spec *spec,
                         const recipe *r, param_list *params);
     void (*free)(transform *t, device *d); /* optional: there is nothing to free */
@@ -81,7 +85,8 @@ typedef struct transform_kind {
     size_t (*workspace)(const transform *t, const device *d, int n, layer_use use);
     /* Optional: numbers it can make use of. */
     size_t (*kept)(const transform *t, const device *d, int n, precision in);
-    /* Optional: before the first step of training, sets its parameters by what reaches it, in a batch of the data. */
+    /* Optional: before the first step of training, sets its parameters by what reaches it, in a batch of the
+     * data. */
     jf_status (*start)(const transform *t, const pass *p, int n, const real *state, real *params);
     void (*forward)(const transform *t, const pass *p, int n, real *u_to_v, real *logdet); /* logdet += */
     void (*inverse)(const transform *t, const pass *p, int n, real *v_to_u, real *logdet); /* logdet += */
@@ -95,7 +100,8 @@ typedef struct transform_kind {
 typedef enum condition_kind {
     CONDITION_JOINT, /* transformed together with x */
     CONDITION_FIXED, /* never transformed, read by all networks */
-    CONDITION_FLOW /* transformed by y alone, in the manner of C-Flow; x by x and all of y at the same depth */
+    CONDITION_FLOW   /* transformed by y alone, in the manner of C-Flow; x by x and all of y at the same depth
+                      */
 } condition_kind;
 
 struct transform {

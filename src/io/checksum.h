@@ -1,5 +1,5 @@
-/* Checksums that tell damage: FNV-1a, 64 bits. Each step is one to one, so no single changed byte goes unseen; of other
- * damage one in 2^64. Not for telling who made a file: that takes a digest. */
+/* Checksums that tell damage: FNV-1a, 64 bits. Each step is one to one, so no single changed byte goes
+ * unseen; of other damage one in 2^64. Not for telling who made a file: that takes a digest. */
 #ifndef JF_IO_CHECKSUM_H
 #define JF_IO_CHECKSUM_H
 

@@ -1,9 +1,10 @@
 /* Tables of numbers as text.
  *
  * The first line that is not blank decides: its separator is that of the file, its number of fields that of
- * every line. It is a row where all of its fields are numbers or missing, and the header where one is a name and none has a
- * sign, a point or an exponent; a field such as 1_000 makes no header of a row. A line of numbers and text is a row where the
- * line after it has text in the same columns. Memory grows with the rows that are there, never with what a file claims. */
+ * every line. It is a row where all of its fields are numbers or missing, and the header where one is a name
+ * and none has a sign, a point or an exponent; a field such as 1_000 makes no header of a row. A line of
+ * numbers and text is a row where the line after it has text in the same columns. Memory grows with the rows
+ * that are there, never with what a file claims. */
 #include "io/csv.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -315,7 +316,8 @@ static int find_line(reader *in, const char *at) {
     return 0;
 }
 
-/* Whether the line after this one has text and numbers in the same columns: then the first line is a row, too. */
+/* Whether the line after this one has text and numbers in the same columns: then the first line is a row,
+ * too. */
 static int next_line_is_alike(const reader *in) {
     reader first = *in, second = *in;
     field f, g;

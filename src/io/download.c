@@ -78,8 +78,8 @@ static jf_status empty_part(fetching *f) {
     return JF_OK;
 }
 
-/* Whoever can write into the folder could have put something else there: a link to a file of ours, which would be emptied
- * and overwritten in its place. */
+/* Whoever can write into the folder could have put something else there: a link to a file of ours, which
+ * would be emptied and overwritten in its place. */
 static jf_status check_own(const fetching *f, const struct stat *info) {
     const char *found = !S_ISREG(info->st_mode)     ? "is not a plain file"
                         : info->st_nlink > 1        ? "is a file with other names, too"

@@ -108,7 +108,8 @@ static jf_status inflate_member(reading *r, z_stream *z) {
     return JF_OK;
 }
 
-/* A gzip file is a sequence of members, and their contents one after the other are its content. Most have one. */
+/* A gzip file is a sequence of members, and their contents one after the other are its content. Most have
+ * one. */
 static jf_status inflate_all(reading *r, z_stream *z) {
     for (int ended = 0;;) {
         JF_TRY(inflate_member(r, z));

@@ -1,7 +1,7 @@
 /* JPEG by libjpeg, from memory.
  *
- * libjpeg leaves a failed call by the function it was given, here longjmp(). Everything that must survive it lies in a
- * struct of the caller's; the functions that call setjmp() only return after the jump. */
+ * libjpeg leaves a failed call by the function it was given, here longjmp(). Everything that must survive it
+ * lies in a struct of the caller's; the functions that call setjmp() only return after the jump. */
 #include "io/jpeg.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -37,7 +37,8 @@ static void on_error(j_common_ptr common) {
     longjmp(t->give_up, 1);
 }
 
-/* A warning (level -1) is damage that the decoder paints over; but for a few that say nothing of the picture. */
+/* A warning (level -1) is damage that the decoder paints over; but for a few that say nothing of the picture.
+ */
 static void on_message(j_common_ptr common, int level) {
     int code = common->err->msg_code;
     if (level >= 0 || code == JWRN_EXTRANEOUS_DATA || code == JWRN_ADOBE_XFORM || code == JWRN_JFIF_MAJOR)

@@ -48,8 +48,9 @@ void json_add_number(text *out, double number) {
 
 /* ---- reading ---- */
 
-/* An upper bound for the memory that jansson 2.14 takes for the values of a text, above the characters of its strings: measured
- * for lists of many empty values. A text of three bytes a value takes eighty times its size. */
+/* An upper bound for the memory that jansson 2.14 takes for the values of a text, above the characters of its
+ * strings: measured for lists of many empty values. A text of three bytes a value takes eighty times its
+ * size. */
 static size_t most_bytes(const char *chars, size_t size) {
     enum { QUOTE = 30 };
     static const unsigned char of[128] = {['{'] = 240, ['['] = 144, [':'] = 64, [','] = 40};
@@ -84,9 +85,9 @@ static char *pad(const char *chars, size_t size, size_t *padded_size) {
     return padded;
 }
 
-/* jansson 2.14 drops characters that its buffer has no memory for, and goes on. So the buffer grows to the largest size
- * that the text can need before the text is read, by a padding whose length tells whether it did. NULL: that failed, or
- * the text is no JSON. */
+/* jansson 2.14 drops characters that its buffer has no memory for, and goes on. So the buffer grows to the
+ * largest size that the text can need before the text is read, by a padding whose length tells whether it
+ * did. NULL: that failed, or the text is no JSON. */
 static json_t *read_padded(const char *chars, size_t size, json_error_t *error) {
     size_t padded_size;
     char *padded = pad(chars, size, &padded_size);
@@ -100,8 +101,9 @@ static json_t *read_padded(const char *chars, size_t size, json_error_t *error) 
     return read;
 }
 
-/* What is wrong with a text that could not be read: without the padding, so that places are those of the text. jansson
- * tells of memory that it did not get as of a mistake in the text; errno knows better, since it gives up at once. */
+/* What is wrong with a text that could not be read: without the padding, so that places are those of the
+ * text. jansson tells of memory that it did not get as of a mistake in the text; errno knows better, since it
+ * gives up at once. */
 static jf_status fail_json(jf_context *ctx, const char *chars, size_t size, const char *name,
                            const json_error_t *padded) {
     json_error_t error;

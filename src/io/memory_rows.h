@@ -1,8 +1,9 @@
-/* Rows of x and y that lie in memory: in arrays of the caller, which stay where they are, or in one that was filled row by
- * row and belongs to the rows.
+/* Rows of x and y that lie in memory: in arrays of the caller, which stay where they are, or in one that was
+ * filled row by row and belongs to the rows.
  *
- * Rows are counted: whoever keeps them holds them (memory_rows_hold) and frees what it held. Names are set before others
- * see them; afterwards nothing changes, so that any number of threads may read and hold them. */
+ * Rows are counted: whoever keeps them holds them (memory_rows_hold) and frees what it held. Names are set
+ * before others see them; afterwards nothing changes, so that any number of threads may read and hold them.
+ */
 #ifndef JF_IO_MEMORY_ROWS_H
 #define JF_IO_MEMORY_ROWS_H
 
@@ -26,8 +27,8 @@ typedef struct memory_array {
 
 jf_status memory_rows_create(jf_context *ctx, memory_rows **out, size_t rows, const memory_array *x,
                              const memory_array *y);
-/* Rows of their own, doubles: `fill` writes rows first .. first + count - 1 of x and of y, in their order and a few at a
- * time; non-zero: it cannot, and JF_STOPPED follows. */
+/* Rows of their own, doubles: `fill` writes rows first .. first + count - 1 of x and of y, in their order and
+ * a few at a time; non-zero: it cannot, and JF_STOPPED follows. */
 typedef int (*memory_fill)(void *user, size_t first, size_t count, double *x, double *y);
 jf_status memory_rows_fill(jf_context *ctx, memory_rows **out, size_t rows, size_t dim_x, size_t dim_y,
                            memory_fill fill, void *user);

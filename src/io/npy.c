@@ -290,7 +290,8 @@ jf_status npy_read_stack(jf_context *ctx, npy_stack *out, const char *path) {
 
 /* ---- arrays that stay in their files ---- */
 
-/* Bytes: of arrays that are read whole, of a block that is read ahead, and of what is read of a row at once. */
+/* Bytes: of arrays that are read whole, of a block that is read ahead, and of what is read of a row at once.
+ */
 enum { WHOLE = 1 << 24, BLOCK = 1 << 16, ROW_PIECE = 4096 };
 enum { BLOCKS = 8 }; /* threads walk through different parts of a file */
 
@@ -313,7 +314,8 @@ static block *block_of_thread(npy_reader *r) {
     return &r->blocks[((uintptr_t)pthread_self() >> 12) * 0x9E3779B1u >> 16 & (BLOCKS - 1)];
 }
 
-/* Bytes from `at` on, as many as there are up to `size`. A mapping would be quicker and end the process where the file shrinks. */
+/* Bytes from `at` on, as many as there are up to `size`. A mapping would be quicker and end the process where
+ * the file shrinks. */
 static size_t read_some(npy_reader *r, char *to, size_t size, size_t at) {
     size_t done = 0;
     while (done < size) {
@@ -391,8 +393,8 @@ static void read_block(npy_reader *r, block *b, size_t at) {
     b->end = at + read_some(r, b->bytes, BLOCK, at);
 }
 
-/* Rows that are walked through, perhaps with gaps, lie in the block; it goes on where the walk does. 0: these do not, or another
- * thread has it. */
+/* Rows that are walked through, perhaps with gaps, lie in the block; it goes on where the walk does. 0: these
+ * do not, or another thread has it. */
 static int take_of_block(const npy_file *file, size_t first, size_t end, const size_t *columns, size_t count,
                          double *out) {
     block *b = block_of_thread(file->read);

@@ -25,11 +25,11 @@ jf_status recipe_clone(recipe **out, const recipe *r);
 void recipe_free(recipe *r);
 /* "section.key"; wins over the file. */
 jf_status recipe_set(recipe *r, const char *dotted_key, const char *value);
-/* The same for a default that depends on the case at hand: where the key does not apply, after whatever is set later, it is
- * ignored instead of refused. */
+/* The same for a default that depends on the case at hand: where the key does not apply, after whatever is
+ * set later, it is ignored instead of refused. */
 jf_status recipe_suggest(recipe *r, const char *dotted_key, const char *value);
-/* It came with a model file, which a stranger may have written; and so did its copies. Those whose files the user named
- * since are not (recipe_trust). */
+/* It came with a model file, which a stranger may have written; and so did its copies. Those whose files the
+ * user named since are not (recipe_trust). */
 void recipe_distrust(recipe *r);
 void recipe_trust(recipe *r);
 int recipe_is_foreign(const recipe *r);
@@ -39,8 +39,9 @@ memory_rows *recipe_rows(const recipe *r);
 /* Declares a table as allowed (pointer kept). `only_if`: NULL, or "section.key=value" under which the table
  * applies; a key used outside it is refused with that condition in the message. */
 jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if);
-/* The same for keys that were added after model files had been written: without docs recipe_write() leaves them out where
- * they have their default, so that what it writes is what older programs wrote, and can read. */
+/* The same for keys that were added after model files had been written: without docs recipe_write() leaves
+ * them out where they have their default, so that what it writes is what older programs wrote, and can read.
+ */
 jf_status recipe_declare_later(recipe *r, const recipe_key *keys, const char *only_if);
 jf_status recipe_check(const recipe *r);
 /* All declared keys that apply, with their values, as recipe text that recipe_parse() reads back. */

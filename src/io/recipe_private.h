@@ -4,7 +4,8 @@
 
 #include "io/recipe.h"
 
-/* lines of values that were not read from the file: set by hand; suggested, and ignored where the key does not apply */
+/* lines of values that were not read from the file: set by hand; suggested, and ignored where the key does
+ * not apply */
 enum { RECIPE_BY_HAND = 0, RECIPE_SUGGESTED = -1 };
 
 typedef struct recipe_entry {

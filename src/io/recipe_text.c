@@ -171,7 +171,8 @@ static void write_comment(text *out, const char *chars) {
     }
 }
 
-/* The value under which a table applies, if its keys are those of `like` and its condition is one about the same key
+/* The value under which a table applies, if its keys are those of `like` and its condition is one about the
+ * same key
  * ("model.net=", of `length`); NULL otherwise. */
 static const char *condition_value(const recipe_table *table, const recipe_table *like, size_t length) {
     int same =
@@ -179,7 +180,8 @@ static const char *condition_value(const recipe_table *table, const recipe_table
     return same ? table->only_if + length : NULL;
 }
 
-/* "; only where model.net = resnext", and of keys that several values bring along "= joint, plain or gaussian" */
+/* "; only where model.net = resnext", and of keys that several values bring along "= joint, plain or
+ * gaussian" */
 static void add_condition(const recipe *r, const recipe_table *table, text *out) {
     if (!table->only_if) return;
     size_t length = strcspn(table->only_if, "=") + 1;
@@ -193,7 +195,8 @@ static void add_condition(const recipe *r, const recipe_table *table, text *out)
     }
 }
 
-/* The doc, then what is allowed, the default and where the key applies, in a line that begins with a capital. */
+/* The doc, then what is allowed, the default and where the key applies, in a line that begins with a capital.
+ */
 static void write_docs(const recipe *r, const recipe_table *table, const recipe_key *key, text *out) {
     if (key->doc) write_comment(out, key->doc);
     text rule = {0};

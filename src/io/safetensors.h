@@ -33,8 +33,8 @@ const char *tensor_type_name(tensor_type type); /* "F32": as files have it */
 size_t tensor_elements(const tensor *t);        /* product of the extents; 1 for rank 0 */
 double tensor_value(const tensor *t, size_t i); /* element i, in C order */
 
-/* Atomic; the tensors lie in the file in the order given. Names and notes that are not UTF-8 are refused: a file cannot
- * hold them as they are. */
+/* Atomic; the tensors lie in the file in the order given. Names and notes that are not UTF-8 are refused: a
+ * file cannot hold them as they are. */
 jf_status tensors_write(jf_context *ctx, const char *path, const tensor *tensors, size_t count,
                         const tensor_note *notes, size_t note_count);
 
@@ -55,8 +55,9 @@ const tensor *tensors_at(const tensor_file *file,
                          size_t index); /* in the order in which the data lie; NULL beyond */
 const tensor *tensors_find(const tensor_file *file, const char *name); /* NULL: none of that name */
 const char *tensors_note(const tensor_file *file, const char *key);    /* NULL: none of that key */
-/* Compares a file with its checksum; a difference is told as damage. Without a checksum of its content a file is taken
- * as it is; the one of all bytes has to be there. `keys` are the notes that the former covers, in their order. */
+/* Compares a file with its checksum; a difference is told as damage. Without a checksum of its content a file
+ * is taken as it is; the one of all bytes has to be there. `keys` are the notes that the former covers, in
+ * their order. */
 jf_status tensors_check_content(jf_context *ctx, const tensor_file *file, const char *path,
                                 const char *const *keys, size_t key_count);
 jf_status tensors_check_file(jf_context *ctx, const tensor_file *file, const char *path);

@@ -12,12 +12,12 @@
 enum { SAFETENSORS_LENGTH_SIZE = 8, SAFETENSORS_MAX_HEADER = 1 << 24 };
 #define SAFETENSORS_FILE_LIMIT ((size_t)1 << 36)
 #define SAFETENSORS_NOTES      "__metadata__"
-/* What stands before the digits of a checksum, with its key, and in no other place of a header that we write: inside
- * of a name or a note its quotes would be escaped, and a tensor goes on with a brace. */
+/* What stands before the digits of a checksum, with its key, and in no other place of a header that we write:
+ * inside of a name or a note its quotes would be escaped, and a tensor goes on with a brace. */
 #define SAFETENSORS_SUM_MARK "\"%s\":\""
 
-/* Bytes of the data; returns 0 where the product of the extents other than 0 is too large, so that no part of the shape
- * of an empty tensor can overflow elsewhere. */
+/* Bytes of the data; returns 0 where the product of the extents other than 0 is too large, so that no part of
+ * the shape of an empty tensor can overflow elsewhere. */
 int tensor_bytes(const tensor *t, size_t *bytes);
 
 /* Adds name, type, shape and data of a tensor to a checksum of the content. */

@@ -33,8 +33,9 @@ static void beside_program(jf_context *ctx, char **out, const char *folder) {
     file_join(ctx, out, program, folder);
 }
 
-/* The same from the place of the library, which programs such as interpreters load from elsewhere: `up` is 2 where it lies
- * in lib or build, 3 where in lib/x86_64-linux-gnu. Does not apply where it is linked statically. */
+/* The same from the place of the library, which programs such as interpreters load from elsewhere: `up` is 2
+ * where it lies in lib or build, 3 where in lib/x86_64-linux-gnu. Does not apply where it is linked
+ * statically. */
 static void beside_library(jf_context *ctx, char **out, const char *folder, int up) {
     char library[4096], program[4096];
     Dl_info found;
@@ -44,9 +45,9 @@ static void beside_library(jf_context *ctx, char **out, const char *folder, int 
     file_join(ctx, out, library, folder);
 }
 
-/* Folder i to look into, yours to free: the one that the environment names, the one below the working folder, and from
- * the program's and the library's own places those of a build in its source tree and of an installation. Returns 0 past
- * the last; *out is NULL where a candidate does not apply. */
+/* Folder i to look into, yours to free: the one that the environment names, the one below the working folder,
+ * and from the program's and the library's own places those of a build in its source tree and of an
+ * installation. Returns 0 past the last; *out is NULL where a candidate does not apply. */
 static int candidate(jf_context *ctx, const shipped_kind *kind, int i, char **out) {
     char installed[64];
     *out = NULL;

@@ -1,5 +1,5 @@
-/* What came with the program: recipes, trained models, and images to show them on. Each kind has a folder of files that
- * are known by their names, those in a folder of it as "folder/name". */
+/* What came with the program: recipes, trained models, and images to show them on. Each kind has a folder of
+ * files that are known by their names, those in a folder of it as "folder/name". */
 #ifndef JF_IO_SHIPPED_H
 #define JF_IO_SHIPPED_H
 
@@ -22,8 +22,8 @@ jf_status shipped_find_folder(jf_context *ctx, char **out, const shipped_kind *k
 /* The file number `index` of this kind in a folder, by name, yours to free; NULL past the last. */
 jf_status shipped_file_at(jf_context *ctx, char **out, const shipped_kind *kind, const char *folder,
                           int index);
-/* Adds a line for each, in the first folder that has any: name, tab, a summary: the first comment of a recipe, the first
- * paragraph of a model's card. */
+/* Adds a line for each, in the first folder that has any: name, tab, a summary: the first comment of a
+ * recipe, the first paragraph of a model's card. */
 void shipped_list(jf_context *ctx, text *out, const shipped_kind *kind);
 
 #endif

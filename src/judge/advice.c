@@ -1,4 +1,5 @@
-/* The three sentences that a judgement begins with: how good the model is, whether it is calibrated, and what to do. */
+/* The three sentences that a judgement begins with: how good the model is, whether it is calibrated, and what
+ * to do. */
 #include "judge/judge.h"
 #include <math.h>
 #include <string.h>

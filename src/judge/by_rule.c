@@ -9,8 +9,9 @@
 
 static const double probabilities[RULE_QUANTILES] = {0.05, 0.25, 0.5, 0.75, 0.95};
 
-/* KL(samples || target) = E[log q(x) + energy(x)] + log Z, where x = F^-1(z) and log q(x) = log p_Z(z) + logdet. The mean over
- * points whose z and x belong together: most of log p_Z(z) and energy(x) cancel, point by point. */
+/* KL(samples || target) = E[log q(x) + energy(x)] + log Z, where x = F^-1(z) and log q(x) = log p_Z(z) +
+ * logdet. The mean over points whose z and x belong together: most of log p_Z(z) and energy(x) cancel, point
+ * by point. */
 static void measure_divergence(judgement *j, const objective *o, size_t dim, double log_z,
                                const double *logdet) {
     double mean = 0, squares = 0, n = (double)j->points;

@@ -1,4 +1,5 @@
-/* Judging a model that was trained without data: against the exact target exp(-energy)/Z where that is known. */
+/* Judging a model that was trained without data: against the exact target exp(-energy)/Z where that is known.
+ */
 #ifndef JF_JUDGE_BY_RULE_H
 #define JF_JUDGE_BY_RULE_H
 

@@ -17,7 +17,8 @@ const char *const calibration_words[] = {"calibrated",
 
 /* ---- ranks ---- */
 
-/* Log-density of what is drawn at temperature t, but for a constant: of z and the log-determinant of data -> latent. */
+/* Log-density of what is drawn at temperature t, but for a constant: of z and the log-determinant of data ->
+ * latent. */
 static double log_density(const double *z, int dim_x, double logdet, double temperature) {
     double squares = 0;
     for (int i = 0; i < dim_x; i++) squares += z[i] * z[i];
@@ -96,7 +97,8 @@ static void rank_one(const model *m, const block *b, long i, const double *point
     }
 }
 
-/* Reference points lie anywhere among the data: uniform between the smallest and the largest x of the rows. */
+/* Reference points lie anywhere among the data: uniform between the smallest and the largest x of the rows.
+ */
 static jf_status find_box(const model *m, double **out, long n, const double *rows) {
     int dim = m->flow->dim, dim_x = m->units.dim_x;
     JF_TRY(MEM_NEW(m->ctx, out, (size_t)dim_x * 2));
@@ -138,8 +140,9 @@ done:
 
 /* ---- verdicts ---- */
 
-/* Which way the ranks u in 0 .. 1 differ most from uniform ones: their mean (1/2, of variance 1/12) and their spread, the mean
- * of (u - 1/2)^2 (1/12, of variance 1/180). Ranks of a truth that is too often high say that the samples are too low. */
+/* Which way the ranks u in 0 .. 1 differ most from uniform ones: their mean (1/2, of variance 1/12) and their
+ * spread, the mean of (u - 1/2)^2 (1/12, of variance 1/180). Ranks of a truth that is too often high say that
+ * the samples are too low. */
 static calibration_verdict explain(const int *of, long rows) {
     double mean = 0, spread = 0, root = sqrt((double)rows);
     for (long i = 0; i < rows; i++) {
@@ -169,8 +172,8 @@ static void fit_ranks(rank_fit *f, const int *of, long rows, const double *low, 
     f->verdict = f->outside > 0 ? explain(of, rows) : CALIBRATED;
 }
 
-/* Of a density there is no low and high: a truth that is too often further out than the samples is over-confidence, and other
- * ranks than uniform ones are the wrong shape. */
+/* Of a density there is no low and high: a truth that is too often further out than the samples is
+ * over-confidence, and other ranks than uniform ones are the wrong shape. */
 static calibration_verdict as_confidence(calibration_verdict of_ranks) {
     static const calibration_verdict means[] = {
         [CALIBRATED] = CALIBRATED,     [OVER_CONFIDENT] = MISSHAPEN,    [UNDER_CONFIDENT] = MISSHAPEN,

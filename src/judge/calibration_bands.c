@@ -1,10 +1,11 @@
-/* The band around the diagonal that all lines of a right model stay within, those of all numbers together, as often as
- * CALIBRATION_LEVEL says.
+/* The band around the diagonal that all lines of a right model stay within, those of all numbers together, as
+ * often as CALIBRATION_LEVEL says.
  *
- * The numbers of one pair depend on each other in a way that only the model knows, so that no table holds the band. But if the
- * model is right, the truth is one of CALIBRATION_RANKS alike: had any of the samples been called the truth, the lines would be
- * as good an example of chance. So one is drawn for every pair, many times; the rarest point of each such set of lines, by the
- * binomial distribution of the ranks up to it, tells how rare a point has to be. */
+ * The numbers of one pair depend on each other in a way that only the model knows, so that no table holds the
+ * band. But if the model is right, the truth is one of CALIBRATION_RANKS alike: had any of the samples been
+ * called the truth, the lines would be as good an example of chance. So one is drawn for every pair, many
+ * times; the rarest point of each such set of lines, by the binomial distribution of the ranks up to it,
+ * tells how rare a point has to be. */
 #include "base/memory.h"
 #include "judge/calibration.h"
 #include <math.h>

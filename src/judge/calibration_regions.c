@@ -1,9 +1,10 @@
 /* For which y the answers are least calibrated.
  *
- * The rows are cut into thirds by each column of y, or into classes. Ranks u in 0 .. 1 of a right model are uniform in every
- * such region, so that the mean of u - 1/2 and that of (u - 1/2)^2 - 1/12 are 0 there, with known standard errors. A region is
- * named where one of these is further off than chance explains over all that are compared (Bonferroni), and further off than
- * in the other rows: what is wrong everywhere alike is no matter of y. */
+ * The rows are cut into thirds by each column of y, or into classes. Ranks u in 0 .. 1 of a right model are
+ * uniform in every such region, so that the mean of u - 1/2 and that of (u - 1/2)^2 - 1/12 are 0 there, with
+ * known standard errors. A region is named where one of these is further off than chance explains over all
+ * that are compared (Bonferroni), and further off than in the other rows: what is wrong everywhere alike is
+ * no matter of y. */
 #include "base/memory.h"
 #include "base/statistics.h"
 #include "judge/calibration.h"
@@ -33,7 +34,8 @@ static void cut_by_class(const model_units *u, cut *c, long n, const double *dat
     for (long i = 0; i < n; i++) c->of[i] = units_class_of(u, data + i * (u->dim_x + u->dim_y) + u->dim_x);
 }
 
-/* Rows of one value stay together, so that a column of few values has regions of other sizes, or empty ones. */
+/* Rows of one value stay together, so that a column of few values has regions of other sizes, or empty ones.
+ */
 static void cut_by_thirds(const model_units *u, cut *c, long n, const double *data, int column,
                           double *sorted) {
     int dim = u->dim_x + u->dim_y;

@@ -209,7 +209,8 @@ int judge_keeps_y(const flow *f) {
     return f->apart || f->fixed || f->dim_y == 0;
 }
 
-/* The whole map's log-determinant, which stands in for both others where the dimensions are too many for them. */
+/* The whole map's log-determinant, which stands in for both others where the dimensions are too many for
+ * them. */
 static void whole_densities(const model *m, densities *out, long n, const double *xy, const double *encoded,
                             const double *logdet) {
     const flow *f = m->flow;

@@ -1,5 +1,5 @@
-/* Densities of rows in either units, some of whose x may lie outside of its support: log p is -infinity there. Such rows are left
- * out of every computation, since no map takes them to the line. */
+/* Densities of rows in either units, some of whose x may lie outside of its support: log p is -infinity
+ * there. Such rows are left out of every computation, since no map takes them to the line. */
 #include "base/memory.h"
 #include "judge/judge.h"
 #include "model/use.h"

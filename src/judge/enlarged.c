@@ -2,7 +2,8 @@
  *
  *     N = up..up(s_0 N_0) + ... + up(s_(k-1) N_(k-1)) + s_k N_k,
  *
- * since a step takes the noisy image before it for its condition and adds to it. Held-out images get the same. */
+ * since a step takes the noisy image before it for its condition and adds to it. Held-out images get the
+ * same. */
 #include "judge/enlarged.h"
 #include "answer/chain.h"
 #include "data/tasks/task.h"

@@ -1,5 +1,5 @@
-/* The floor: the likelihood of a linear-Gaussian conditional, x | y ~ N(W y + b, S), fitted to the training rows with the
- * same noise. Any model worth its name beats it.
+/* The floor: the likelihood of a linear-Gaussian conditional, x | y ~ N(W y + b, S), fitted to the training
+ * rows with the same noise. Any model worth its name beats it.
  *
  * The joint covariance C of (y, x) is that of the clean rows, shrunk, with the noise added exactly:
  *     C = (1 - alpha)^2 C_clean + alpha^2 I

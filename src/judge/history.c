@@ -18,7 +18,8 @@ static const char *column_name(int c) {
     return c < TERM_COUNT ? loss_term_info[c].name : others[c - TERM_COUNT];
 }
 
-/* Which field of a row each column is, by the header; -1: none, as in a file from before there was such a term. */
+/* Which field of a row each column is, by the header; -1: none, as in a file from before there was such a
+ * term. */
 static void find_columns(char *header, int field_of[HISTORY_COLUMNS]) {
     for (int c = 0; c < HISTORY_COLUMNS; c++) field_of[c] = -1;
     for (int f = 0; *header; f++) {

@@ -1,5 +1,6 @@
-/* What only image models are asked: do reconstructions fit their input, how far do the samples spread, how often is the
- * truth among them, do they leave the range of the data, and are those of a class like real ones (quality.c)? */
+/* What only image models are asked: do reconstructions fit their input, how far do the samples spread, how
+ * often is the truth among them, do they leave the range of the data, and are those of a class like real ones
+ * (quality.c)? */
 #include "base/statistics.h"
 #include "data/tasks/task.h"
 #include "judge/enlarged.h"
@@ -127,8 +128,8 @@ static void count_range(const trial *t, double *image, image_judgement *out) {
 
 /* ---- images of a class ---- */
 
-/* Samples, and held-out images with the noise that samples have: what a perfect model would reach. Without images held out
- * there is nothing to compare with, since every image to train on is its own neighbour. */
+/* Samples, and held-out images with the noise that samples have: what a perfect model would reach. Without
+ * images held out there is nothing to compare with, since every image to train on is its own neighbour. */
 static jf_status measure_quality(const trial *t, const dataset *data, image_judgement *out) {
     const double *const rows[] = {t->samples, t->noised};
     image_quality *const results[] = {&out->quality, &out->held_out};
@@ -146,7 +147,8 @@ static jf_status measure_quality(const trial *t, const dataset *data, image_judg
 
 /* ---- PSNR ---- */
 
-/* PSNR of degraded reconstructions against the degraded truth, which is their input; intensities from 0 to 1. */
+/* PSNR of degraded reconstructions against the degraded truth, which is their input; intensities from 0 to 1.
+ */
 static jf_status measure_psnr(const trial *t, double *image, image_judgement *out) {
     const task *how = t->t;
     size_t count = (size_t)how->input_h * (size_t)how->input_w * (size_t)how->input_channels;

@@ -1,4 +1,5 @@
-/* Pictures of image models: samples of every class, or reconstructions of held-out images beside their truth. */
+/* Pictures of image models: samples of every class, or reconstructions of held-out images beside their truth.
+ */
 #include "answer/conditions.h"
 #include "draw/draw.h"
 #include "judge/pictures.h"
@@ -62,7 +63,8 @@ static jf_status sample_rows(sheet *s, uint64_t seed, int first_column) {
     return JF_OK;
 }
 
-/* Samples that other models made larger, as they were judged: a class has fewer where few images were judged. */
+/* Samples that other models made larger, as they were judged: a class has fewer where few images were judged.
+ */
 static jf_status picture_sheet(const model *m, const judgement *j, const char *path) {
     const image_array *images = &j->sheet;
     unsigned char blank[MOST_ROWS * SHEET_EACH];

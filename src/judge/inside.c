@@ -1,13 +1,15 @@
-/* Cut columns (base/support.h): the flow works on the whole line, and samples are drawn from what it has inside of the bounds. Their
- * density is therefore the flow's, divided by its share inside, which depends on y and is found by drawing. */
+/* Cut columns (base/support.h): the flow works on the whole line, and samples are drawn from what it has
+ * inside of the bounds. Their density is therefore the flow's, divided by its share inside, which depends on
+ * y and is found by drawing. */
 #include "judge/judge.h"
 #include "model/use.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Points for each y, the more the fewer these are: some at first, and more where some of them were outside. A share is then right to
- * 4%, of a single y to 0.5%, and the mean of many logarithms to a thousandth where shares are not small. */
+/* Points for each y, the more the fewer these are: some at first, and more where some of them were outside. A
+ * share is then right to 4%, of a single y to 0.5%, and the mean of many logarithms to a thousandth where
+ * shares are not small. */
 typedef struct effort {
     int least, most, of_all;
 } effort;

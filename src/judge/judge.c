@@ -42,7 +42,8 @@ static double mean_of_class(const judgement *j, const double *values, int class_
     return n ? sum / (double)n : NAN;
 }
 
-/* Latent histograms of one class: z is to be independent of y, so that each class has to fill the prior by itself. */
+/* Latent histograms of one class: z is to be independent of y, so that each class has to fill the prior by
+ * itself. */
 static jf_status fit_class(judgement *j, const model *m, int class_index) {
     const flow *f = m->flow;
     size_t dim = (size_t)f->dim, n = 0;
@@ -151,8 +152,9 @@ static jf_status draw_points(judgement *j, const model *m, const dataset *data, 
     return JF_OK;
 }
 
-/* Bits per dimension of the images as bytes b: -log2 P(b) is at most the mean of -log2 p(v) over what dequantisation makes of
- * them, levels v = b + u. With x = x(v),  log p(v) = log p(x) + sum over elements of log|dx/dv|. */
+/* Bits per dimension of the images as bytes b: -log2 P(b) is at most the mean of -log2 p(v) over what
+ * dequantisation makes of them, levels v = b + u. With x = x(v),  log p(v) = log p(x) + sum over elements of
+ * log|dx/dv|. */
 static double bits_per_dim(const judgement *j, const model *m, const dataset *data) {
     const task *t = data->task;
     size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x;

@@ -23,16 +23,16 @@ typedef struct densities {
     double log_dy;   /* mean log|det dF_Y'/dy|; NAN where it is not exact */
     long lost;       /* rows of `sampler` that are NAN */
     long singular;   /* first row whose log|det dF_Y'/dy| is not finite, from 0; -1: none */
-    long
-        outside; /* rows outside of the support of x, whose log-densities are -infinity and which the rest leaves out */
+    long outside;    /* rows outside of the support of x, whose log-densities are -infinity and which the rest
+                        leaves out */
     int exact;
 } densities;
 jf_status densities_create(const model *m, densities *out, long n, const double *xy, int with_sampler);
 /* Of rows that were encoded already, by the whole map's log-determinant. */
 jf_status densities_of_encoded(const model *m, densities *out, long n, const double *xy,
                                const double *encoded, const double *logdet);
-/* Circular elements of x: a density is the sum over all turns that lead to the same place; xy as above. Adds the turn before
- * and the turn after, of each circular element alone. */
+/* Circular elements of x: a density is the sum over all turns that lead to the same place; xy as above. Adds
+ * the turn before and the turn after, of each circular element alone. */
 jf_status densities_add_turns(const model *m, densities *d, long n, const double *xy);
 /* inside.c: where x has cut columns, all densities are divided by the share of the flow that is inside. */
 jf_status densities_divide_by_inside(const model *m, densities *d, long n, const double *xy);
@@ -43,10 +43,11 @@ void densities_to_data_units(const model *m, densities *d, long n, const double 
 /* Refuses densities that are not finite, naming the row. */
 jf_status densities_check(const model *m, const densities *d, long n);
 int densities_are_exact(const model *m); /* from the Jacobian */
-/* Whether no Jacobian is needed: y is untouched, or made of y alone with a log-determinant that is known apart. y' is then y. */
+/* Whether no Jacobian is needed: y is untouched, or made of y alone with a log-determinant that is known
+ * apart. y' is then y. */
 int judge_keeps_y(const flow *f);
-/* density_rows.c: all of the above for rows (n, dim) in either units, which are overwritten. Rows may lie outside of the support
- * of x; their y has to be inside of its own. */
+/* density_rows.c: all of the above for rows (n, dim) in either units, which are overwritten. Rows may lie
+ * outside of the support of x; their y has to be inside of its own. */
 jf_status densities_of_rows(const model *m, densities *out, row_units units, long n, double *rows,
                             int with_sampler);
 void densities_free(densities *d);
@@ -65,9 +66,10 @@ typedef struct latent_fit {
 jf_status latent_fit_create(jf_context *ctx, latent_fit *out, const double *state, long n, int dim,
                             int dim_x);
 void latent_fit_free(latent_fit *f);
-/* How far the histograms of all elements lie apart: between -2 and 2, the distance of the 2.5% and the 97.5% quantile over
- * the elements of their densities, mean over the bins, divided by that of the prior's density; a few elements that miss the
- * prior altogether do not count. `chance`: what N(0,1) itself would show. NAN of less than 20 elements. */
+/* How far the histograms of all elements lie apart: between -2 and 2, the distance of the 2.5% and the 97.5%
+ * quantile over the elements of their densities, mean over the bins, divided by that of the prior's density;
+ * a few elements that miss the prior altogether do not count. `chance`: what N(0,1) itself would show. NAN of
+ * less than 20 elements. */
 jf_status latent_envelope(jf_context *ctx, const double *state, long n, int dim, int dim_x, double *width,
                           double *chance);
 
@@ -78,8 +80,8 @@ jf_status roundtrip_errors(const model *m, long n, const double *xy, uint64_t se
 /* Integral over x (two dimensions) of the density at one y, model units */
 jf_status density_integral(const model *m, double y, const double lo[2], const double hi[2], double *paper);
 
-/* Energy distance (n^2 pairs) between fresh data and samples at the same y, over (x, y), model units; denoised: of samples
- * without the noise of training, and so data without */
+/* Energy distance (n^2 pairs) between fresh data and samples at the same y, over (x, y), model units;
+ * denoised: of samples without the noise of training, and so data without */
 jf_status sample_distance(const model *m, long n, const double *xy, uint64_t seed, int denoised,
                           double *distance);
 
@@ -113,8 +115,8 @@ jf_status image_log_dy(const model *m, long n, const double *rows,
 
 /* ---- image.c: how far samples spread, and how often the truth is among them ---- */
 
-/* The k-th and the (n + 1 - k)-th of n samples enclose the truth with probability (n + 1 - 2k)/(n + 1) if it comes from the
- * same distribution: of 39 samples with 1/2 for k = 10 and 9/10 for k = 2. */
+/* The k-th and the (n + 1 - k)-th of n samples enclose the truth with probability (n + 1 - 2k)/(n + 1) if it
+ * comes from the same distribution: of 39 samples with 1/2 for k = 10 and 9/10 for k = 2. */
 #define COVERAGE_SAMPLES 39
 #define COVERAGE_HALF    10 /* k of the middle 50% */
 #define COVERAGE_NINETY  2  /* and of the middle 90% */
@@ -143,7 +145,8 @@ image_quality quality_unknown(void);
 /* Of images (n, pixels of the task) and the class of each (n), or NULL: they are of none. */
 jf_status quality_of_images(const model *m, const dataset *data, long n, const double *images,
                             const int *class_of, image_quality *out);
-/* Precision and recall alone, of any points: judged (n, dim) beside real ones; NAN where there are too few. */
+/* Precision and recall alone, of any points: judged (n, dim) beside real ones; NAN where there are too few.
+ */
 jf_status precision_and_recall(device *d, int dim, long n, const double *judged, long real_count,
                                const double *reals, image_quality *out);
 
@@ -190,20 +193,21 @@ struct jf_judgement {
     double y_error, log_dy;
     log_dy_judgement image_log_dy;
     long lost;
-    long
-        outside; /* rows to test on that were left out: their x is outside of its support, where log p is -infinity */
+    long outside; /* rows to test on that were left out: their x is outside of its support, where log p is
+                     -infinity */
     int exact;
     loss_terms terms;
-    double
-        gaussian; /* the loss of a Gaussian with the data's means and deviations (data/gaussian.h); NAN: none */
-    int worse;    /* the loss is worse than that: the model learned nothing */
-    double
-        linear_gain; /* by how much nll is better than that of a linear-Gaussian p(x | y); NAN: not to be had */
+    double gaussian;    /* the loss of a Gaussian with the data's means and deviations (data/gaussian.h); NAN:
+                           none */
+    int worse;          /* the loss is worse than that: the model learned nothing */
+    double linear_gain; /* by how much nll is better than that of a linear-Gaussian p(x | y); NAN: not to be
+                           had */
     double linear_error; /* standard error of that, point by point */
-    int linear_crossed; /* it was fitted to the other rows of the test set: those trained on are not at hand */
+    int linear_crossed;  /* it was fitted to the other rows of the test set: those trained on are not at hand
+                          */
     double nats_per_dim;
-    double
-        bits_per_dim; /* of bytes that were dequantised, at most; NAN: they were not, or other noise was added */
+    double bits_per_dim; /* of bytes that were dequantised, at most; NAN: they were not, or other noise was
+                            added */
     double roundtrip_data, roundtrip_latent;
     latent_fit latent;
     double energy;
@@ -215,7 +219,8 @@ struct jf_judgement {
     rule_judgement by_rule;
     image_judgement image;
     image_judgement denoised; /* the same of samples without the noise of training; inputs 0: not asked for */
-    /* Where other models made samples larger: the first SHEET_EACH of each class, for the report, and how many. */
+    /* Where other models made samples larger: the first SHEET_EACH of each class, for the report, and how
+     * many. */
     image_array sheet; /* (classes, SHEET_EACH); count 0: they did not */
     int sheet_each[MAX_CLASSES];
     double *clean; /* (points, dim): fresh points, the data's units */
@@ -238,17 +243,17 @@ typedef struct judge_request {
     int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS, of classes more */
     const char *test, *test_labels; /* data to judge on instead of those held out; NULL: none */
     memory_rows *test_rows;         /* the same from memory; NULL: none */
-    int latent_only; /* encoded points and their latent histograms, and nothing that costs more: no words either */
+    int latent_only;    /* encoded points and their latent histograms, and nothing that costs more: no words
+                           either */
     double temperature; /* of the samples that are judged, of vectors for their calibration; 0: 1 */
     predictive_simulator simulate; /* NULL: none */
     void *simulate_user;
-    const model *const
-        *then; /* (then_count) of super-resolution, that make drawn images of a class larger before they are
-                                 judged; none: then_count is 0 */
+    const model *const *then; /* (then_count) of super-resolution, that make drawn images of a class larger
+                                 before they are judged; none: then_count is 0 */
     int then_count;
 } judge_request;
-/* The rows to judge on: fresh points of a generated set; of a file its held-out rows, or all where none are held out, in a random
- * order that is the same for every seed. */
+/* The rows to judge on: fresh points of a generated set; of a file its held-out rows, or all where none are
+ * held out, in a random order that is the same for every seed. */
 row_sequence judged_rows(const dataset *data, uint64_t seed);
 #define JUDGE_LEAST_TEMPERATURE 1e-6
 static inline double judge_temperature(const judge_request *q) {
@@ -260,8 +265,8 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */
 void judge_free(judgement *j);
 jf_status judge_write(judgement *j, const model *m); /* fills in json and table (write.c) */
-/* A number for a table, in at most `width` characters whatever its size: by the format, or in powers of ten; "unknown"
- * where it is not finite. */
+/* A number for a table, in at most `width` characters whatever its size: by the format, or in powers of ten;
+ * "unknown" where it is not finite. */
 #define JUDGE_MAX_NUMBER 64
 const char *judge_number(char out[JUDGE_MAX_NUMBER], int width, const char *format, double value);
 /* "The loss is 9e+14, worse than ..."; "" where it is not. */
@@ -273,7 +278,8 @@ void judge_doubt(const judgement *j, const model *m, char *out, size_t size);
 
 /* ---- advice.c: what a judgement begins with, once all else is known ---- */
 jf_status judge_advise(judgement *j, const model *m);
-/* 1, -1: nll is better, or worse, than that of a linear Gaussian by more than two standard errors; 0: neither, or unknown. */
+/* 1, -1: nll is better, or worse, than that of a linear Gaussian by more than two standard errors; 0:
+ * neither, or unknown. */
 int judge_against_linear(const judgement *j);
 
 /* ---- overfit.c: of vectors ---- */

@@ -1,6 +1,6 @@
-/* The likelihood that needs no flow: p(x | y) = N(W y + c, S). It is fitted to the training rows, or, where these are not at hand,
- * by folds to the other rows of the test set. With the Cholesky factor L
- * of the covariance of (y, x), in this order, and w = L^-1 ((y, x) - mean):
+/* The likelihood that needs no flow: p(x | y) = N(W y + c, S). It is fitted to the training rows, or, where
+ * these are not at hand, by folds to the other rows of the test set. With the Cholesky factor L of the
+ * covariance of (y, x), in this order, and w = L^-1 ((y, x) - mean):
  *
  *     -log p(x | y) = sum over the elements of x of  w_i^2/2 + log(2 pi)/2 + log L_ii */
 #include "judge/judge.h"
@@ -12,8 +12,10 @@
 #define FITTED   20000 /* rows, at most */
 #define FOLDS    5
 #define MOST_DIM 256
-#define SAME     1e-9 /* deviations that means and deviations of the same data are apart, at most: by rounding */
-#define RIDGE    1e-6 /* on the covariance of standardised columns, some of which may depend on others */
+#define SAME                                                                                                 \
+    1e-9           /* deviations that means and deviations of the same data are apart, at most: by rounding  \
+                    */
+#define RIDGE 1e-6 /* on the covariance of standardised columns, some of which may depend on others */
 
 /* Row of (x, y) as (y, x). */
 static double turned(const double *row, int i, int dim_x, int dim_y) {

@@ -1,6 +1,7 @@
-/* log|det dF_Y'/dy| of image models. A small |F_Y' - y| does not promise that y' follows y; the determinant of that block of
- * the Jacobian says how far densities by the whole map's log-determinant are from those given y. A row of the Jacobian costs
- * a backward pass, so that a few samples have to do, and images of more than 32 x 32 elements do without. */
+/* log|det dF_Y'/dy| of image models. A small |F_Y' - y| does not promise that y' follows y; the determinant
+ * of that block of the Jacobian says how far densities by the whole map's log-determinant are from those
+ * given y. A row of the Jacobian costs a backward pass, so that a few samples have to do, and images of more
+ * than 32 x 32 elements do without. */
 #include "judge/judge.h"
 #include "ranks/ranks.h"
 #include <math.h>

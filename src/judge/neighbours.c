@@ -1,7 +1,8 @@
 /* Distances between two sets of points, a block of each at a time:
  *     |q - r|^2 = sum over s of  q'_s r'_s,    q' = (q, |q|^2, 1),   r' = (-2 r, 1, |r|^2)
- * Such a sum is what a dense layer's weight gradient is, for which every device has its fastest product. Both sets are taken
- * relative to the mean of the first: the squares then are no larger than they need to be, and lose fewer digits. */
+ * Such a sum is what a dense layer's weight gradient is, for which every device has its fastest product. Both
+ * sets are taken relative to the mean of the first: the squares then are no larger than they need to be, and
+ * lose fewer digits. */
 #include "judge/neighbours.h"
 #include "base/memory.h"
 #include "ranks/ranks.h"
@@ -14,7 +15,8 @@
 #define ROUNDING 1e-6 /* of float, relative to the squares that are added up */
 
 typedef struct search search;
-/* What becomes of a block: squares (n, m) of the points first .. of `to` and those from `other` on of `among`. */
+/* What becomes of a block: squares (n, m) of the points first .. of `to` and those from `other` on of
+ * `among`. */
 typedef void (*block_visitor)(void *arg, const search *s, long first, int n, long other, int m);
 
 struct search {
@@ -64,8 +66,8 @@ static void search_close(search *s) {
         if (buffers[i]) s->d->kind->release(s->d, buffers[i]);
 }
 
-/* Columns (terms, n) of points, each number times `scale`; their squares and ones follow as the terms `of_norm` and
- * `of_ones`. A few points at a time, whose rows stay in the cache. */
+/* Columns (terms, n) of points, each number times `scale`; their squares and ones follow as the terms
+ * `of_norm` and `of_ones`. A few points at a time, whose rows stay in the cache. */
 static void fill_operand(search *s, const double *values, size_t n, double scale, size_t of_norm,
                          size_t of_ones, double *norm) {
     size_t dim = (size_t)s->to->dim;

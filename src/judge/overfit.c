@@ -6,7 +6,8 @@
 
 #define MOST_ROWS 5000
 
-/* Mean of -log p, the data's units, and its standard error; not where some row has no density: *mean stays NAN. */
+/* Mean of -log p, the data's units, and its standard error; not where some row has no density: *mean stays
+ * NAN. */
 static jf_status mean_nll(const model *m, long n, const double *rows, double *mean, double *error) {
     densities d = {0};
     double sum = 0, squares = 0;

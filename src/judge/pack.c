@@ -57,8 +57,8 @@ static jf_status check_path(jf_context *ctx, const char *path) {
     return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: expected a name that ends with %s", path, ending);
 }
 
-/* The name that was given; that of the file, where it lies among the models that come with the program; otherwise its path from the
- * root, so that commands work from anywhere. */
+/* The name that was given; that of the file, where it lies among the models that come with the program;
+ * otherwise its path from the root, so that commands work from anywhere. */
 static jf_status find_call(jf_context *ctx, const pack_options *o, const char *short_name, char **out) {
     char *folder, *found;
     const char *slash = strrchr(o->path, '/');

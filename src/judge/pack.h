@@ -17,8 +17,8 @@ typedef struct pack_options {
     declare_fn declare_all; /* every key that a recipe may have */
 } pack_options;
 
-/* Writes the file and the card, or neither: refused where the packed model is judged worse than the tolerance allows.
- * `told` gets the comparison, a table for people; nothing where weights stay whole. */
+/* Writes the file and the card, or neither: refused where the packed model is judged worse than the tolerance
+ * allows. `told` gets the comparison, a table for people; nothing where weights stay whole. */
 jf_status pack_model(const model *m, const pack_options *options, text *told);
 
 /* ---- compare.c ---- */
@@ -41,8 +41,8 @@ typedef struct card_facts {
     const char *comparison; /* "" or the table of judgements_compare */
     const char *run;        /* run folder, or NULL */
 } card_facts;
-/* What a model is, what it was trained on, how it was made and its numbers, as Markdown. All of it follows from the model
- * itself, its history and its judgement. */
+/* What a model is, what it was trained on, how it was made and its numbers, as Markdown. All of it follows
+ * from the model itself, its history and its judgement. */
 jf_status card_write(const model *m, const judgement *j, const card_facts *facts, text *out);
 
 #endif

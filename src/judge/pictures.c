@@ -72,7 +72,8 @@ done:
     return status;
 }
 
-/* Data, their encoding and samples side by side. Samples have the conditions of the data, noised as they are. */
+/* Data, their encoding and samples side by side. Samples have the conditions of the data, noised as they are.
+ */
 jf_status picture_maps(const model *m, const judgement *j, uint64_t seed, const char *path) {
     size_t dim = (size_t)m->flow->dim;
     long n = j->points < SHOWN ? j->points : SHOWN;

@@ -1,8 +1,9 @@
-/* Posterior predictive error: whether y simulated from an answer is as near to the y it answers as y simulated from the truth.
+/* Posterior predictive error: whether y simulated from an answer is as near to the y it answers as y
+ * simulated from the truth.
  *
- * Of a pair (x, y) of the data and an answer x' ~ p(x | y), x and x' are alike if the model is right, and so are simulations of
- * both beside y. So the mean of |f(x') - y|^2 - |f(x) - y|^2 is 0 then, of every column of y, but for its standard error. What
- * simulates comes from outside. */
+ * Of a pair (x, y) of the data and an answer x' ~ p(x | y), x and x' are alike if the model is right, and so
+ * are simulations of both beside y. So the mean of |f(x') - y|^2 - |f(x) - y|^2 is 0 then, of every column of
+ * y, but for its standard error. What simulates comes from outside. */
 #ifndef JF_JUDGE_PREDICTIVE_H
 #define JF_JUDGE_PREDICTIVE_H
 

@@ -34,7 +34,8 @@ static jf_status clear_place(const page *p, char **out, const char *name) {
     return status;
 }
 
-/* Paints a picture into the folder and shows it on the page. Painters leave out what does not apply to the model. */
+/* Paints a picture into the folder and shows it on the page. Painters leave out what does not apply to the
+ * model. */
 static jf_status add_picture(page *p, const char *name, painter paint, const char *caption) {
     char *path;
     JF_TRY(clear_place(p, &path, name));

@@ -1,4 +1,5 @@
-/* A condition at a time: its samples column by column, their densities, and the way up from the likeliest of them. */
+/* A condition at a time: its samples column by column, their densities, and the way up from the likeliest of
+ * them. */
 #include "judge/summary.h"
 #include "base/statistics.h"
 #include "judge/judge.h"

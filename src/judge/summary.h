@@ -1,5 +1,6 @@
-/* Summaries of posteriors: of the samples of each condition their means, deviations and quantiles, the most likely x, and the
- * highest-density sets, jointly by the density of the model and column by column by the samples. */
+/* Summaries of posteriors: of the samples of each condition their means, deviations and quantiles, the most
+ * likely x, and the highest-density sets, jointly by the density of the model and column by column by the
+ * samples. */
 #ifndef JF_JUDGE_SUMMARY_H
 #define JF_JUDGE_SUMMARY_H
 
@@ -44,8 +45,8 @@ void summary_free(summary *s);
 /* summary_write.c: fills in csv, json and table */
 jf_status summary_write(summary *s, const model *m);
 
-/* summary_mode.c: from each row (n, dim), model units, up the density in the data's units, by steps along its gradient times
- * a covariance of x (n, dim_x, dim_x). Rows whose way is not to be had stay as they are. */
+/* summary_mode.c: from each row (n, dim), model units, up the density in the data's units, by steps along its
+ * gradient times a covariance of x (n, dim_x, dim_x). Rows whose way is not to be had stay as they are. */
 jf_status summary_climb(const model *m, int n, double *rows, const double *covariance);
 
 #endif

@@ -2,9 +2,9 @@
  *
  *     x + s C grad log p(x | y)
  *
- * with C the covariance of the samples: of a Gaussian s = 1 is Newton's step, and arrives. s is halved until the density rises
- * by a part of what the gradient promises. The density is that in the data's units, whose maximum is another one than that of
- * the model's where columns have supports. */
+ * with C the covariance of the samples: of a Gaussian s = 1 is Newton's step, and arrives. s is halved until
+ * the density rises by a part of what the gradient promises. The density is that in the data's units, whose
+ * maximum is another one than that of the model's where columns have supports. */
 #include "judge/summary.h"
 #include "model/denoise.h"
 #include <math.h>
@@ -133,6 +133,7 @@ done:
     free(c.height);
     free(c.step);
     free(c.promise);
-    /* a step that led where the map has no finite gradient ends the way; what was reached so far is higher than the start */
+    /* a step that led where the map has no finite gradient ends the way; what was reached so far is higher
+     * than the start */
     return status == JF_ERROR_NUMERIC ? JF_OK : status;
 }

@@ -1,5 +1,6 @@
-/* Circular elements: the flow works on the line, on which a place of the circle is there once in every turn. What samples
- * are drawn from is therefore the sum over turns; the data lie in one of them, and neighbours are all that matters. */
+/* Circular elements: the flow works on the line, on which a place of the circle is there once in every turn.
+ * What samples are drawn from is therefore the sum over turns; the data lie in one of them, and neighbours
+ * are all that matters. */
 #include "judge/judge.h"
 #include <math.h>
 #include <stdlib.h>

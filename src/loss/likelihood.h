@@ -10,7 +10,8 @@ typedef struct y_term {
     double weight, constant;
 } y_term;
 
-/* L = E[ -log p_Z(F_Z(x,y)) - log p_Y'(F_Y'(x,y)) - log|det J_F(x,y)| ]; `y` is not looked at where there is no y. */
+/* L = E[ -log p_Z(F_Z(x,y)) - log p_Y'(F_Y'(x,y)) - log|det J_F(x,y)| ]; `y` is not looked at where there is
+ * no y. */
 void likelihood_evaluate(flow_run *run, int n, const y_term *y, double weight, scalar *terms);
 
 #endif

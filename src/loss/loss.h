@@ -1,6 +1,6 @@
-/* Training objectives. Each evaluates one batch that lies in run->state, adds its terms to scalars of the device and,
- * where run->pass.grad is set, its gradient to that; nothing returns to the host. A kind is one file and one line in
- * list.c; what others have to know of it they ask its table, never its name. */
+/* Training objectives. Each evaluates one batch that lies in run->state, adds its terms to scalars of the
+ * device and, where run->pass.grad is set, its gradient to that; nothing returns to the host. A kind is one
+ * file and one line in list.c; what others have to know of it they ask its table, never its name. */
 #ifndef JF_LOSS_LOSS_H
 #define JF_LOSS_LOSS_H
 
@@ -23,22 +23,24 @@ typedef struct objective_target {
 typedef struct objective_kind {
     const char *name;
     const recipe_key *keys; /* its own keys of [loss]; NULL: none */
-    /* Batches are data (x, y), otherwise latent points. The flow's forward direction is the way of the batches: data -> latent,
-     * otherwise latent -> data. */
+    /* Batches are data (x, y), otherwise latent points. The flow's forward direction is the way of the
+     * batches: data -> latent, otherwise latent -> data. */
     int from_data;
     int has_condition;             /* there is a y */
     int dim_x;                     /* elements of x that it is for; 0: any number. Not 0 without data. */
     const char *about[TERM_COUNT]; /* what its terms are, where the words of LOSS_TERMS do not fit; or NULL */
-    /* Optional. Reads the recipe into o->own, allocates on o->d, adds parameters named "loss.SOMETHING" to `params`. */
+    /* Optional. Reads the recipe into o->own, allocates on o->d, adds parameters named "loss.SOMETHING" to
+     * `params`. */
     jf_status (*create)(objective *o, const recipe *r, param_list *params);
     /* Optional: gives back what o->own holds; o->own itself is given back by free(). */
     void (*free)(objective *o);
     /* Optional: a say in the masks, before the flow is made. *keep_y: none of them moves an element of y, as
      * model.condition asks; may be set, or refused. */
     jf_status (*limit_masks)(const objective *o, const recipe *r, int *keep_y);
-    /* run->state: the batch; afterwards the recovered batch if a gradient was taken, otherwise what the flow made of it.
-     * run->copy: the batch. run->logdet: of the flow's forward pass. Every sample counts `weight`: 1/n for the mean of a batch.
-     * terms (TERM_COUNT): +=, but for the whole, which follows from its parts (loss_terms_total). */
+    /* run->state: the batch; afterwards the recovered batch if a gradient was taken, otherwise what the flow
+     * made of it. run->copy: the batch. run->logdet: of the flow's forward pass. Every sample counts
+     * `weight`: 1/n for the mean of a batch. terms (TERM_COUNT): +=, but for the whole, which follows from
+     * its parts (loss_terms_total). */
     void (*evaluate)(const objective *o, flow_run *run, int n, double weight, scalar *terms);
     /* Optional: the term y where y' is y itself, for a condition of dim_y elements; otherwise 0. */
     double (*y_at_best)(const objective *o, int dim_y);

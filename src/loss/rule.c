@@ -1,7 +1,7 @@
 /* Training from a rule d instead of data. The flow F runs forward from latent points z to x:
  *     L = E_z[ lambda d(F(z)) - log|det J_F(z)| ]  =  E_z[ lambda d(x) - logdet ]
- * The term y is lambda d(x), y_error is d(x), and z is the confinement, which keeps samples of open rules together. The
- * rules themselves are formulas that the devices run (compute/rule). */
+ * The term y is lambda d(x), y_error is d(x), and z is the confinement, which keeps samples of open rules
+ * together. The rules themselves are formulas that the devices run (compute/rule). */
 #include "loss/rule.h"
 #include "base/memory.h"
 #include "compute/rule/formulas.h"
@@ -13,8 +13,8 @@
 
 /* ---- exact targets ---- */
 
-/* u = |x|^2 has a density proportional to exp(-lambda |u - r^2|) on u >= 0, and the area element is du dphi/2:
- *     Z = pi (2 - exp(-lambda r^2)) / lambda */
+/* u = |x|^2 has a density proportional to exp(-lambda |u - r^2|) on u >= 0, and the area element is du
+ * dphi/2: Z = pi (2 - exp(-lambda r^2)) / lambda */
 static double circle_log_normaliser(double r, double lambda) {
     return log(PI * (2 - exp(-lambda * r * r)) / lambda);
 }
@@ -28,11 +28,10 @@ static double circle_quantile(double q, double r, double lambda) {
     return sqrt(r * r - log((1 - q) * mass) / lambda);
 }
 
-/* The points with |x0| + |x1| <= t fill an area of 2 t^2, so t has a density proportional to 4 t exp(-lambda |t - r|).
- * Its integrals, times lambda^2/4:
- *     0 to t <= r      (lambda t - 1) exp(-lambda (r - t)) + exp(-lambda r)
- *     t >= r onwards   (lambda t + 1) exp(-lambda (t - r))
- *     all              2 lambda r + exp(-lambda r) */
+/* The points with |x0| + |x1| <= t fill an area of 2 t^2, so t has a density proportional to 4 t exp(-lambda
+ * |t - r|). Its integrals, times lambda^2/4: 0 to t <= r      (lambda t - 1) exp(-lambda (r - t)) +
+ * exp(-lambda r) t >= r onwards   (lambda t + 1) exp(-lambda (t - r)) all              2 lambda r +
+ * exp(-lambda r) */
 static double diamond_mass(double r, double lambda) {
     return 2 * lambda * r + exp(-lambda * r);
 }

@@ -1,6 +1,6 @@
-/* The terms that an objective reports of a batch, each named here and nowhere else: progress, history.csv, checkpoints,
- * judging and the report follow this list. A new term is a line at its end and its value in the objectives that have
- * it; it is 0 in the others.
+/* The terms that an objective reports of a batch, each named here and nowhere else: progress, history.csv,
+ * checkpoints, judging and the report follow this list. A new term is a line at its end and its value in the
+ * objectives that have it; it is 0 in the others.
  *
  *     identifier, column of history.csv, role, what it is in a few words
  *
@@ -30,8 +30,8 @@ typedef struct term_info {
 } term_info;
 extern const term_info loss_term_info[TERM_COUNT];
 
-/* Means over the samples of a batch, or whatever else they are taken over. All doubles, so that checkpoints hold them as
- * they are. */
+/* Means over the samples of a batch, or whatever else they are taken over. All doubles, so that checkpoints
+ * hold them as they are. */
 typedef struct loss_terms {
     double value[TERM_COUNT];
 } loss_terms;

@@ -1,10 +1,10 @@
-/* Tweedie's formula. A model is trained on v = c + sigma N, with c the clean row and sigma = train.noise, all in the
- * model's units: there noise is added, after standardisation and after what the task does to the intensities. The rows it
- * draws follow the density p of v, and
- *     E[c | v] = v + sigma^2 grad log p(v)                    for every p, since sigma N is normal
- * Noise on y is independent of that on x, so the x of it is x + sigma^2 grad_x log p(x, y), and grad_x log p(x, y) =
- * grad_x log p(x | y). Standardisation is linear and c = (1 - sigma) s of the standardised s lies in the units already
- * (units.deviation), so the expected clean row in the data's units is this one, unstandardised. */
+/* Tweedie's formula. A model is trained on v = c + sigma N, with c the clean row and sigma = train.noise, all
+ * in the model's units: there noise is added, after standardisation and after what the task does to the
+ * intensities. The rows it draws follow the density p of v, and E[c | v] = v + sigma^2 grad log p(v) for
+ * every p, since sigma N is normal Noise on y is independent of that on x, so the x of it is x + sigma^2
+ * grad_x log p(x, y), and grad_x log p(x, y) = grad_x log p(x | y). Standardisation is linear and c = (1 -
+ * sigma) s of the standardised s lies in the units already (units.deviation), so the expected clean row in
+ * the data's units is this one, unstandardised. */
 #include "model/denoise.h"
 #include "base/finite.h"
 #include "base/memory.h"
@@ -48,8 +48,8 @@ static void swap(double *a, double *b) {
     *b = t;
 }
 
-/* t (n) with J^T t = r, by Gaussian elimination with pivots; J (n, n) and r are overwritten, r with t. It is not finite where J is
- * singular. */
+/* t (n) with J^T t = r, by Gaussian elimination with pivots; J (n, n) and r are overwritten, r with t. It is
+ * not finite where J is singular. */
 static void solve_transposed(double *J, double *r, size_t n) {
 #define AT(i, k) J[(k)*n + (i)]
     for (size_t k = 0; k < n; k++) {
@@ -71,8 +71,9 @@ static void solve_transposed(double *J, double *r, size_t n) {
 #undef AT
 }
 
-/* Of a flow from latent points to data, x = G(z): log p = log p_Z(z) - log|det J_G(z)|, and with g its gradient with respect to z
- * that with respect to x solves J_G^T s = g. The rows have no y, and few elements: each takes a backward pass. */
+/* Of a flow from latent points to data, x = G(z): log p = log p_Z(z) - log|det J_G(z)|, and with g its
+ * gradient with respect to z that with respect to x solves J_G^T s = g. The rows have no y, and few elements:
+ * each takes a backward pass. */
 static void score_of_decoder(const model *m, flow_run *run, int rows, double *z, double *J, double *score,
                              double *log_p) {
     const device_kind *k = m->d->kind;

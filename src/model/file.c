@@ -2,21 +2,22 @@
  * them.
  *
  *     metadata   jointflow.format, recipe (text), recipe_name, seed, trained (a sentence),
- *                class_names (separated by commas, or one a line where a name holds a comma), checksum (of all else);
- *                from format 3 on: chain (the names of all transforms, in their order);
- *                from format 5 on: columns (their names, x first, one a line; empty: they have none)
- *     tensors    units.dims (dim_x, dim_y), units.mean, units.deviation (dim), units.labels (classes),
- *                masks (steps, dim) of vector models (dim: of x and what the embedding makes of y, where there is
- *                one), units.image (h, w, x channels, y channels) of image models,
+ *                class_names (separated by commas, or one a line where a name holds a comma), checksum (of
+ * all else); from format 3 on: chain (the names of all transforms, in their order); from format 5 on: columns
+ * (their names, x first, one a line; empty: they have none) tensors    units.dims (dim_x, dim_y), units.mean,
+ * units.deviation (dim), units.labels (classes), masks (steps, dim) of vector models (dim: of x and what the
+ * embedding makes of y, where there is one), units.image (h, w, x channels, y channels) of image models,
  *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32;
- *                of vectors with a continuous y units.y_lo, y_hi, y_mean (dim_y), y_reach (rows, 99% and largest distance),
- *                y_whiten (dim_y, dim_y), all in model units (reach.h), which older programs do without;
- *                format 5: units.support (dim, 4: kind, lo, hi, cut; base/support.h), where columns have bounds
+ *                of vectors with a continuous y units.y_lo, y_hi, y_mean (dim_y), y_reach (rows, 99% and
+ * largest distance), y_whiten (dim_y, dim_y), all in model units (reach.h), which older programs do without;
+ *                format 5: units.support (dim, 4: kind, lo, hi, cut; base/support.h), where columns have
+ * bounds
  *
- * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms, 4 any chain
- * with weights in half precision, 5 any model whose columns have names or supports, 6 models of objectives without data, whose
- * flows run from latent points to data. A model is written in the lowest that can hold it, so that older programs read what they
- * can use. Models without data of lower formats run the other way: they are refused.
+ * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms, 4
+ * any chain with weights in half precision, 5 any model whose columns have names or supports, 6 models of
+ * objectives without data, whose flows run from latent points to data. A model is written in the lowest that
+ * can hold it, so that older programs read what they can use. Models without data of lower formats run the
+ * other way: they are refused.
  *
  * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
  * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
@@ -70,8 +71,9 @@ static void pack_supports(const model_units *u, double *out) {
     }
 }
 
-/* Everything but the weights. sizes (4), dims (2) and masks (steps, dim) are what tensors of integers point to, supports
- * (dim, 4) what that of the supports does, and reach_numbers rows and distances of m->units.reach. */
+/* Everything but the weights. sizes (4), dims (2) and masks (steps, dim) are what tensors of integers point
+ * to, supports (dim, 4) what that of the supports does, and reach_numbers rows and distances of
+ * m->units.reach. */
 static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t *dims, int32_t *masks,
                            double *supports, double reach_numbers[3]) {
     const flow *f = m->flow;
@@ -118,9 +120,10 @@ static jf_status write_file(const model *m, const char *path, int format, const 
     return tensors_write_summed(m->ctx, path, all, count, notes, used, TENSORS_CONTENT_SUM, write);
 }
 
-/* The numbers of a small tensor, such as the factor of a coupling's exponent, act on all that passes a layer: rounding the 16
- * such factors of an image model made the error of y' 2.5 times as large, rounding its other million numbers left it alone.
- * They cost nothing, so they stay as they are, unless halves are what they are. */
+/* The numbers of a small tensor, such as the factor of a coupling's exponent, act on all that passes a layer:
+ * rounding the 16 such factors of an image model made the error of y' 2.5 times as large, rounding its other
+ * million numbers left it alone. They cost nothing, so they stay as they are, unless halves are what they
+ * are. */
 #define HALF_LEAST 17 /* numbers of a tensor, so that they are rounded */
 
 static int stays_whole(const tensor *t) {
@@ -221,8 +224,8 @@ static jf_status read_note(jf_context *ctx, const tensor_file *file, const char 
                    path, key);
 }
 
-/* Whatever a model file says may be shown on a terminal, and stand in tables and pages. Of its strings a recipe and columns have
- * several lines. */
+/* Whatever a model file says may be shown on a terminal, and stand in tables and pages. Of its strings a
+ * recipe and columns have several lines. */
 static jf_status check_notes(jf_context *ctx, const tensor_file *file, const char *path) {
     for (size_t i = 0; i < NOTES; i++) {
         const char *value = tensors_note(file, note_keys[i]);
@@ -458,8 +461,8 @@ static int is_word(const char *at, size_t length, const char *word) {
     return length == strlen(word) && memcmp(at, word, length) == 0;
 }
 
-/* The chain that the file tells has to be that of its recipe, as far as it can be told before the flow is made: `steps`
- * are 0 where only the flow will know them. Files of formats 1 and 2 hold couplings alone. */
+/* The chain that the file tells has to be that of its recipe, as far as it can be told before the flow is
+ * made: `steps` are 0 where only the flow will know them. Files of formats 1 and 2 hold couplings alone. */
 static jf_status check_chain(const recipe *r, const tensor_file *file, const char *path, int format,
                              int steps) {
     jf_context *ctx = recipe_context(r);

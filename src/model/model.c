@@ -223,7 +223,8 @@ int units_planes(const model_units *u) {
     return u->classes > 1 && each == u->classes ? u->classes : 0;
 }
 
-/* What label_element() takes: with planes the number of the class, which is straight between and beyond labels. */
+/* What label_element() takes: with planes the number of the class, which is straight between and beyond
+ * labels. */
 static double code_of_label(const model_units *u, double label) {
     int below = 0;
     if (units_planes(u) == 0) return label;

@@ -12,7 +12,8 @@
 #include "loss/loss.h"
 #include "model/reach.h"
 
-/* Units of the data: model = (map(data) - mean) / deviation, elements x first, with the map of each element's support. */
+/* Units of the data: model = (map(data) - mean) / deviation, elements x first, with the map of each element's
+ * support. */
 typedef struct model_units {
     int dim_x, dim_y;
     column_support *support; /* (dim_x + dim_y), or NULL: all are the line, and their maps nothing */
@@ -65,15 +66,16 @@ jf_status model_create_on(jf_context *ctx, model **out, const recipe *r, const m
                           const model_origin *origin);
 void model_free(model *m);
 jf_status model_set_trained(model *m, const char *sentence);
-/* What the sentence says where the held-out loss was still falling when training ended; and whether it does. */
+/* What the sentence says where the held-out loss was still falling when training ended; and whether it does.
+ */
 #define MODEL_CUT_SHORT "the held-out loss was still falling"
 int model_was_cut_short(const model *m);
 
 /* file.c: the model file. `declare_all` declares every key a recipe may have (the caller knows more than
  * model/). */
 typedef jf_status (*declare_fn)(recipe *r);
-/* How weights are stored: as the device has them, or in half precision (tensors of a few numbers stay whole), which refuses
- * those beyond its range. */
+/* How weights are stored: as the device has them, or in half precision (tensors of a few numbers stay whole),
+ * which refuses those beyond its range. */
 typedef enum model_weights { WEIGHTS_WHOLE, WEIGHTS_HALF } model_weights;
 jf_status model_save_as(const model *m, const char *path, model_weights as, file_writer *write);
 jf_status model_save(const model *m, const char *path); /* whole weights; replaces a link */
@@ -85,8 +87,8 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
 jf_status model_tensors(const model *m, const char *prefix, const real *flat, tensor **tensors,
                         void **storage);
 void model_tensors_free(const model *m, tensor *tensors, void *storage);
-/* Where parameters come from: the tensors PREFIX + name of a file. A param_check: one that is missing or of another shape
- * is refused. */
+/* Where parameters come from: the tensors PREFIX + name of a file. A param_check: one that is missing or of
+ * another shape is refused. */
 typedef struct model_tensor_source {
     jf_context *ctx;
     const tensor_file *file;
@@ -107,20 +109,24 @@ void units_free(model_units *u);
 void units_standardise(const model_units *u, int n, double *xy);
 void units_unstandardise(const model_units *u, int n, double *xy);
 double units_log_volume(const model_units *u); /* sum of log deviation over x */
-/* log |d data / d model| over x at a row (dim) in model units: nats in the data's units = nats in the model's + this. */
+/* log |d data / d model| over x at a row (dim) in model units: nats in the data's units = nats in the model's
+ * + this. */
 double units_log_volume_at(const model_units *u, const double *row);
 double units_to_model(const model_units *u, int element, double value); /* one element */
 double units_to_data(const model_units *u, int element, double value);
-/* Whether a value of the data's units is one of the element's support, or in place of a constant of y, which may have any. */
+/* Whether a value of the data's units is one of the element's support, or in place of a constant of y, which
+ * may have any. */
 int units_take(const model_units *u, int element, double value);
 int units_find_class(const model_units *u, const char *name); /* -1: none */
 void units_list_classes(const model_units *u, text *out);     /* "setosa, virginica": names, or labels */
-/* The name of a class that is no number of its own, in place of its label; NULL: there is none, or it is none of them. */
+/* The name of a class that is no number of its own, in place of its label; NULL: there is none, or it is none
+ * of them. */
 const char *units_word_of_label(const model_units *u, double label);
 int units_class_of_label(const model_units *u, double label); /* -1: none */
 /* Whose y (dim_y) it is, the data's units, by its first element or pixel; -1: none. */
 int units_class_of(const model_units *u, const double *y);
-/* Of y, one for each class: channels of an image, elements of a vector; 0: y is the label (base/label_formulas.h) */
+/* Of y, one for each class: channels of an image, elements of a vector; 0: y is the label
+ * (base/label_formulas.h) */
 int units_planes(const model_units *u);
 void units_fill_y(const model_units *u, double label,
                   double *y); /* (dim_y) of a label, or of a number between two */

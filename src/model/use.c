@@ -280,7 +280,8 @@ jf_status model_inverse(const model *m, long n, double *state, double *logdet) {
     return run_all(m, ROWS_OF_LATENT, n, state, logdet);
 }
 
-/* Squares of a device's numbers may be beyond them where the numbers are not: names the row that went furthest. */
+/* Squares of a device's numbers may be beyond them where the numbers are not: names the row that went
+ * furthest. */
 static jf_status check_terms(const model *m, row_content result, long n, const double *state,
                              const loss_terms *terms) {
     size_t count = (size_t)n * (size_t)m->flow->dim, most = 0;
@@ -386,7 +387,8 @@ static void find_furthest(const model *m, row_units units, long n, const double 
     }
 }
 
-/* In which way y, model units, is beyond the data: by its range, by its distance, or both; each part ends with "; ". */
+/* In which way y, model units, is beyond the data: by its range, by its distance, or both; each part ends
+ * with "; ". */
 static void describe_beyond(const model *m, const double *y, int element, double off, char *out,
                             size_t size) {
     const y_reach *r = m->units.reach;

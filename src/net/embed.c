@@ -1,6 +1,6 @@
-/* Runs the layers of an embedding, with entries that every device has: patches are an index map, by which `gather` makes the
- * rows of a product, and the way back adds up by `scatter_add`. That wants distinct positions, so the map is cut into rounds:
- * round k has the entries that read a number for the k-th time. */
+/* Runs the layers of an embedding, with entries that every device has: patches are an index map, by which
+ * `gather` makes the rows of a product, and the way back adds up by `scatter_add`. That wants distinct
+ * positions, so the map is cut into rounds: round k has the entries that read a number for the k-th time. */
 #include "net/embed.h"
 #include "base/memory.h"
 #include <math.h>

@@ -1,16 +1,16 @@
 /* Embeddings of series and images: convolutions with a stride of 2, Leaky ReLU -> a hidden dense layer -> e.
  *
- * y has zeros put around it once, evenly on both sides and as many as it takes for the kernels of all layers to fit without a rest:
- *     n_i = 2 (n_(i+1) - 1) + kernel
- * from the last layer's number of places back to the first. So no number of y is left out, and no layer pads. */
+ * y has zeros put around it once, evenly on both sides and as many as it takes for the kernels of all layers
+ * to fit without a rest: n_i = 2 (n_(i+1) - 1) + kernel from the last layer's number of places back to the
+ * first. So no number of y is left out, and no layer pads. */
 #include "base/memory.h"
 #include "net/embed.h"
 #include <stdlib.h>
 
 enum { STRIDE = 2, MOST_LAYERS = 12, MOST_NUMBERS = 1 << 24 };
 
-/* Along one axis: its length, the kernel, and the places that are left where the number of layers is chosen for it. An axis
- * of a kernel of 1 is passed by. */
+/* Along one axis: its length, the kernel, and the places that are left where the number of layers is chosen
+ * for it. An axis of a kernel of 1 is passed by. */
 typedef struct axis {
     int length, kernel, stride, few;
 } axis;

@@ -1,5 +1,5 @@
-/* Coupling networks: u1 -> (A, B), the two networks of a coupling layer evaluated together. A law may do without one of
- * them: its output then has no elements, it has no parameters, and nothing is computed for it.
+/* Coupling networks: u1 -> (A, B), the two networks of a coupling layer evaluated together. A law may do
+ * without one of them: its output then has no elements, it has no parameters, and nothing is computed for it.
  *
  * A kind is one file with the same functions in the same order, and a line in list.c. Networks keep no
  * activations: backward gets the input again and recomputes. */
@@ -37,8 +37,9 @@ typedef struct net_kind {
     void (*forward)(const net *t, const net_pass *p, const real *u1, real *A, real *B);
     /* du1 overwritten. dA and dB may be overwritten. */
     void (*backward)(const net *t, const net_pass *p, const real *u1, real *dA, real *dB, real *du1);
-    /* Optional: A and B as plain structs, for devices that run whole layers and for export/; which struct, the kind's name
-     * tells (see compute/layer.h; "residual": net/residual_net.h). It lives as long as the network. */
+    /* Optional: A and B as plain structs, for devices that run whole layers and for export/; which struct,
+     * the kind's name tells (see compute/layer.h; "residual": net/residual_net.h). It lives as long as the
+     * network. */
     const void *(*describe)(const net *t);
 } net_kind;
 
@@ -46,8 +47,8 @@ struct net {
     const net_kind *kind;
     jf_context *ctx;
     shape in, out_a, out_b;
-    int block,
-        halved; /* where it stands: the block of its coupling, and whether that is a checkerboard's half image */
+    int block, halved; /* where it stands: the block of its coupling, and whether that is a checkerboard's
+                          half image */
     void *own;
 };
 
@@ -57,8 +58,8 @@ static inline int shape_size(shape s) {
     return s.h * s.w * s.c;
 }
 
-/* The key of the recipe's networks that sets the size of their first weights ("model.output_gain"); of several the one
- * that is furthest above its default. out: at least NET_MAX_KEY bytes. */
+/* The key of the recipe's networks that sets the size of their first weights ("model.output_gain"); of
+ * several the one that is furthest above its default. out: at least NET_MAX_KEY bytes. */
 #define NET_MAX_KEY 48
 const char *net_highest_gain(const recipe *r, char *out);
 /* Declares model.net and the keys of all kinds. */

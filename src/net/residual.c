@@ -3,7 +3,8 @@
  *
  *     h = u1 W + b;   `residual` times: h += drop(norm(norm(h) W1 + b1)) W2 + b2;   output = norm(h) W + b
  *
- * drop() leaves out units while a model is trained, and is nothing otherwise. A and B are of one shape with separate weights. Composed of single layers on every device. */
+ * drop() leaves out units while a model is trained, and is nothing otherwise. A and B are of one shape with
+ * separate weights. Composed of single layers on every device. */
 #include "base/memory.h"
 #include "net/net.h"
 #include "net/residual_net.h"
@@ -81,7 +82,8 @@ static void residual_free(net *t) {
 
 /* ---- passes ---- */
 
-/* Scratch: per layer its input after the norm and its output, both (n, width); three gradients; the gradient of the input. */
+/* Scratch: per layer its input after the norm and its output, both (n, width); three gradients; the gradient
+ * of the input. */
 static size_t residual_workspace(const net *t, int n) {
     const residual_net *r = t->own;
     return (size_t)n * (size_t)(r->width * (2 * (2 * r->blocks + 1) + 4) + r->in);
@@ -90,7 +92,8 @@ static size_t residual_workspace(const net *t, int n) {
 static real *place(const net_pass *b, const residual_net *r, int i) {
     return real_at(b->d, b->work, (size_t)i * (size_t)b->n * (size_t)r->width);
 }
-/* h before block i, which stands where the output of the block before is; t inside of block i; norms of both. */
+/* h before block i, which stands where the output of the block before is; t inside of block i; norms of both.
+ */
 static real *h_of(const net_pass *b, const residual_net *r, int i) {
     return place(b, r, 4 * i);
 }

@@ -1,5 +1,5 @@
-/* One residual dense network as a plain struct, A or B of a coupling (residual.c has the formula): what net_kind.describe()
- * gives of the kind "residual". No device has a plan for it. */
+/* One residual dense network as a plain struct, A or B of a coupling (residual.c has the formula): what
+ * net_kind.describe() gives of the kind "residual". No device has a plan for it. */
 #ifndef JF_NET_RESIDUAL_NET_H
 #define JF_NET_RESIDUAL_NET_H
 

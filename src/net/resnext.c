@@ -1,10 +1,10 @@
-/* ResNeXt coupling networks for images: a 3x3 convolution in, residual blocks, a 3x3 convolution out; A and B of one
- * shape with separate weights. With N = layer norm after Leaky ReLU, a residual block is
+/* ResNeXt coupling networks for images: a 3x3 convolution in, residual blocks, a 3x3 convolution out; A and B
+ * of one shape with separate weights. With N = layer norm after Leaky ReLU, a residual block is
  *
  *     h  +  conv1x1( N( concat over d of grouped, dilated conv3x3_d( N( conv1x1( N(h) ) ) ) ) )
  *
- * Branch d has K/d outputs in cardinality/d groups and reads all K channels; d = 1, 2, 4, ... while the dilated kernel
- * 2d + 1 spans at most half of the image and d divides the cardinality. */
+ * Branch d has K/d outputs in cardinality/d groups and reads all K channels; d = 1, 2, 4, ... while the
+ * dilated kernel 2d + 1 spans at most half of the image and d divides the cardinality. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "compute/image_net.h"
@@ -151,8 +151,8 @@ static void resnext_free(net *t) {
 
 /* ---- running it ---- */
 
-/* Scratch of one network: inputs of every norm of every residual block (h, after c0, concat), the last h, and four arrays
- * of the widest kind for what lies between. */
+/* Scratch of one network: inputs of every norm of every residual block (h, after c0, concat), the last h, and
+ * four arrays of the widest kind for what lies between. */
 typedef struct scratch {
     device *d;
     real *work;

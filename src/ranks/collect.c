@@ -1,8 +1,9 @@
 /* Sums, broadcasts and gathers, made of exchanges between two ranks.
  *
- * A sum has one order, that of a binary tree over the ranks, whichever way the numbers travel: few go whole to the partner at
- * distance 1, 2, 4, ...; of many each pair halves what it has, so that no number is sent more than twice (2 count (size-1)/size
- * in all), and the halves return the same way. Ranks beyond the largest power of two give their numbers to a partner first. */
+ * A sum has one order, that of a binary tree over the ranks, whichever way the numbers travel: few go whole
+ * to the partner at distance 1, 2, 4, ...; of many each pair halves what it has, so that no number is sent
+ * more than twice (2 count (size-1)/size in all), and the halves return the same way. Ranks beyond the
+ * largest power of two give their numbers to a partner first. */
 #include "base/memory.h"
 #include "ranks/private.h"
 #include <stdint.h>
@@ -60,7 +61,8 @@ typedef struct range {
     size_t begin, end;
 } range;
 
-/* The half of a range that this rank keeps in the exchange at a distance, and the one that its partner does. */
+/* The half of a range that this rank keeps in the exchange at a distance, and the one that its partner does.
+ */
 static range half_of(range whole, int upper) {
     size_t middle = whole.begin + (whole.end - whole.begin) / 2;
     return upper ? (range){middle, whole.end} : (range){whole.begin, middle};

@@ -1,5 +1,6 @@
-/* What ranks need of whatever connects them: a table of functions. The library has one for threads of a test and one that is
- * loaded (module.c): libjointflow-mpi.so, which sees this header and nothing else of the library.
+/* What ranks need of whatever connects them: a table of functions. The library has one for threads of a test
+ * and one that is loaded (module.c): libjointflow-mpi.so, which sees this header and nothing else of the
+ * library.
  *
  * Only the thread that joined uses a link. Functions that return int: 0 is success. */
 #ifndef JF_RANKS_LINK_H
@@ -29,18 +30,20 @@ typedef struct ranks_link {
     /* Ends every rank, this one too, with that exit status. Returns only where that is not possible. */
     void (*end)(void *own, int status);
 
-    /* Begins a transfer of at most RANKS_MOST_BYTES each way: one at a time. Neither buffer is touched until it has ended. */
+    /* Begins a transfer of at most RANKS_MOST_BYTES each way: one at a time. Neither buffer is touched until
+     * it has ended. */
     int (*begin)(void *own, const ranks_transfer *t);
     int (*ended)(void *own); /* 1: it has, 0: not yet, -1: it failed; drives what is under way */
 
-    /* A sign of life for the rank after this one, with the seconds (0 .. 127) until the next may be expected, beside those that
-     * it waits anyway; and whether any came from the rank before since this was asked last: -1, or those of the last. Never
-     * waits. */
+    /* A sign of life for the rank after this one, with the seconds (0 .. 127) until the next may be expected,
+     * beside those that it waits anyway; and whether any came from the rank before since this was asked last:
+     * -1, or those of the last. Never waits. */
     void (*beat)(void *own, int patience);
     int (*heard)(void *own);
 
-    /* The next of the numbers 0, 1, 2, ... that all ranks take from: no two get the same. 1: *number is it, 0: not yet, to be
-     * asked again, -1: it failed. Rank 0 answers the others whenever it calls beat() or heard(). */
+    /* The next of the numbers 0, 1, 2, ... that all ranks take from: no two get the same. 1: *number is it,
+     * 0: not yet, to be asked again, -1: it failed. Rank 0 answers the others whenever it calls beat() or
+     * heard(). */
     int (*take)(void *own, uint64_t *number);
 } ranks_link;
 

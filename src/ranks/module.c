@@ -16,7 +16,8 @@
 #define JF_MODULE_FOLDER "lib/jointflow" /* below the prefix of an installation */
 #endif
 
-/* What launchers tell those that they start. That of a job of SLURM is its step's: a batch script by itself is no step. */
+/* What launchers tell those that they start. That of a job of SLURM is its step's: a batch script by itself
+ * is no step. */
 static const char *const size_variables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS",
                                              NULL};
 
@@ -80,8 +81,8 @@ static jf_status own_folder(jf_context *ctx, char **out, int up) {
     return JF_OK;
 }
 
-/* Place i where the module may be; returns 0 past the last. Beside the program or library, as they are built; below the prefix
- * that they were installed to, whose folder of libraries may have folders of its own. */
+/* Place i where the module may be; returns 0 past the last. Beside the program or library, as they are built;
+ * below the prefix that they were installed to, whose folder of libraries may have folders of its own. */
 static int place(jf_context *ctx, int i, char **out) {
     static const struct {
         int up;

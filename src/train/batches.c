@@ -5,9 +5,9 @@
 
 /* ---- which rows ---- */
 
-/* Classes of a file take turns, as far as their sizes allow: the next batch is of the class that is furthest behind its
- * share of the epoch, of several the first in `order`. Batches of one class in a row would pull y' to its label. Which
- * class batch `at` is of, and which of its batches. */
+/* Classes of a file take turns, as far as their sizes allow: the next batch is of the class that is furthest
+ * behind its share of the epoch, of several the first in `order`. Batches of one class in a row would pull y'
+ * to its label. Which class batch `at` is of, and which of its batches. */
 static int file_batch_class(const model *m, const dataset *data, const int *order, int at,
                             int *batch_of_class) {
     int batches[MAX_CLASSES], taken[MAX_CLASSES] = {0}, total = 0, next = order[0];
@@ -27,7 +27,8 @@ static int file_batch_class(const model *m, const dataset *data, const int *orde
     return next;
 }
 
-/* The class of a batch, and the first sample to draw of it. Classes take turns in an order shuffled every epoch. */
+/* The class of a batch, and the first sample to draw of it. Classes take turns in an order shuffled every
+ * epoch. */
 static int batch_class(const model *m, const dataset *data, const batch_key *key, int n, uint64_t *first) {
     *first = (uint64_t)key->batch * (uint64_t)n;
     if (!phase_by_class(m, data)) return -1;
@@ -101,7 +102,8 @@ size_t batch_scratch(const dataset *data) {
     return data ? (size_t)dataset_dim(data) + data->scratch : 0;
 }
 
-/* Sample i of the batch; a plain flow leaves y of the data out. scratch: the row of the data, and what it is made with. */
+/* Sample i of the batch; a plain flow leaves y of the data out. scratch: the row of the data, and what it is
+ * made with. */
 static void take_row(const model *m, const dataset *data, const batch_request *q, int i, double *scratch,
                      double *row) {
     size_t dim = (size_t)(m->units.dim_x + m->units.dim_y);
@@ -133,8 +135,8 @@ void batch_rows(const model *m, const dataset *data, const batch_request *q, int
 
 /* ---- to the device ---- */
 
-/* The host makes a batch in pieces of so many numbers, about: some tens of microseconds each, so that a thread that makes
- * one is soon there for the step, which goes first. */
+/* The host makes a batch in pieces of so many numbers, about: some tens of microseconds each, so that a
+ * thread that makes one is soon there for the step, which goes first. */
 #define PIECE_NUMBERS 512
 
 struct feed {

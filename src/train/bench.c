@@ -42,8 +42,8 @@ static jf_status read_profile(device *d, bench_profile *out, int steps) {
 
 /* ---- the two measurements ---- */
 
-/* Steps are repeated until the time is up; the first two warm the caches. As in training the host does not wait for each of
- * them: a device with a queue would idle meanwhile. */
+/* Steps are repeated until the time is up; the first two warm the caches. As in training the host does not
+ * wait for each of them: a device with a queue would idle meanwhile. */
 typedef struct measurement {
     model *m;
     flow_run *run;
@@ -68,8 +68,8 @@ static jf_status take_steps(const measurement *k, int i, int count) {
     return d->kind->status(d);
 }
 
-/* Whether to go on. Asked between steps, when nothing is queued and all can be freed, and not while a clock runs: what the
- * callback takes is not the device's time. */
+/* Whether to go on. Asked between steps, when nothing is queued and all can be freed, and not while a clock
+ * runs: what the callback takes is not the device's time. */
 static jf_status ask(const measurement *k, int done) {
     const char *phase = k->training ? "speed of training" : "speed of sampling";
     return context_poll(k->m->ctx, phase, (uint64_t)done, 0);

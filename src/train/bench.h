@@ -32,8 +32,8 @@ typedef struct bench_result {
     bench_profile train, sample;
 } bench_result;
 
-/* Trains and samples `m`, whose weights change. JF_ERROR_DEVICE where a profile is asked for of a device that has none;
- * JF_STOPPED where the progress callback wants it, after the steps under way. */
+/* Trains and samples `m`, whose weights change. JF_ERROR_DEVICE where a profile is asked for of a device that
+ * has none; JF_STOPPED where the progress callback wants it, after the steps under way. */
 jf_status bench_run(model *m, const bench_options *options, bench_result *out);
 void bench_result_free(bench_result *r);
 

@@ -4,8 +4,8 @@
 
 #include "train/train.h"
 
-/* Scalars of a run, and sums of the loss terms. All doubles, so that the checkpoint stores them as one tensor, in this
- * order. */
+/* Scalars of a run, and sums of the loss terms. All doubles, so that the checkpoint stores them as one
+ * tensor, in this order. */
 #define TRAIN_STATE_FIELDS(X, X_TERMS)                                                                       \
     X(phase)       /* index */                                                                               \
     X(epoch)       /* of the phase, from 1 */                                                                \
@@ -55,11 +55,13 @@ typedef struct checkpoint_data {
 /* In the middle of an epoch `start` is saved, too. */
 jf_status checkpoint_save(const char *path, const model *m, const optimiser *o, const real *best,
                           const epoch_start *start, const train_state *s, const checkpoint_data *data);
-/* Compares the recipes alone, before data and a model are made of this one. *unusable, where it fails: as below. */
+/* Compares the recipes alone, before data and a model are made of this one. *unusable, where it fails: as
+ * below. */
 jf_status checkpoint_check_recipe(const char *path, const recipe *r, int *unusable);
-/* Refuses a checkpoint of another recipe, seed, precision or, unless they may differ, other data (match.h), naming what differs,
- * and one that is damaged or holds weights that are not finite. `start` is filled in only where the checkpoint is in the middle of an epoch
- * (s->batch > 0). *unusable, where it fails: 1 if no run can go on from this file, 0 if this run cannot. */
+/* Refuses a checkpoint of another recipe, seed, precision or, unless they may differ, other data (match.h),
+ * naming what differs, and one that is damaged or holds weights that are not finite. `start` is filled in
+ * only where the checkpoint is in the middle of an epoch (s->batch > 0). *unusable, where it fails: 1 if no
+ * run can go on from this file, 0 if this run cannot. */
 jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, epoch_start *start,
                           train_state *s, checkpoint_data *data, int *unusable);
 

@@ -4,7 +4,8 @@
 
 #include "io/rows.h"
 
-/* Words are classes; numbers are where they are whole, more than two and at most so many, each of them in so many rows at least. */
+/* Words are classes; numbers are where they are whole, more than two and at most so many, each of them in so
+ * many rows at least. */
 enum { CLASS_COLUMN_MOST = 20, CLASS_COLUMN_ROWS = 5 };
 
 typedef struct class_column {

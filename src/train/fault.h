@@ -1,5 +1,5 @@
-/* Where values that are not finite come from, for messages: the row, the weights or the gain that makes them. Nothing of a
- * run depends on it. */
+/* Where values that are not finite come from, for messages: the row, the weights or the gain that makes them.
+ * Nothing of a run depends on it. */
 #ifndef JF_TRAIN_FAULT_H
 #define JF_TRAIN_FAULT_H
 
@@ -11,15 +11,15 @@ typedef enum fault_kind { FAULT_OF_DATA, FAULT_OF_LAYER, FAULT_OF_LOSS, FAULT_OF
 typedef struct fault {
     fault_kind kind;
     int layer; /* FAULT_OF_LAYER: the first whose output is not finite */
-    long
-        row; /* of the data set, of the sample that it shows in, from `rows` on those held out; -1: no file's */
+    long row; /* of the data set, of the sample that it shows in, from `rows` on those held out; -1: no file's
+               */
     int element;     /* of that row as the batch has it: the one furthest off, */
     double off;      /* in deviations from the mean */
     const char *bad; /* a tensor of weights that are not finite; NULL: all are */
 } fault;
 
-/* Makes the batch again and looks for what is not finite in it, after each layer, and in the weights. The run's state is
- * lost. */
+/* Makes the batch again and looks for what is not finite in it, after each layer, and in the weights. The
+ * run's state is lost. */
 jf_status fault_find(const model *m, const dataset *data, feed *source, flow_run *run, const batch_request *q,
                      fault *out);
 

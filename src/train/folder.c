@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The files of a run; others in its folder are the user's and are left alone. In the order in which they are removed: of
- * two checkpoints the newer one stays longer, and what needs them goes last. */
+/* The files of a run; others in its folder are the user's and are left alone. In the order in which they are
+ * removed: of two checkpoints the newer one stays longer, and what needs them goes last. */
 static const char *const run_files[] = {
     RUN_CHECKPOINT_PREVIOUS, RUN_CHECKPOINT, RUN_MODEL,    RUN_HISTORY,    RUN_RECIPE,    "judge.json",
     "report.html",           "maps.png",     "latent.png", "training.png", "samples.png", "calibration.png",
@@ -205,7 +205,8 @@ static jf_status free_name(const entries *e, entry_name out) {
                    e->path, MAX_SET_ASIDE);
 }
 
-/* The files get second names in a folder that only then gets its own; after that they lose their first ones. */
+/* The files get second names in a folder that only then gets its own; after that they lose their first ones.
+ */
 static jf_status set_aside_as(const entries *e, const char *name) {
     entries half_done;
     JF_TRY(entry_make_folder(e, HALF_DONE));

@@ -5,9 +5,9 @@
  * goes back to the start of its epoch with half the learning rate, and gives up, naming the layer, after a
  * few such rollbacks.
  *
- * Between two readings (read_device) nothing of a batch returns to the host: the device sums the loss, takes the steps,
- * and takes none any more once there was a fault. So a fault that is noticed late leads to the same end as one that is
- * noticed at once. */
+ * Between two readings (read_device) nothing of a batch returns to the host: the device sums the loss, takes
+ * the steps, and takes none any more once there was a fault. So a fault that is noticed late leads to the
+ * same end as one that is noticed at once. */
 #include "base/file.h"
 #include "base/number.h"
 #include "data/gaussian.h"
@@ -22,7 +22,8 @@
 #define MAX_ROLLBACKS 5
 #define FALLS                                                                                                \
     0.01 /* nats by which a held-out loss that still falls does so in the last tenth of the epochs */
-/* What a slow file system may take for a checkpoint, beside the limit of silence: other ranks wait for that. */
+/* What a slow file system may take for a checkpoint, beside the limit of silence: other ranks wait for that.
+ */
 #define SAVING_LEAST 3.0
 #define SAVING_MOST  120.0
 #define SAVING_SPEED 5e6 /* bytes a second */
@@ -372,7 +373,8 @@ static jf_status run_batches(trainer *t, int batches) {
     return JF_OK;
 }
 
-/* The same where work is shared: ranks read, roll back and stop after the same batch, when the first of them wants it. */
+/* The same where work is shared: ranks read, roll back and stop after the same batch, when the first of them
+ * wants it. */
 static jf_status run_shared_batches(trainer *t, int batches) {
     while (t->s.batch < batches) {
         int due = trainer_clock() - t->last_read >= t->options->interval,
@@ -439,7 +441,8 @@ static jf_status tell_loss(trainer *t, char *sentence, size_t size) {
     return JF_OK;
 }
 
-/* Adds to the sentence that the held-out loss was still falling, by more than FALLS nats in the last tenth of the epochs. */
+/* Adds to the sentence that the held-out loss was still falling, by more than FALLS nats in the last tenth of
+ * the epochs. */
 static void tell_cut_short(const trainer *t, char *sentence, size_t size) {
     size_t used = strlen(sentence);
     if (!(t->s.fell > FALLS)) return;
@@ -470,7 +473,8 @@ static jf_status close_run(trainer *t) {
     return t->m->d->kind->status(t->m->d);
 }
 
-/* A device that was lost, or had no memory: what was learned until the last checkpoint is not lost with it. */
+/* A device that was lost, or had no memory: what was learned until the last checkpoint is not lost with it.
+ */
 static jf_status tell_what_is_saved(const trainer *t, jf_status status) {
     char why[1024];
     if ((status != JF_ERROR_DEVICE && status != JF_ERROR_MEMORY) || t->saved_epochs < 0) return status;

@@ -1,7 +1,8 @@
-/* The loss sees F_Y' where the data are. A column of y that has one value in nearly all rows shows it a single point: the map
- * may stretch y there by any factor, y' stays y to all digits, and log|det dF_Y'/dy| grows for nothing. Noise on y shows it the
- * slope: with deviations s, a slope of 1 + e costs lambda E|N(0, s^2)| e = 0.8 lambda s e in the distance and gains log(1 + e)
- * at most, so that for 0.8 lambda s > 1 the best slope is 1. */
+/* The loss sees F_Y' where the data are. A column of y that has one value in nearly all rows shows it a
+ * single point: the map may stretch y there by any factor, y' stays y to all digits, and log|det dF_Y'/dy|
+ * grows for nothing. Noise on y shows it the slope: with deviations s, a slope of 1 + e costs lambda E|N(0,
+ * s^2)| e = 0.8 lambda s e in the distance and gains log(1 + e) at most, so that for 0.8 lambda s > 1 the
+ * best slope is 1. */
 #include "train/loose.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -11,7 +12,8 @@
 #define LOOKED_AT  4000
 #define NEARLY_ALL 0.9
 
-/* The value that more than half of the rows have, if there is one: whoever is left after pairs of different ones are gone. */
+/* The value that more than half of the rows have, if there is one: whoever is left after pairs of different
+ * ones are gone. */
 typedef struct majority {
     double value;
     long lead, count;

@@ -4,7 +4,8 @@
 
 #include "train/train.h"
 
-/* Warns of columns of y that have one value in nearly all rows, where y is part of the flow and has no noise. */
+/* Warns of columns of y that have one value in nearly all rows, where y is part of the flow and has no noise.
+ */
 jf_status train_tell_loose(const model *m, const dataset *data);
 
 #endif

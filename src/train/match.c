@@ -8,8 +8,8 @@
 
 /* ---- the recipe ---- */
 
-/* Keys whose words do not say what they do: "auto" is another thing on another device, and a file has several paths. What they
- * do is compared: of files the values that were read. */
+/* Keys whose words do not say what they do: "auto" is another thing on another device, and a file has several
+ * paths. What they do is compared: of files the values that were read. */
 static const char *const by_effect[] = {"train.precision", "train.keep", "data.file", "data.y_file"};
 
 /* The first line in which two recipes differ, for the message. */
@@ -85,7 +85,8 @@ static jf_status match_data(const char *path, const char *there, jf_context *ctx
 
 /* ---- the device ---- */
 
-/* What is kept may change the last bits; what the recipe of the checkpoint asks for is asked of this device. */
+/* What is kept may change the last bits; what the recipe of the checkpoint asks for is asked of this device.
+ */
 static jf_status match_keep(const char *path, const char *recipe_there, const model *m) {
     recipe *other = NULL;
     jf_status status;

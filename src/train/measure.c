@@ -1,12 +1,13 @@
-/* What is measured while a run trains, by its ranks together: latent histograms, and losses of rows that are not trained on. */
+/* What is measured while a run trains, by its ranks together: latent histograms, and losses of rows that are
+ * not trained on. */
 #include "base/memory.h"
 #include "base/statistics.h"
 #include "train/trainer.h"
 #include <math.h>
 #include <stdlib.h>
 
-/* The points of the latent histograms, a batch at a time: held-out rows, or fresh points where the data are generated,
- * or rows of a file that holds none out; those of a file at most once. Of no samples: no more. */
+/* The points of the latent histograms, a batch at a time: held-out rows, or fresh points where the data are
+ * generated, or rows of a file that holds none out; those of a file at most once. Of no samples: no more. */
 static batch_request ks_batch(const trainer *t, int batch) {
     const model *m = t->m;
     const phase *last = &phases[phase_count - 1];
@@ -25,8 +26,8 @@ static pass measuring_pass(const trainer *t) {
     return p;
 }
 
-/* How far something is that is measured. Of several ranks the first alone is asked to stop: it remembers that, and all of them
- * stop together, after the next batch. */
+/* How far something is that is measured. Of several ranks the first alone is asked to stop: it remembers
+ * that, and all of them stop together, after the next batch. */
 static jf_status poll(trainer *t, const char *what, uint64_t done, uint64_t total) {
     jf_status status = context_poll(t->m->ctx, what, done, total);
     if (status != JF_STOPPED || ranks_size(t->shared.r) == 1) return status;
@@ -39,7 +40,8 @@ static int is_mine(const trainer *t, int part) {
     return part % ranks_size(t->shared.r) == ranks_rank(t->shared.r);
 }
 
-/* Latent points of a part of a batch, to their places. latent: (dim_x, TRAIN_KS_POINTS) from the first point on. */
+/* Latent points of a part of a batch, to their places. latent: (dim_x, TRAIN_KS_POINTS) from the first point
+ * on. */
 static void take_latent(trainer *t, const batch_request *q, size_t most, double *rows, double *latent) {
     const model *m = t->m;
     size_t dim = (size_t)m->flow->dim;
@@ -97,8 +99,8 @@ int trainer_has_held_out(const trainer *t) {
     return t->data && t->data->held > 0 && t->m->objective.kind->from_data;
 }
 
-/* Terms that are summed over parts of rows. By several ranks: each part has a place, so that they are added in the order in
- * which one process adds them. */
+/* Terms that are summed over parts of rows. By several ranks: each part has a place, so that they are added
+ * in the order in which one process adds them. */
 typedef struct term_sum {
     double *of_parts; /* (most, TERM_COUNT); NULL: added up by the device */
     int parts, most;

@@ -12,8 +12,8 @@
 #define KEEP_OF_DEVICE 6144.0 /* at most, and */
 #define KEEP_SHARE     5      /* so little of all its memory */
 
-/* Of a device's whole memory, not of what happens to be free: which layers are kept may change the last bits, and two runs
- * are to be the same. */
+/* Of a device's whole memory, not of what happens to be free: which layers are kept may change the last bits,
+ * and two runs are to be the same. */
 double train_keep(const recipe *r, const device *d) {
     double given = recipe_real(r, "train.keep");
     size_t left, all;
@@ -77,7 +77,8 @@ static void tell_host(const model *m, const train_memory *k) {
            (k->passes + k->batches + k->histograms) / MIB, k->data / MIB);
 }
 
-/* MiB to keep with which it fits, if there are; layers that are not kept need scratch, so that one try may not do. */
+/* MiB to keep with which it fits, if there are; layers that are not kept need scratch, so that one try may
+ * not do. */
 static double fitting_keep(const model *m, const dataset *data, double keep, double left) {
     while (keep >= 0) {
         train_memory k = memory_with(m, data, keep);

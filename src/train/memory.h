@@ -23,7 +23,8 @@ train_memory train_memory_of(const model *m, const dataset *data);
 
 double train_keep(const recipe *r, const device *d); /* MiB: train.keep */
 
-/* Says how much it will be. JF_ERROR_MEMORY where the device has memory of its own and not enough of it free. */
+/* Says how much it will be. JF_ERROR_MEMORY where the device has memory of its own and not enough of it free.
+ */
 jf_status train_tell_memory(const model *m, const dataset *data);
 
 #endif

@@ -1,5 +1,6 @@
-/* Adam over the flat buffers, with clipping by the norm of the whole gradient, weights that decay, parameters that are
- * averaged, and their bounds. All of it is decided on the device; the host reads how it went when it likes. */
+/* Adam over the flat buffers, with clipping by the norm of the whole gradient, weights that decay, parameters
+ * that are averaged, and their bounds. All of it is decided on the device; the host reads how it went when it
+ * likes. */
 #include "base/memory.h"
 #include "train/train.h"
 #include <stddef.h>
@@ -51,7 +52,8 @@ done:
     return status;
 }
 
-/* Weights of networks start orthogonal. Shifts, scales and linear maps have nothing to gain from being small. */
+/* Weights of networks start orthogonal. Shifts, scales and linear maps have nothing to gain from being small.
+ */
 static jf_status decays_create(optimiser *o, const model *m) {
     const param_list *list = &m->parameters;
     double *flags;

@@ -63,7 +63,8 @@ static const recipe_key checkpoint_keys[] = {
     {0},
 };
 
-/* Not in files from before there was a choice. What a run keeps was a number in all of them, here among the others. */
+/* Not in files from before there was a choice. What a run keeps was a number in all of them, here among the
+ * others. */
 static const recipe_key keep_keys[] = {
     {"train", "keep", KEY_REAL, "auto", 0, 1e6, "auto",
      "MiB that may hold activations for the backward pass; beyond, they are computed twice. 0: always twice. "
@@ -103,8 +104,8 @@ jf_status train_declare(recipe *r) {
     return recipe_declare_later(r, class_keys, NULL);
 }
 
-/* Data belong to the objectives that learn from them. Which it is may still change (recipe_set), so this is a condition
- * of the keys. */
+/* Data belong to the objectives that learn from them. Which it is may still change (recipe_set), so this is a
+ * condition of the keys. */
 jf_status recipe_declare_all(recipe *r) {
     JF_TRY(model_declare(r));
     JF_TRY(train_declare(r));
@@ -125,8 +126,8 @@ int phase_patience(const phase *p, const model *m) {
     return p->patience_key ? recipe_int(m->recipe, p->patience_key) : 0;
 }
 
-/* A file's epoch is every row once, or train.rows of them (each class's share of those): whole batches of one class
- * each where there are classes, remainders dropped. */
+/* A file's epoch is every row once, or train.rows of them (each class's share of those): whole batches of one
+ * class each where there are classes, remainders dropped. */
 static int file_batches(const model *m, const dataset *data, int batch, int by_class, int c) {
     long rows = by_class ? data->class_start[c + 1] - data->class_start[c] : data->rows;
     double wanted = recipe_int(m->recipe, "train.rows"), share = wanted / (double)data->rows;

@@ -1,4 +1,5 @@
-/* How a run begins: buffers, transforms that start from data, checkpoints that it goes on from; and how its buffers end. */
+/* How a run begins: buffers, transforms that start from data, checkpoints that it goes on from; and how its
+ * buffers end. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "train/folder.h"

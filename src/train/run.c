@@ -48,7 +48,8 @@ jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, co
         snprintf(u.class_name[i], MAX_CLASS_NAME, "%s", data->class_name[i] ? data->class_name[i] : "");
     }
     JF_TRY(units_copy(ctx, out, &u));
-    /* The model lives on data that the noise has shrunk by 1 - alpha: users' values go in and come out by that. */
+    /* The model lives on data that the noise has shrunk by 1 - alpha: users' values go in and come out by
+     * that. */
     for (int i = 0; i < u.dim_x + u.dim_y; i++) out->deviation[i] /= 1 - recipe_real(r, "train.noise");
     return JF_OK;
 }
@@ -110,7 +111,8 @@ static jf_status write_into(const model *m, const char *folder, const char *name
     return status;
 }
 
-/* Before data are read: a folder that another process works in, or that has nothing to resume, is refused at once. */
+/* Before data are read: a folder that another process works in, or that has nothing to resume, is refused at
+ * once. */
 static jf_status enter_folder(jf_context *ctx, run_folder **out, const train_options *o) {
     *out = NULL;
     if (!o->folder) return JF_OK;
@@ -137,7 +139,8 @@ static jf_status check_recipe(jf_context *ctx, const recipe *r, const train_opti
     return status;
 }
 
-/* Of a run that is not resumed; a recipe or data that cannot be used leave no trace, since this comes after them. */
+/* Of a run that is not resumed; a recipe or data that cannot be used leave no trace, since this comes after
+ * them. */
 static jf_status begin_folder(const model *m, run_folder **f, const train_options *o) {
     if (!o->folder || o->resume) return JF_OK;
     if (!*f) JF_TRY(file_make_folder(m->ctx, o->folder));

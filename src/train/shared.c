@@ -41,8 +41,8 @@ static jf_status take_slices(shared_work *s, const model *m) {
 
 /* ---- devices that add up by themselves ---- */
 
-/* Ranks of which one cannot leave the sums to the hosts of all, and say why: before any of them waits for the others in vain.
- * Rank 0 names the group. */
+/* Ranks of which one cannot leave the sums to the hosts of all, and say why: before any of them waits for the
+ * others in vain. Rank 0 names the group. */
 static jf_status group_join(shared_work *s, const model *m) {
     const device_kind *k = m->d->kind;
     char id[DEVICE_GROUP_ID] = {0};
@@ -122,8 +122,8 @@ static double drift_of(const shared_call *c, int rows) {
     return drift;
 }
 
-/* The gradient of the slices so far takes in those that wait for it: with slice 3 that of 2, then the sum of 0 and 1. What is
- * not whole yet waits itself. terms: of the slices, and below of the sums that wait. */
+/* The gradient of the slices so far takes in those that wait for it: with slice 3 that of 2, then the sum of
+ * 0 and 1. What is not whole yet waits itself. terms: of the slices, and below of the sums that wait. */
 static void add_by_halves(const shared_work *s, const shared_call *c, int slice, loss_terms *sum,
                           loss_terms *waiting) {
     device *d = c->m->d;
@@ -249,8 +249,8 @@ jf_status shared_spread(const shared_work *s, const model *m, real *const *buffe
     return status;
 }
 
-/* Name and instruction set: other ones round differently, and weights would drift apart. "cpu (float, avx512, 2 threads)"
- * and "cuda (float, GPU 1: NVIDIA H200)" are alike whatever the numbers. */
+/* Name and instruction set: other ones round differently, and weights would drift apart. "cpu (float, avx512,
+ * 2 threads)" and "cuda (float, GPU 1: NVIDIA H200)" are alike whatever the numbers. */
 static void describe_roundings(const device *d, char out[DEVICE_MAX_WORDS]) {
     device_describe(d, out);
     char *last = strrchr(out, ','), *number = strstr(out, "GPU "),

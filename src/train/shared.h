@@ -1,8 +1,9 @@
-/* A step of training that is taken in slices: by several ranks, of which each makes and evaluates its own rows of the batch,
- * and by one process that wants the bits of several (deterministic).
+/* A step of training that is taken in slices: by several ranks, of which each makes and evaluates its own
+ * rows of the batch, and by one process that wants the bits of several (deterministic).
  *
- * The gradient and the terms are added up by halves: those of a rank's slices, then those of the ranks (ranks/ranks.h). So with
- * the same slices 1, 2, 4 ... ranks have the same bits. Each rank has its own weights and moments, which are the same everywhere. */
+ * The gradient and the terms are added up by halves: those of a rank's slices, then those of the ranks
+ * (ranks/ranks.h). So with the same slices 1, 2, 4 ... ranks have the same bits. Each rank has its own
+ * weights and moments, which are the same everywhere. */
 #ifndef JF_TRAIN_SHARED_H
 #define JF_TRAIN_SHARED_H
 
@@ -28,12 +29,14 @@ typedef struct shared_work {
     shared_evaluation *evaluation; /* what it evaluates */
 } shared_work;
 
-/* Who does what. Refuses a batch that is too small for the ranks, or whose slices they cannot share equally. */
+/* Who does what. Refuses a batch that is too small for the ranks, or whose slices they cannot share equally.
+ */
 jf_status shared_create(shared_work *s, const model *m, int batch, int deterministic);
 void shared_free(shared_work *s, model *m, int failed); /* failed: nobody waits for others any more */
 int shared_is_needed(const shared_work *s); /* whether steps differ from those of a process by itself */
 
-/* Beside the step: what rank 0 wants all of them to do after it, and of an epoch's first batch how far inputs were off. */
+/* Beside the step: what rank 0 wants all of them to do after it, and of an epoch's first batch how far inputs
+ * were off. */
 enum { SHARED_READ = 1, SHARED_STOP = 2 };
 typedef struct shared_call {
     model *m;

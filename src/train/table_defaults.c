@@ -1,5 +1,6 @@
-/* The defaults for tables, all in one place: a line per key and the sizes of tables it is for. Of several lines that apply
- * to a key the last one counts. To tune them, change the numbers or add lines; any key of a recipe can be here. */
+/* The defaults for tables, all in one place: a line per key and the sizes of tables it is for. Of several
+ * lines that apply to a key the last one counts. To tune them, change the numbers or add lines; any key of a
+ * recipe can be here. */
 #include "train/phases.h"
 #include "train/table_recipe.h"
 #include <limits.h>

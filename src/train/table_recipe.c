@@ -108,8 +108,8 @@ static void look_at(const row_file *f, const size_t *columns, int count, column_
     }
 }
 
-/* Few intervals are cut. Of many the share of samples that lies inside of all falls, and edges are learned worse than by a
- * map that has none (docs/results.md). */
+/* Few intervals are cut. Of many the share of samples that lies inside of all falls, and edges are learned
+ * worse than by a map that has none (docs/results.md). */
 #define MOST_CUT 5
 static const char *kind_of_intervals(const column_look *looks, int count) {
     int intervals = 0, found;
@@ -201,8 +201,8 @@ static jf_status set_number(recipe *r, const char *key, int value) {
 
 enum { STEPS_A_CHANNEL = 4, LEAST_STEPS = 5, LEAST_PIXELS = 3 };
 
-/* (steps, channels), where there are several times as many of the former, otherwise (h, w); three axes are (h, w, channels).
- * What is too short for a convolution goes through dense layers. */
+/* (steps, channels), where there are several times as many of the former, otherwise (h, w); three axes are
+ * (h, w, channels). What is too short for a convolution goes through dense layers. */
 static const char *embedding_for(const y_axes *a) {
     int is_series = a->rank == 2 && a->size[0] / STEPS_A_CHANNEL >= a->size[1];
     if (is_series) return a->size[0] >= LEAST_STEPS ? "conv1d" : "dense";

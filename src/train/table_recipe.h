@@ -1,5 +1,5 @@
-/* A recipe for a table that comes without one: sizes, law, epochs and regularisation follow from its dimensions and the
- * number of its rows. */
+/* A recipe for a table that comes without one: sizes, law, epochs and regularisation follow from its
+ * dimensions and the number of its rows. */
 #ifndef JF_TRAIN_TABLE_RECIPE_H
 #define JF_TRAIN_TABLE_RECIPE_H
 

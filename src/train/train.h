@@ -29,8 +29,8 @@ typedef struct train_options {
     int resume;
     int changed_data;  /* resuming goes on although the data are not those of the checkpoint */
     int deterministic; /* steps are taken in slices that ranks share: the same bits for any number of them */
-    /* Seconds between two looks at what the device has done, and so between two reports; 0: after every batch. Epochs end
-     * with one in any case. What becomes of the run does not depend on it. */
+    /* Seconds between two looks at what the device has done, and so between two reports; 0: after every
+     * batch. Epochs end with one in any case. What becomes of the run does not depend on it. */
     double interval;
     /* positive: stop after the batch; negative: a failure, without saving; may be NULL */
     int (*progress)(void *user, const train_progress *p);
@@ -53,10 +53,11 @@ typedef struct train_origin {
     int threads;             /* 0: as many as there are processors */
     uint64_t seed;
 } train_origin;
-/* Data and a fresh model of a recipe, for a device that can train it; the data set is NULL where the objective does without. */
+/* Data and a fresh model of a recipe, for a device that can train it; the data set is NULL where the
+ * objective does without. */
 jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin);
-/* Opens both, writes recipe.ini into the folder, trains, and writes model.safetensors. JF_STOPPED as below: *out is then
- * the best model so far. */
+/* Opens both, writes recipe.ini into the folder, trains, and writes model.safetensors. JF_STOPPED as below:
+ * *out is then the best model so far. */
 jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_origin origin,
                        const train_options *options);
 
@@ -67,13 +68,15 @@ jf_status train_measure_reach(model *m, const dataset *data);
 
 /* ---- loop.c ---- */
 
-/* Trains `m` (fresh, or to be resumed from its folder). JF_STOPPED where `progress` wanted it, or the context's callback did while something was measured: the
- * checkpoint is then written and m holds the best weights so far. */
+/* Trains `m` (fresh, or to be resumed from its folder). JF_STOPPED where `progress` wanted it, or the
+ * context's callback did while something was measured: the checkpoint is then written and m holds the best
+ * weights so far. */
 jf_status train_run(model *m, const dataset *data, const train_options *options);
 
 /* ---- precision.c ---- */
 
-/* What a device is asked to compute the products of a training step in. Whatever is measured meanwhile is in PRECISION_FP32. */
+/* What a device is asked to compute the products of a training step in. Whatever is measured meanwhile is in
+ * PRECISION_FP32. */
 precision train_precision(const model *m);
 precision
 train_products(const model *m); /* what it does: of dense networks they have the precision of float */
@@ -83,15 +86,16 @@ run_use train_run_use(const model *m);
 
 /* ---- optimiser.c and step.c ---- */
 
-/* What a device knows of a run that the host does not, until it reads it. All doubles: scalars of the device. */
+/* What a device knows of a run that the host does not, until it reads it. All doubles: scalars of the device.
+ */
 typedef struct train_readings {
     loss_terms sums; /* of the epoch's batches so far */
     double drift;    /* of inputs recovered by inverting, in the first batch of the epoch */
     step_state step;
 } train_readings;
 
-/* The second half of a training step, after an objective has added to the gradient and to the terms; used by the loop
- * and by benchmarks. */
+/* The second half of a training step, after an objective has added to the gradient and to the terms; used by
+ * the loop and by benchmarks. */
 typedef struct optimiser {
     real *grad, *first, *second; /* flat, like the parameters */
     scalar *readings;            /* train_readings */
@@ -114,10 +118,11 @@ dropout_source optimiser_dropout(const optimiser *o, const model *m);
 void optimiser_set(optimiser *o, const model *m, const train_readings *r);
 /* Waits for the device; a failure of it is found here, too. */
 jf_status optimiser_read(const optimiser *o, const model *m, train_readings *r);
-/* Steps, keeps the bounds, clears the gradient; changes nothing once there was a fault (see compute/step.h). */
+/* Steps, keeps the bounds, clears the gradient; changes nothing once there was a fault (see compute/step.h).
+ */
 void optimiser_step(const optimiser *o, model *m);
-/* A step of training on the batch that lies in run->state: the objective, its gradient, the optimiser. Always the same calls
- * of the device, which records them where it can. All of what it points to outlives it. */
+/* A step of training on the batch that lies in run->state: the objective, its gradient, the optimiser. Always
+ * the same calls of the device, which records them where it can. All of what it points to outlives it. */
 typedef struct training_step {
     model *m;
     flow_run *run;

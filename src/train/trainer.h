@@ -1,5 +1,5 @@
-/* A run while it trains: what the loop (loop.c), its beginning and end of buffers (prepare.c) and what is measured on the way
- * (measure.c) have in common. */
+/* A run while it trains: what the loop (loop.c), its beginning and end of buffers (prepare.c) and what is
+ * measured on the way (measure.c) have in common. */
 #ifndef JF_TRAIN_TRAINER_H
 #define JF_TRAIN_TRAINER_H
 
@@ -37,8 +37,8 @@ const real *
 trainer_weights(const trainer *t); /* that are measured and kept: averaged ones, where they are averaged */
 void trainer_return_to_epoch_start(trainer *t);
 
-/* prepare.c: allocates every buffer once; of a run that is resumed it reads the checkpoint. trainer_release() takes whatever of that
- * there is. */
+/* prepare.c: allocates every buffer once; of a run that is resumed it reads the checkpoint. trainer_release()
+ * takes whatever of that there is. */
 jf_status trainer_prepare(trainer *t);
 void trainer_release(trainer *t, jf_status ended);
 
@@ -47,7 +47,8 @@ int trainer_has_held_out(const trainer *t);
 /* Until the pass that it returns is put back, objectives are evaluated as models are used. */
 pass trainer_begin_measuring(trainer *t);
 jf_status trainer_measure_ks(trainer *t); /* latent histograms against the prior, into the state */
-/* Mean loss over the held-out rows, with the phase's share of data and fixed noise; NAN where there are none. */
+/* Mean loss over the held-out rows, with the phase's share of data and fixed noise; NAN where there are none.
+ */
 jf_status trainer_validate(trainer *t, const phase *p, double *out);
 /* Of the weights that the run leaves: mean over held-out rows, or over points as the histograms have them. */
 jf_status trainer_final_loss(trainer *t, double *out);

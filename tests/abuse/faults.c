@@ -1,19 +1,18 @@
-/* Faults for a whole process: preloaded into a program, this makes one of its allocations or file operations fail, or
- * ends it at one of them.
+/* Faults for a whole process: preloaded into a program, this makes one of its allocations or file operations
+ * fail, or ends it at one of them.
  *
  *     LD_PRELOAD=libjointflow-faults.so FAULTS="allocation=17 report=/tmp/counts" jointflow ...
  *
- *     allocation=N   the Nth allocation gives NULL, once; whoever asks: the program, cairo, curl, the C library; all but
- *                    those that do not survive it themselves (`spared`)
- *     call=N         the Nth call that changes a file fails, once, as on a full disk
- *     kill=N         the process is killed where it would make its Nth call that changes a file
- *     stacks=FILE    writes a line per allocation there: a number for the way that led to it
- *     report=FILE    at its end it writes there how many allocations and calls there were, how many blocks that the
- *                    program itself asked for were never freed, and how many that libraries asked for; FILE.who names
- *                    the object that asked for what failed
+ *     allocation=N   the Nth allocation gives NULL, once; whoever asks: the program, cairo, curl, the C
+ * library; all but those that do not survive it themselves (`spared`) call=N         the Nth call that
+ * changes a file fails, once, as on a full disk kill=N         the process is killed where it would make its
+ * Nth call that changes a file stacks=FILE    writes a line per allocation there: a number for the way that
+ * led to it report=FILE    at its end it writes there how many allocations and calls there were, how many
+ * blocks that the program itself asked for were never freed, and how many that libraries asked for; FILE.who
+ * names the object that asked for what failed
  *
- * All is counted from the start of main on. What stdio keeps in its buffers is written when a file is flushed or closed,
- * so those calls count in place of the system calls behind them. */
+ * All is counted from the start of main on. What stdio keeps in its buffers is written when a file is flushed
+ * or closed, so those calls count in place of the system calls behind them. */
 #undef _FORTIFY_SOURCE /* functions of the C library are defined here, which it makes inline */
 #define _GNU_SOURCE    /* RTLD_NEXT, dl_iterate_phdr */
 #include <dlfcn.h>
@@ -40,8 +39,9 @@ void *__libc_realloc(void *block, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 void __libc_free(void *block);
 
-/* Fontconfig 2.14 dereferences what it could not allocate while it reads its configuration, which is XML. Of a glyph that
- * FreeType 2.12 had no memory for, cairo 1.16 says nothing: it is not drawn, or the process crashes. */
+/* Fontconfig 2.14 dereferences what it could not allocate while it reads its configuration, which is XML. Of
+ * a glyph that FreeType 2.12 had no memory for, cairo 1.16 says nothing: it is not drawn, or the process
+ * crashes. */
 static const char *const spared[] = {"/libfontconfig.", "/libexpat.", "/libfreetype."};
 enum { SPARED = sizeof spared / sizeof *spared };
 
@@ -383,8 +383,8 @@ __attribute__((constructor)) static void begin(void) {
     unsetenv("LD_PRELOAD"); /* of this process alone */
 }
 
-/* Counting lasts as long as main: what libraries that are part of the program do before and after it is their own matter
- * (CUDA's runtime allocates in its constructors, and does not survive it if that fails). */
+/* Counting lasts as long as main: what libraries that are part of the program do before and after it is their
+ * own matter (CUDA's runtime allocates in its constructors, and does not survive it if that fails). */
 typedef int (*main_fn)(int, char **, char **);
 static main_fn program_main;
 

@@ -1,5 +1,5 @@
-/* CUDA's language for a C++ compiler: its words, its types, and launches. A launch is run at once, thread by thread (machine.h), or
- * recorded. */
+/* CUDA's language for a C++ compiler: its words, its types, and launches. A launch is run at once, thread by
+ * thread (machine.h), or recorded. */
 #ifndef JF_TESTS_EMULATED_CUDA_RUNTIME_H
 #define JF_TESTS_EMULATED_CUDA_RUNTIME_H
 
@@ -65,7 +65,8 @@ struct cudaLaunchConfig_t {
     unsigned numAttrs;
 };
 
-/* In the stream of the config, which must be able to: of the function whose shared memory was allowed by its address. */
+/* In the stream of the config, which must be able to: of the function whose shared memory was allowed by its
+ * address. */
 cudaError_t emulated_launch(const cudaLaunchConfig_t &config, const void *function,
                             std::function<void()> body);
 cudaError_t emulated_allow(const void *function, size_t bytes);

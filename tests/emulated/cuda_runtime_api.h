@@ -1,4 +1,5 @@
-/* As much of CUDA's runtime as the cuda device asks for, for a GPU that is emulated (machine.h): in the place of CUDA's own header. */
+/* As much of CUDA's runtime as the cuda device asks for, for a GPU that is emulated (machine.h): in the place
+ * of CUDA's own header. */
 #ifndef JF_TESTS_EMULATED_CUDA_RUNTIME_API_H
 #define JF_TESTS_EMULATED_CUDA_RUNTIME_API_H
 

@@ -1,4 +1,5 @@
-/* Instructions of the GPU for threads of an emulated one (machine.h): in the place of compute/cuda/instructions.cuh. */
+/* Instructions of the GPU for threads of an emulated one (machine.h): in the place of
+ * compute/cuda/instructions.cuh. */
 #ifndef JF_COMPUTE_CUDA_INSTRUCTIONS_CUH
 #define JF_COMPUTE_CUDA_INSTRUCTIONS_CUH
 
@@ -149,7 +150,8 @@ static inline void load_two_transposed_if(int wanted, unsigned r[2], unsigned ad
     if (wanted) load_two_transposed(r, address);
 }
 
-/* C (16, 8) += A (16, DEPTH) B (DEPTH, 8). A lane has of A and B so many numbers of a register: two of bf16, one of tf32. */
+/* C (16, 8) += A (16, DEPTH) B (DEPTH, 8). A lane has of A and B so many numbers of a register: two of bf16,
+ * one of tf32. */
 static inline float of_register(unsigned v, int i, int each) {
     return each == 1 ? __uint_as_float(v & 0xffffe000u) : __uint_as_float(i ? v & 0xffff0000u : v << 16);
 }

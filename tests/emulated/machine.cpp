@@ -1,5 +1,5 @@
-/* How threads take turns, meet, and copy: machine.h. A fiber runs one thread after the other as long as these do not wait; a thread
- * that waits keeps its fiber, and another one goes on. */
+/* How threads take turns, meet, and copy: machine.h. A fiber runs one thread after the other as long as these
+ * do not wait; a thread that waits keeps its fiber, and another one goes on. */
 #include "machine.h"
 
 #include <algorithm>

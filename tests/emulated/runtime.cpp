@@ -1,5 +1,6 @@
-/* CUDA's runtime for an emulated GPU. What is asked for is done at once, or recorded. A stream of the lowest priority is late: what is
- * asked of it is done when another stream waits for it, so that memory which is given away too early shows; or at once, by turns.
+/* CUDA's runtime for an emulated GPU. What is asked for is done at once, or recorded. A stream of the lowest
+ * priority is late: what is asked of it is done when another stream waits for it, so that memory which is
+ * given away too early shows; or at once, by turns.
  *
  *     EMULATED_PROCESSORS    multiprocessors, 8 by default: few, so that blocks have several samples
  *     EMULATED_MAJOR         compute capability, 9 by default; 8: without clusters of blocks */

@@ -1,6 +1,6 @@
-/* Kernels of image networks in bf16, one by one, against the same sums in double: the way back through branches in streams of rows, and
- * through 1x1 convolutions in fragments, with several samples for each block. Whole layers are tested as on a GPU, but within what bf16
- * loses on its way through a network. */
+/* Kernels of image networks in bf16, one by one, against the same sums in double: the way back through
+ * branches in streams of rows, and through 1x1 convolutions in fragments, with several samples for each
+ * block. Whole layers are tested as on a GPU, but within what bf16 loses on its way through a network. */
 #include "compute/cuda/image_back_bf16.cuh"
 #include "compute/cuda/image_stream.cuh"
 #include <algorithm>
@@ -74,7 +74,8 @@ struct test_norm {
     double b(int pixel, int channel) const { return value(view.b[0][parameter(pixel, channel)]); }
 };
 
-/* What the way back through a part leaves: the gradient q of what the norm made of x, and two sums of each sample. */
+/* What the way back through a part leaves: the gradient q of what the norm made of x, and two sums of each
+ * sample. */
 struct test_back {
     numbers q;
     std::vector<float2> sums;
@@ -155,7 +156,8 @@ template <int CONVS> struct test_branches {
         }
     }
     int threads() const { return view.plan.teams * sets * view.plan.strips * 32; }
-    /* f(number in dy, number in x) for all outputs that a tap takes from a pixel inside of the image to one inside of it */
+    /* f(number in dy, number in x) for all outputs that a tap takes from a pixel inside of the image to one
+     * inside of it */
     template <class F> void each_pixel(int k, int tap, F f) const {
         const int down = (tap / 3 - 1) << k, right = (tap % 3 - 1) << k;
         for (int sample = 0; sample < n; sample++)

@@ -68,7 +68,8 @@ TEST(emulated__a_store_behind_shared_memory_shows) {
     }
 }
 
-/* Blocks of a cluster send each other numbers, which a barrier counts; each gives what it got from the next one. */
+/* Blocks of a cluster send each other numbers, which a barrier counts; each gives what it got from the next
+ * one. */
 static void ring_kernel(float *to, int ranks) {
     CLUSTER_MEMORY(float2, got, [32]);
     CLUSTER_MEMORY(unsigned long long, barrier, [1]);
@@ -109,7 +110,8 @@ TEST(emulated__lanes_of_a_warp_trade_numbers) {
     }
 }
 
-/* What is asked of a stream of the lowest priority is late in three of four cases, but there once another has waited for it. */
+/* What is asked of a stream of the lowest priority is late in three of four cases, but there once another has
+ * waited for it. */
 static void number_kernel(int *to, int v) {
     *to = v;
 }

@@ -1,9 +1,9 @@
 /* Fuzzing: every reader of bytes from elsewhere is given any bytes at all.
  *
- * A reader is one file in this folder, one line in readers.c and a folder of inputs, corpus/NAME. It has to refuse what
- * is wrong with a sentence, and whatever it takes has to be usable; the sanitizers see the rest. The same inputs are run
- * twice: by libFuzzer, which goes on from them (libfuzzer.c, make fuzz), and as they are by the unit tests
- * (tests/test_fuzz.c). */
+ * A reader is one file in this folder, one line in readers.c and a folder of inputs, corpus/NAME. It has to
+ * refuse what is wrong with a sentence, and whatever it takes has to be usable; the sanitizers see the rest.
+ * The same inputs are run twice: by libFuzzer, which goes on from them (libfuzzer.c, make fuzz), and as they
+ * are by the unit tests (tests/test_fuzz.c). */
 #ifndef JF_TESTS_FUZZ_H
 #define JF_TESTS_FUZZ_H
 
@@ -34,8 +34,8 @@ typedef struct fuzz_reader {
 extern const fuzz_reader *const fuzz_readers[];        /* ends with NULL */
 const fuzz_reader *fuzz_reader_find(const char *name); /* NULL: none */
 
-/* Runs one input in `folder`, which is the caller's and always the same one. A promise that was broken ends the process;
- * otherwise the status of the reader. */
+/* Runs one input in `folder`, which is the caller's and always the same one. A promise that was broken ends
+ * the process; otherwise the status of the reader. */
 jf_status fuzz_run(const fuzz_reader *reader, const char *folder, const uint8_t *bytes, size_t size);
 
 /* ---- for readers ---- */
@@ -60,8 +60,8 @@ char *fuzz_text(const fuzz_input *in);
 /* An untrained model of a recipe, in a context of its own, which goes with it. */
 struct jf_model *fuzz_model_of(const char *recipe_text);
 void fuzz_model_free(struct jf_model *m);
-/* The same input with the checksum that `message`, the refusal of its own, says it should have; NULL where it says no
- * such thing. Otherwise nothing behind a checksum would ever be read. Yours to free. */
+/* The same input with the checksum that `message`, the refusal of its own, says it should have; NULL where it
+ * says no such thing. Otherwise nothing behind a checksum would ever be read. Yours to free. */
 uint8_t *fuzz_mended(const fuzz_input *in, const char *message);
 
 #endif

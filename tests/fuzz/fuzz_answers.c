@@ -1,4 +1,5 @@
-/* What servers answer to a download: the first answer, and after a line of four dashes those to later requests. */
+/* What servers answer to a download: the first answer, and after a line of four dashes those to later
+ * requests. */
 #define _GNU_SOURCE /* memmem */
 #include "base/memory.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
-/* What a user says of the columns of a table: which are x, which y, and where they can be. Three lines of the input; those that
- * are missing are not given. */
+/* What a user says of the columns of a table: which are x, which y, and where they can be. Three lines of the
+ * input; those that are missing are not given. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/support.h"

@@ -1,4 +1,5 @@
-/* Recipes. One that is taken is written, and reads back as the same: model files and checkpoints rely on it. */
+/* Recipes. One that is taken is written, and reads back as the same: model files and checkpoints rely on it.
+ */
 #include "fuzz.h"
 #include "train/train.h"
 #include <string.h>

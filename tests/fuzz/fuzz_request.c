@@ -8,7 +8,8 @@
 
 static const guard door = {.token = "0123456789abcdef0123456789abcdef", .port = 8080};
 
-/* Method, path, Host, Origin, Sec-Fetch-Site, Content-Type, Content-Length; those that are left out are not there. */
+/* Method, path, Host, Origin, Sec-Fetch-Site, Content-Type, Content-Length; those that are left out are not
+ * there. */
 static int check_head(char **rest) {
     char *lines[7] = {NULL}, *line;
     int count = 0;

@@ -103,7 +103,8 @@ void fuzz_model_free(struct jf_model *m) {
     jf_context_free(ctx);
 }
 
-/* The first two words of hexadecimal digits after "checksum", of one length: that of the content, and the stored one. */
+/* The first two words of hexadecimal digits after "checksum", of one length: that of the content, and the
+ * stored one. */
 static int find_checksums(const char *message, const char *found[2], size_t *length) {
     const char *at = strstr(message, "checksum");
     int count = 0;

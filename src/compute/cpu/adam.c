@@ -42,7 +42,8 @@ static void adam_block(void *arg, int block, int worker) {
     memset(c->g + at, 0, count * sizeof *c->g);
     meter_end(m, METER_ADAM, start, 0);
 }
-/* Squares are summed in at most ADAM_PIECES pieces of whole blocks, so that their sums need no memory that could be missing. */
+/* Squares are summed in at most ADAM_PIECES pieces of whole blocks, so that their sums need no memory that
+ * could be missing. */
 static size_t piece_of(size_t count) {
     size_t blocks = (count + BLOCK - 1) / BLOCK;
     return BLOCK * ((blocks + ADAM_PIECES - 1) / ADAM_PIECES);

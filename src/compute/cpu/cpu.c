@@ -1,4 +1,5 @@
-/* The cpu device's table: memory, index maps and loss terms; adam.c, dense.c, law.c and plans.c hold the rest. */
+/* The cpu device's table: memory, index maps and loss terms; adam.c, dense.c, law.c and plans.c hold the
+ * rest. */
 #include "compute/cpu/cpu.h"
 #include "base/memory.h"
 #include "compute/dropout_formulas.h"
@@ -73,8 +74,8 @@ int cpu_slice_begin(int n, int slices, int i) {
     return (int)((long)n * i / slices);
 }
 
-/* Memory for free(), aligned to cache lines; long arrays in large pages where the system has them, since a walk through
- * them in small ones waits for address translation. */
+/* Memory for free(), aligned to cache lines; long arrays in large pages where the system has them, since a
+ * walk through them in small ones waits for address translation. */
 static void *large_pages(size_t bytes) {
     const size_t line = 64, page = (size_t)1 << 21;
     size_t alignment = bytes >= page ? page : line;

@@ -20,9 +20,10 @@
 
 typedef struct image_kernels image_kernels; /* image_kernels.h */
 
-/* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`. dense_dot rounds rows up to
- * CPU_ROWS, so its operands must be readable and its results writable up to there. ahead: NULL, or rows like those of the
- * result that will be wanted soon, from far away; the kernel fetches them into the second cache while it computes. */
+/* Kernels compiled once per instruction set from kernels.c. cols is a multiple of `vector`. dense_dot rounds
+ * rows up to CPU_ROWS, so its operands must be readable and its results writable up to there. ahead: NULL, or
+ * rows like those of the result that will be wanted soon, from far away; the kernel fetches them into the
+ * second cache while it computes. */
 typedef struct cpu_kernels {
     const char *isa;
     int vector; /* floats in a register */
@@ -37,7 +38,8 @@ typedef struct cpu_kernels {
                      int accumulate, float *dw, size_t lddw);
     /* db (cols) (+)= column sums of dy (k, cols) */
     void (*dense_db)(int cols, int k, const float *dy, size_t lddy, int accumulate, float *db);
-    /* y (rows, outs) = x (rows, k) wt (outs, k)^t + b (outs), for few outputs; k a multiple of `vector`, b may be NULL */
+    /* y (rows, outs) = x (rows, k) wt (outs, k)^t + b (outs), for few outputs; k a multiple of `vector`, b
+     * may be NULL */
     void (*dense_dot)(int rows, int outs, int k, const float *x, size_t ldx, const float *wt, size_t ldwt,
                       const float *b, float *y, size_t ldy);
     /* to (count) += parts (parts_count, stride), summed in order */
@@ -68,7 +70,8 @@ static inline int cpu_round_up(int n, int to) {
 static inline size_t cpu_whole_lines(size_t count) {
     return (count + CPU_MAX_VECTOR - 1) / CPU_MAX_VECTOR * CPU_MAX_VECTOR;
 }
-/* Scratch that is laid out piece by piece, each from a cache line on; without memory (base NULL) its size is counted. */
+/* Scratch that is laid out piece by piece, each from a cache line on; without memory (base NULL) its size is
+ * counted. */
 typedef struct cpu_room {
     float *base;
     size_t used;
@@ -79,8 +82,8 @@ static inline float *cpu_take(cpu_room *r, size_t count) {
     return p;
 }
 
-/* Pieces of a batch that two networks work on: whoever is the second to finish one goes on with it. Cleared by the caller
- * between regions. */
+/* Pieces of a batch that two networks work on: whoever is the second to finish one goes on with it. Cleared
+ * by the caller between regions. */
 typedef struct cpu_pair {
     atomic_int finished;
 } cpu_pair;
@@ -92,8 +95,8 @@ static inline int cpu_pair_is_second(cpu_pair *p) {
 int cpu_slices(int n);
 int cpu_slice_begin(int n, int slices, int i);
 
-/* Whole layers: a kind of plan for each form of networks, in the list of plans.c. A plan is a struct of its kind that
- * begins with a layer_plan. The functions are those of the device's table. */
+/* Whole layers: a kind of plan for each form of networks, in the list of plans.c. A plan is a struct of its
+ * kind that begins with a layer_plan. The functions are those of the device's table. */
 typedef struct cpu_plan_kind {
     const char *form; /* of coupling_layer */
     jf_status (*open)(const device *d, layer_plan **out, const coupling_layer *layer);

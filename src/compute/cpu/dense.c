@@ -1,11 +1,12 @@
-/* Single dense layers on the cpu device, for callers that compose networks themselves, such as embeddings, and tiles for the
- * gradient of the weights, which judging uses for covariances, too. Whole coupling layers (coupling.c) are the fast path. */
+/* Single dense layers on the cpu device, for callers that compose networks themselves, such as embeddings,
+ * and tiles for the gradient of the weights, which judging uses for covariances, too. Whole coupling layers
+ * (coupling.c) are the fast path. */
 #include "compute/cpu/cpu.h"
 #include <string.h>
 
 /* ---- products of rows ----
- * Each result is a sum in the order of its terms, in float and without fused operations, however the loops are cut: tiles of two
- * rows and 16 columns, whose sums stay in registers, bands of rows over the threads. */
+ * Each result is a sum in the order of its terms, in float and without fused operations, however the loops
+ * are cut: tiles of two rows and 16 columns, whose sums stay in registers, bands of rows over the threads. */
 
 enum { TILE = 16, PART = 64, BAND_ROWS = 64 };
 typedef float four __attribute__((vector_size(16), aligned(4), may_alias));
@@ -68,7 +69,8 @@ void cpu_dense_forward(device *d, real *y, const real *x, const real *w, const r
     pool_run(own->pool, (n + BAND_ROWS - 1) / BAND_ROWS, forward_band, &call);
 }
 
-/* dx of TILE inputs from `first` on: the weights are turned a part at a time, so that they lie as a tile wants them. */
+/* dx of TILE inputs from `first` on: the weights are turned a part at a time, so that they lie as a tile
+ * wants them. */
 static void add_inputs(const rows_call *c, size_t rows, const float *dy, float *dx, int first) {
     float turned[PART][TILE];
     for (int from = 0; from < c->out; from += PART) {

@@ -1,10 +1,10 @@
 /* Whole coupling layers of dense networks on the cpu device.
  *
- * A batch is cut into waves of rows, a wave into pieces that depend on its size alone. Regions of parallel tasks follow
- * each other: weights are packed; (piece, network) goes through its network, and the second of the two takes the piece through
- * the law; and backwards the law, (piece, network), sums. Rows of a piece pass through a network while they are in the cache.
- * Every (piece, network) has its own partial gradients, which are summed in the order of the pieces: the same bits for any
- * number of threads. */
+ * A batch is cut into waves of rows, a wave into pieces that depend on its size alone. Regions of parallel
+ * tasks follow each other: weights are packed; (piece, network) goes through its network, and the second of
+ * the two takes the piece through the law; and backwards the law, (piece, network), sums. Rows of a piece
+ * pass through a network while they are in the cache. Every (piece, network) has its own partial gradients,
+ * which are summed in the order of the pieces: the same bits for any number of threads. */
 #include "base/memory.h"
 #include "compute/cpu/network.h"
 #include <stdlib.h>
@@ -36,8 +36,9 @@ static int is_present(const dense_plan *p, int net) {
     return p->widths[net] > 0;
 }
 
-/* Rows of a piece of a wave, all but the last: a piece is worth a task from about two dozen rows. More than FEW_PIECES there
- * are only where they fill a chunk, so that partial gradients stay few. Whole tiles of rows. */
+/* Rows of a piece of a wave, all but the last: a piece is worth a task from about two dozen rows. More than
+ * FEW_PIECES there are only where they fill a chunk, so that partial gradients stay few. Whole tiles of rows.
+ */
 static int piece_rows(int rows) {
     int each = cpu_round_up((rows + FEW_PIECES - 1) / FEW_PIECES, CPU_ROWS);
     return each < SMALL_PIECE ? SMALL_PIECE : each > CPU_CHUNK ? CPU_CHUNK : each;
@@ -56,7 +57,8 @@ static int most_pieces(int rows) {
 static size_t row_numbers(const dense_plan *p) { /* activations of a row */
     return (size_t)(p->nets[0].layers + p->nets[1].layers) * (size_t)p->ld;
 }
-/* Of the activations of so many rows, the last piece as long as the others. Room for a batch is room for any smaller one. */
+/* Of the activations of so many rows, the last piece as long as the others. Room for a batch is room for any
+ * smaller one. */
 static size_t acts_count(const dense_plan *p, int rows) {
     return ((size_t)rows + CPU_CHUNK) * row_numbers(p) + CPU_MAX_VECTOR;
 }
@@ -90,7 +92,8 @@ typedef struct call {
     meter *meters; /* (threads), or NULL */
 } call;
 
-/* What a worker needs: the input of a network, and two gradients or, where no activations stay, the outputs of two layers. */
+/* What a worker needs: the input of a network, and two gradients or, where no activations stay, the outputs
+ * of two layers. */
 static size_t work_count_of(const dense_plan *p) {
     return cpu_whole_lines(CPU_CHUNK * (size_t)p->ld * 3 + CPU_MAX_VECTOR);
 }

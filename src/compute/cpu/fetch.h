@@ -1,5 +1,5 @@
-/* Memory that will be wanted soon: a kernel whose arithmetic leaves the memory idle fetches it meanwhile, line by line, into the
- * second cache. */
+/* Memory that will be wanted soon: a kernel whose arithmetic leaves the memory idle fetches it meanwhile,
+ * line by line, into the second cache. */
 #ifndef JF_COMPUTE_CPU_FETCH_H
 #define JF_COMPUTE_CPU_FETCH_H
 

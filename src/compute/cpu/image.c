@@ -1,6 +1,6 @@
-/* Single convolutions and layer norms on the cpu device, for callers that compose networks themselves: samples over all
- * threads, or, where gradients of parameters are summed over them, one after the other. Whole coupling layers
- * (image_coupling.c) are the fast path. */
+/* Single convolutions and layer norms on the cpu device, for callers that compose networks themselves:
+ * samples over all threads, or, where gradients of parameters are summed over them, one after the other.
+ * Whole coupling layers (image_coupling.c) are the fast path. */
 #include "compute/cpu/cpu.h"
 
 typedef float num;

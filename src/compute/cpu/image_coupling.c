@@ -1,13 +1,15 @@
 /* Whole coupling layers of image networks on the cpu device.
  *
- * A batch is cut into waves, a wave into slices of a few samples. Regions of parallel tasks follow each other: weights are
- * packed; (sample, network) goes through its network, and the second of the two takes the sample through the law, so that a
- * worker's scratch is that of one sample; and backwards the law, (slice, network), sums. A slice goes back through a step of its network before the next
- * one, so that its samples share parameters and partial gradients in the cache. Where partial gradients are large (norms with
- * parameters for each element), a region is one step, and their place is that of one block, used again by the next.
+ * A batch is cut into waves, a wave into slices of a few samples. Regions of parallel tasks follow each
+ * other: weights are packed; (sample, network) goes through its network, and the second of the two takes the
+ * sample through the law, so that a worker's scratch is that of one sample; and backwards the law, (slice,
+ * network), sums. A slice goes back through a step of its network before the next one, so that its samples
+ * share parameters and partial gradients in the cache. Where partial gradients are large (norms with
+ * parameters for each element), a region is one step, and their place is that of one block, used again by the
+ * next.
  *
- * Slices depend on the batch alone, and their gradients are summed in their order: the same bits for any number of
- * threads. */
+ * Slices depend on the batch alone, and their gradients are summed in their order: the same bits for any
+ * number of threads. */
 #include "base/memory.h"
 #include "compute/cpu/image_network.h"
 #include <stdlib.h>
@@ -31,8 +33,8 @@ typedef struct image_plan {
     image_network nets[2]; /* A, B; sizes only */
     size_t widths[2];      /* their outputs; 0: there is no such network */
     int some;              /* one that there is; both have one shape inside */
-    size_t
-        sample_count; /* numbers that carry a sample from a pass to its backward pass: acts and outputs of both */
+    size_t sample_count; /* numbers that carry a sample from a pass to its backward pass: acts and outputs of
+                            both */
 } image_plan;
 
 static int is_present(const image_plan *p, int net) {

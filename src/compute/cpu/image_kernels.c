@@ -1,4 +1,5 @@
-/* Kernels of image networks, written with compiler vector extensions and compiled once per instruction set (CPU_ISA). */
+/* Kernels of image networks, written with compiler vector extensions and compiled once per instruction set
+ * (CPU_ISA). */
 #include "compute/cpu/image_kernels.h"
 #include "compute/cpu/tile.h"
 
@@ -51,8 +52,8 @@ INLINE veci joined_lanes(const conv_job *c) {
     return at;
 }
 
-/* `pixels` outputs of one unit, `dilation` apart, so that each input serves three of them. x: the pixel of the first output;
- * rows of taps from `first` to `last` lie inside of the image. */
+/* `pixels` outputs of one unit, `dilation` apart, so that each input serves three of them. x: the pixel of
+ * the first output; rows of taps from `first` to `last` lie inside of the image. */
 INLINE void conv_tile(const conv_job *c, const float *x, const float *w, const float *b, float *y, int count,
                       int first, int last, veci lanes, const int pixels, const int q, const int joined) {
     vec sum[LONG_TILE];
@@ -158,7 +159,8 @@ static void conv(const conv_job *c) {
 #undef WITH
 }
 
-/* Gradients of `steps` vectors of weights for each of the three taps of a row: x (i + tap, j) with dy (i, j - tap). */
+/* Gradients of `steps` vectors of weights for each of the three taps of a row: x (i + tap, j) with dy (i, j -
+ * tap). */
 INLINE void conv_dw_tile(const conv_job *c, int row, int step, const float *x, const float *dy, float *dw,
                          const int steps, const int q, const int joined) {
     vec sum[8][3];

@@ -18,7 +18,8 @@ static image_view spaced(const image_network *t, float *at, int pad) {
     return (image_view){at + (size_t)t->reach * (size_t)pad, (size_t)t->spaced * (size_t)pad, (size_t)pad};
 }
 
-/* Of a block: what its first product gives, what its branches give, and its result, the next one's input h. */
+/* Of a block: what its first product gives, what its branches give, and its result, the next one's input h.
+ */
 static size_t block_count(const image_network *t) {
     return 2 * compact_count(t, t->thin) + compact_count(t, t->wide);
 }
@@ -35,7 +36,8 @@ static float *acts_middle(const image_network *t, const image_acts *a, int i) {
 static float *acts_concat(const image_network *t, const image_acts *a, int i) {
     return acts_middle(t, a, i) + compact_count(t, t->thin);
 }
-/* Input of residual block i; i = depth: the last h. That of the first one is quickly made again, hence not kept. */
+/* Input of residual block i; i = depth: the last h. That of the first one is quickly made again, hence not
+ * kept. */
 static float *acts_h(const image_network *t, const image_acts *a, const image_spare *s, int i) {
     if (i == 0) return t->net->depth == 0 ? a->at : s->h;
     return acts_concat(t, a, i - 1) + compact_count(t, t->wide);
@@ -133,8 +135,9 @@ static void run_norm(const image_network *t, const cpu_kernels *k, meter *worker
     meter_end(worker, METER_NORM, start, 0);
 }
 
-/* A norm and the product that reads or makes its numbers take turns, BAND pixels each: what one leaves is in the first cache
- * for the other, and the product fetches what the norm will read next. Whole tiles of rows, so that none is computed twice. */
+/* A norm and the product that reads or makes its numbers take turns, BAND pixels each: what one leaves is in
+ * the first cache for the other, and the product fetches what the norm will read next. Whole tiles of rows,
+ * so that none is computed twice. */
 enum { BAND = 4 * CPU_ROWS };
 
 static int band_at(const image_network *t, int first) {
@@ -142,7 +145,8 @@ static int band_at(const image_network *t, int first) {
     return left < BAND ? left : BAND;
 }
 
-/* The part that belongs to the band from pixel `first` on, if there is one, of two arrays with `step` numbers per pixel. */
+/* The part that belongs to the band from pixel `first` on, if there is one, of two arrays with `step` numbers
+ * per pixel. */
 static void fetch_band(const image_network *t, fetch_list *f, const float *a, const float *b, size_t step,
                        int first) {
     if (first >= t->pixels || step == 0) return; /* 0: parameters that all pixels share */
@@ -171,8 +175,8 @@ static void turns_end(const turns *t, meter_part norm, meter_part product, doubl
     meter_end(t->m, product, now - t->product, flops);
 }
 
-/* y = norm(x) w + b of a 1x1 convolution, and + h where h is not NULL; y and h have `thin` channels. Parameters of norm `soon`,
- * if there is one, are fetched, too. */
+/* y = norm(x) w + b of a 1x1 convolution, and + h where h is not NULL; y and h have `thin` channels.
+ * Parameters of norm `soon`, if there is one, are fetched, too. */
 static void run_norm_product(const image_network *t, const cpu_kernels *k, const image_spare *s,
                              const image_norm *m, const float *x, int pad, float *moments,
                              const product_plan *p, const float *packed, const float *h, float *y,

@@ -1,8 +1,8 @@
 /* One image network on one sample, whose activations stay in the cache.
  *
- * Channels are padded to whole vectors (`pad`). Images are compact, (h, w, pad), or spaced: `reach` pixels of zeros before
- * the first row and after every row, so that taps of 3x3 convolutions need not look for the border. Weights are packed once per
- * call; all residual blocks have one shape, hence one plan. */
+ * Channels are padded to whole vectors (`pad`). Images are compact, (h, w, pad), or spaced: `reach` pixels of
+ * zeros before the first row and after every row, so that taps of 3x3 convolutions need not look for the
+ * border. Weights are packed once per call; all residual blocks have one shape, hence one plan. */
 #ifndef JF_COMPUTE_CPU_IMAGE_NETWORK_H
 #define JF_COMPUTE_CPU_IMAGE_NETWORK_H
 
@@ -10,8 +10,8 @@
 #include "compute/cpu/image_kernels.h"
 #include "compute/image_net.h"
 
-/* A 3x3 convolution: shapes of its vectors forward and backward, offsets of its packed weights (in a block's) and of the
- * gradient (in a block's part of a partial gradient). */
+/* A 3x3 convolution: shapes of its vectors forward and backward, offsets of its packed weights (in a block's)
+ * and of the gradient (in a block's part of a partial gradient). */
 typedef struct conv_plan {
     conv_shape shape;
     conv_job forward, backward; /* sizes only */
@@ -40,8 +40,8 @@ typedef struct image_network {
     size_t partial_head, partial_block, partial_count;
 } image_network;
 
-/* Activations of one sample: the inputs of all norms of a network but the first, from which its backward pass starts, and
- * means and scales of all. */
+/* Activations of one sample: the inputs of all norms of a network but the first, from which its backward pass
+ * starts, and means and scales of all. */
 typedef struct image_acts {
     float *at;
     int all; /* 0: every block takes the place of the one before; enough for a forward pass */
@@ -54,7 +54,8 @@ typedef struct image_spare {
 } image_spare;
 
 void image_network_plan(image_network *t, const image_net *net, const cpu_kernels *k);
-/* Part `part` of 0 .. depth of the packed weights: the head, or a block; `backward`: the transposed ones, too. */
+/* Part `part` of 0 .. depth of the packed weights: the head, or a block; `backward`: the transposed ones,
+ * too. */
 void image_network_pack(const image_network *t, int part, int backward);
 
 float *image_packed_block(const image_network *t, int block);
@@ -72,15 +73,16 @@ image_view image_edge_view(const image_network *t, float *at);
 /* out (h, w, .) dense, from a spaced input. */
 void image_network_forward(const image_network *t, const cpu_kernels *k, image_view u1, image_acts acts,
                            const image_spare *s, float *out);
-/* Partial gradients: those of the head (the first and last convolution and the last norm), and of block i at blocks + i *
- * block_stride, which is 0 where all blocks use one place after the other. head NULL: no gradients of parameters wanted. */
+/* Partial gradients: those of the head (the first and last convolution and the last norm), and of block i at
+ * blocks + i * block_stride, which is 0 where all blocks use one place after the other. head NULL: no
+ * gradients of parameters wanted. */
 typedef struct image_partial {
     float *head, *blocks;
     size_t block_stride;
 } image_partial;
 
-/* The way back of one sample, from the acts of a forward pass, in steps: step 0 goes through the last convolution and norm,
- * step i through block depth - i, the last step also through the first convolution. */
+/* The way back of one sample, from the acts of a forward pass, in steps: step 0 goes through the last
+ * convolution and norm, step i through block depth - i, the last step also through the first convolution. */
 typedef struct image_return {
     const image_network *t;
     const cpu_kernels *k;
@@ -96,9 +98,9 @@ int image_return_steps(const image_network *t);
 size_t image_dh_count(const image_network *t);
 void image_return_step(const image_return *w, int step);
 
-/* Sums of the partial gradients of a step: tasks 0 .. image_reduce_tasks() - 1. `first` is that of the first of `slices`
- * slices, the others follow in steps of `stride`; grad (flat, like params) += all of them, in their order. That of the first
- * slice is overwritten. */
+/* Sums of the partial gradients of a step: tasks 0 .. image_reduce_tasks() - 1. `first` is that of the first
+ * of `slices` slices, the others follow in steps of `stride`; grad (flat, like params) += all of them, in
+ * their order. That of the first slice is overwritten. */
 int image_reduce_tasks(const image_network *t, int step);
 void image_network_reduce(const image_network *t, const cpu_kernels *k, int step, int task,
                           const image_partial *first, size_t stride, int slices, float *grad);

@@ -5,8 +5,8 @@
 
 /* ---- packed weights ---- */
 
-/* Packed weights, vector by vector, and where they are among the parameters, (9 taps, in, groups, out). Backward, outputs are
- * inputs and taps are mirrored. */
+/* Packed weights, vector by vector, and where they are among the parameters, (9 taps, in, groups, out).
+ * Backward, outputs are inputs and taps are mirrored. */
 typedef struct weight_walk {
     const conv_job *c;
     int vector, transposed;
@@ -160,8 +160,8 @@ void image_network_pack(const image_network *t, int part, int backward) {
 
 /* ---- sums of partial gradients ---- */
 
-/* A walk over the sums of a step, each of which is one or more tasks: `task` counts down to the one that is to be done,
- * `count` counts all. */
+/* A walk over the sums of a step, each of which is one or more tasks: `task` counts down to the one that is
+ * to be done, `count` counts all. */
 typedef struct reduction {
     const image_network *t;
     const cpu_kernels *k;

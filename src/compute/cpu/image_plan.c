@@ -1,4 +1,5 @@
-/* Image networks: which kind of vectors each convolution takes, and where packed weights and gradients are. */
+/* Image networks: which kind of vectors each convolution takes, and where packed weights and gradients are.
+ */
 #include "compute/cpu/image_network.h"
 #include "compute/cpu/winograd.h"
 
@@ -15,8 +16,9 @@ static int units_of(const conv_job *c, int vector, int q) {
 static int steps_of(const conv_job *c, int q) {
     return (c->in + q - 1) / q;
 }
-/* Time for one pixel, as measured, in thirds of a vector's multiplication: outputs of q > 1 have to be gathered from their
- * lanes; joined groups take a third more, since each input that serves three taps has to be picked. */
+/* Time for one pixel, as measured, in thirds of a vector's multiplication: outputs of q > 1 have to be
+ * gathered from their lanes; joined groups take a third more, since each input that serves three taps has to
+ * be picked. */
 static int cost_of(const conv_job *c, int vector, int q) {
     int gathering = q > 1 ? 15 : 0;
     for (int i = q; i > 1; i /= 2) gathering += 9;

@@ -1,5 +1,5 @@
-/* Laws on the cpu device: pieces of the batch over the pool. What is summed over samples (the gradient of the scale, of a
- * shared law those of A and b) is summed by piece, and the pieces in their order. */
+/* Laws on the cpu device: pieces of the batch over the pool. What is summed over samples (the gradient of the
+ * scale, of a shared law those of A and b) is summed by piece, and the pieces in their order. */
 #include "compute/cpu/cpu.h"
 #include <string.h>
 

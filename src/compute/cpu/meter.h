@@ -1,6 +1,6 @@
-/* What a profile of the cpu device consists of: time, calls and arithmetic of each part, for every worker its own. A worker
- * that is not measured has no meter, and reading the clock then costs one test of a pointer. Parts never contain one
- * another, so that their times add up. */
+/* What a profile of the cpu device consists of: time, calls and arithmetic of each part, for every worker its
+ * own. A worker that is not measured has no meter, and reading the clock then costs one test of a pointer.
+ * Parts never contain one another, so that their times add up. */
 #ifndef JF_COMPUTE_CPU_METER_H
 #define JF_COMPUTE_CPU_METER_H
 

@@ -23,8 +23,8 @@ typedef struct network {
     size_t packed_count, partial_count; /* floats of packed weights and of a partial gradient */
 } network;
 
-/* The weights of a call as kernels read them, of the layers that there are: apart, so that a call copies and clears nothing
- * of a size that only the deepest networks need. */
+/* The weights of a call as kernels read them, of the layers that there are: apart, so that a call copies and
+ * clears nothing of a size that only the deepest networks need. */
 typedef struct network_weights {
     const float *w[NETWORK_MAX_LAYERS];  /* (in, out_pad) */
     const float *b[NETWORK_MAX_LAYERS];  /* (out_pad) */
@@ -32,18 +32,19 @@ typedef struct network_weights {
 } network_weights;
 
 void network_plan(network *t, const dense_net *net, int vector);
-/* Fills one layer's part of `packed` (packed_count floats) and its pointers; the transposed weights where they are needed. */
+/* Fills one layer's part of `packed` (packed_count floats) and its pointers; the transposed weights where
+ * they are needed. */
 void network_pack(const network *t, network_weights *to, int layer, const float *params, float *packed,
                   int backward);
 
-/* h[0] holds the input (rows, in); h[i + 1] gets the output of layer i, for the first `layers` layers. m: this worker's
- * meter, or NULL. */
+/* h[0] holds the input (rows, in); h[i + 1] gets the output of layer i, for the first `layers` layers. m:
+ * this worker's meter, or NULL. */
 void network_forward(const network *t, const network_weights *of, const cpu_kernels *k, meter *m, int rows,
                      float *const *h, int layers);
 /* From h of network_forward (all but the last layer) and g (rows, out), the gradient of the output; g and
  * g_next are overwritten. Returns the one of them that holds the gradient of the input. partial: NULL, or
- * this slice's partial gradient, added to where `accumulate`. next: NULL, or activations that will be wanted after those of
- * this network. */
+ * this slice's partial gradient, added to where `accumulate`. next: NULL, or activations that will be wanted
+ * after those of this network. */
 float *network_backward(const network *t, const network_weights *of, const cpu_kernels *k, meter *m, int rows,
                         float *const *h, float *g, float *g_next, float *partial, int accumulate,
                         const float *next);

@@ -1,7 +1,9 @@
-/* Kernels of layer norms, written with compiler vector extensions and compiled once per instruction set (CPU_ISA).
+/* Kernels of layer norms, written with compiler vector extensions and compiled once per instruction set
+ * (CPU_ISA).
  *
- * A range of pixels is one run of numbers where neither channels nor parameters leave gaps, otherwise each pixel is a run. Runs
- * are done by vectors, the last one of fewer lanes where the length is not a whole number of them. */
+ * A range of pixels is one run of numbers where neither channels nor parameters leave gaps, otherwise each
+ * pixel is a run. Runs are done by vectors, the last one of fewer lanes where the length is not a whole
+ * number of them. */
 #include "compute/cpu/norm_kernels.h"
 #include "compute/cpu/vector.h"
 #include <math.h>
@@ -79,7 +81,8 @@ INLINE moment_sums range_moments(const norm_job *n, int first, int count, float 
 
 #define MOMENT_PIXELS 28 /* whose sums are taken in float */
 
-/* Distances from the mean of the first pixels, so that little cancels; ranges of pixels are added up in double. */
+/* Distances from the mean of the first pixels, so that little cancels; ranges of pixels are added up in
+ * double. */
 static void moments(norm_job *n, double epsilon) {
     int head = n->pixels < MOMENT_PIXELS ? n->pixels : MOMENT_PIXELS;
     float shift = (float)(range_moments(n, 0, head, 0).sum / ((double)head * n->channels));

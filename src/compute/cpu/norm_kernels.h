@@ -1,12 +1,14 @@
-/* Kernels of layer norms after Leaky ReLU, compiled once per instruction set from norm_kernels.c. They work on a range of the
- * pixels of one sample, so that a norm can take turns with the product that reads or makes its numbers. */
+/* Kernels of layer norms after Leaky ReLU, compiled once per instruction set from norm_kernels.c. They work
+ * on a range of the pixels of one sample, so that a norm can take turns with the product that reads or makes
+ * its numbers. */
 #ifndef JF_COMPUTE_CPU_NORM_KERNELS_H
 #define JF_COMPUTE_CPU_NORM_KERNELS_H
 
 #include "compute/cpu/image_kernels.h"
 
-/* x and dy are compact, `pad` numbers from pixel to pixel; y and dx, where a range of pixels begins, are given by the caller
- * and have the same distance from pixel to pixel. Parameters advance by p_pixel: channels, or 0 where all pixels share them. */
+/* x and dy are compact, `pad` numbers from pixel to pixel; y and dx, where a range of pixels begins, are
+ * given by the caller and have the same distance from pixel to pixel. Parameters advance by p_pixel:
+ * channels, or 0 where all pixels share them. */
 typedef struct norm_job {
     int pixels, channels;
     size_t pad, p_pixel;

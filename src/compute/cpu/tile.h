@@ -1,5 +1,5 @@
-/* The register tile behind all matrix products: CPU_ROWS rows times WIDE vectors of accumulators, fed by one broadcast per
- * row and WIDE loads per step of k. */
+/* The register tile behind all matrix products: CPU_ROWS rows times WIDE vectors of accumulators, fed by one
+ * broadcast per row and WIDE loads per step of k. */
 #ifndef JF_COMPUTE_CPU_TILE_H
 #define JF_COMPUTE_CPU_TILE_H
 
@@ -17,12 +17,12 @@ typedef struct product { /* c (rows, .) = a (rows, k) b (k, .): a at a[r * a_row
     fetch_list *fetch; /* NULL, or what to fetch meanwhile */
 } product;
 
-/* What the sums begin with, and what becomes of them. END_BIAS_ACT: act(bias (cols) + sum); END_MASK: sum act'(extra (rows,
- * cols)); END_BIAS_PLUS: bias + sum + extra. */
+/* What the sums begin with, and what becomes of them. END_BIAS_ACT: act(bias (cols) + sum); END_MASK: sum
+ * act'(extra (rows, cols)); END_BIAS_PLUS: bias + sum + extra. */
 typedef enum ending { END_BIAS_ACT, END_MASK, END_PLAIN, END_ADD, END_BIAS, END_BIAS_PLUS } ending;
 
-/* s where h > 0, s * slope elsewhere. A product under a mask is all that it takes; what `choose` is compiled to keeps so
- * many registers busy that the sums of other rows wait in memory. */
+/* s where h > 0, s * slope elsewhere. A product under a mask is all that it takes; what `choose` is compiled
+ * to keeps so many registers busy that the sums of other rows wait in memory. */
 INLINE vec mask_by(vec h, vec s, float slope) {
 #if LANES == 16
     __mmask16 below = _mm512_cmp_ps_mask((__m512)h, _mm512_setzero_ps(), _CMP_NGT_UQ);
@@ -32,9 +32,10 @@ INLINE vec mask_by(vec h, vec s, float slope) {
 #endif
 }
 
-/* One tile of `high` rows and `wide` vectors at row r, column j. `high`, `wide` and `end` are constants at every call, so the
- * loops unroll completely. ahead: NULL, or rows like those of the result that will be wanted soon. The tile fetches its share of
- * them into the second cache, a little at every step: all at once they would hold up its own loads. */
+/* One tile of `high` rows and `wide` vectors at row r, column j. `high`, `wide` and `end` are constants at
+ * every call, so the loops unroll completely. ahead: NULL, or rows like those of the result that will be
+ * wanted soon. The tile fetches its share of them into the second cache, a little at every step: all at once
+ * they would hold up its own loads. */
 INLINE void tile(const product *p, int r, int j, const int high, const int wide, const ending end,
                  const float *bias, const float *extra, float slope, const float *ahead) {
     vec sum[CPU_ROWS][WIDE];
@@ -69,7 +70,8 @@ INLINE void tile(const product *p, int r, int j, const int high, const int wide,
     }
 }
 
-/* Rows that do not fill a tile get a lower one: of 64 rows the last 4, of a batch of 1000 the last 5 of each slice. */
+/* Rows that do not fill a tile get a lower one: of 64 rows the last 4, of a batch of 1000 the last 5 of each
+ * slice. */
 INLINE void tiles(const product *p, int rows, int j, const int wide, const ending end, const float *bias,
                   const float *extra, float slope, const float *ahead) {
     int r = 0;

@@ -1,5 +1,5 @@
-/* Vectors of the instruction set that a source is compiled for (CPU_ISA), by compiler vector extensions; included by the
- * sources that are compiled once for each of them. */
+/* Vectors of the instruction set that a source is compiled for (CPU_ISA), by compiler vector extensions;
+ * included by the sources that are compiled once for each of them. */
 #ifndef JF_COMPUTE_CPU_VECTOR_H
 #define JF_COMPUTE_CPU_VECTOR_H
 
@@ -67,7 +67,8 @@ INLINE vec larger(vec a, vec b) {
 #endif
 }
 
-/* SHUFFLE(v, f): lane i of the result is lane f(i) of v. EACH_Q: the numbers of lanes that one thing may take. */
+/* SHUFFLE(v, f): lane i of the result is lane f(i) of v. EACH_Q: the numbers of lanes that one thing may
+ * take. */
 #if LANES == 16
 #define EACH_Q(f) f(1) f(2) f(4) f(8) f(16)
 #define EACH_LANE(f)                                                                                         \
@@ -127,7 +128,8 @@ INLINE void store_part(float *p, vec v, const int q) {
     memcpy(p, &v, sizeof v / (size_t)q);
 }
 
-/* The first `count` numbers at p, and 0 in the other lanes; nothing beyond them is touched. `whole`, a constant: all lanes. */
+/* The first `count` numbers at p, and 0 in the other lanes; nothing beyond them is touched. `whole`, a
+ * constant: all lanes. */
 INLINE vec load_first(const float *p, const int whole, int count) {
     if (whole) return load(p);
 #if LANES == 16
@@ -167,7 +169,8 @@ INLINE vec reorder(vec v, veci at) {
 #endif
 }
 
-/* pick(p, at): lane i is p[at[i]] of the JOIN_VECTORS * LANES numbers at p; 0 where there is no instruction for it. */
+/* pick(p, at): lane i is p[at[i]] of the JOIN_VECTORS * LANES numbers at p; 0 where there is no instruction
+ * for it. */
 #if LANES == 16
 #define JOIN_VECTORS 2
 INLINE vec pick(const float *p, veci at) {

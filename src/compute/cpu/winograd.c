@@ -1,10 +1,11 @@
-/* 3x3 convolutions with half of the multiplications, after Winograd's F(4, 3); compiled once per instruction set (CPU_ISA).
+/* 3x3 convolutions with half of the multiplications, after Winograd's F(4, 3); compiled once per instruction
+ * set (CPU_ISA).
  *
- * Four neighbouring outputs of a row read six inputs d. With one row of taps w both sides are polynomials, and the outputs
- * follow from products at six points (0, 1, -1, 2, -2, infinity), 6 multiplications instead of 12:
- *     y = A [(G w) x (B d)]
- * Three outputs do without the point -2; B is scaled so that weights are the same. G w is packed once per call (image_pack.c).
- * Rows of taps and inputs are summed at the points, as in any convolution; see winograd.h for columns, lines, strips. */
+ * Four neighbouring outputs of a row read six inputs d. With one row of taps w both sides are polynomials,
+ * and the outputs follow from products at six points (0, 1, -1, 2, -2, infinity), 6 multiplications instead
+ * of 12: y = A [(G w) x (B d)] Three outputs do without the point -2; B is scaled so that weights are the
+ * same. G w is packed once per call (image_pack.c). Rows of taps and inputs are summed at the points, as in
+ * any convolution; see winograd.h for columns, lines, strips. */
 #include "compute/cpu/winograd.h"
 #include "compute/cpu/vector.h"
 
@@ -64,9 +65,10 @@ INLINE void gradient_to_points(const vec y[4], vec v[WINOGRAD_POINTS], const int
 
 /* ---- bundles ---- */
 
-/* Groups with fewer outputs than a vector holds are computed together, in bundles: at the points their inputs lie side by side, (input, group), so
- * that one of each is loaded at once, again and again, and so do their outputs, (output, group). In images they lie one group
- * after the other. A vector holds `size` numbers of each group, and may hold several bundles. */
+/* Groups with fewer outputs than a vector holds are computed together, in bundles: at the points their inputs
+ * lie side by side, (input, group), so that one of each is loaded at once, again and again, and so do their
+ * outputs, (output, group). In images they lie one group after the other. A vector holds `size` numbers of
+ * each group, and may hold several bundles. */
 
 INLINE veci interleaved(int bundle, int size) {
     veci at;
@@ -176,8 +178,8 @@ INLINE void each_column(const conv_job *c, column_pass *pass) {
     }
 }
 
-/* Rows of a column that have one remainder, in an image and in lines. (Kept in local variables: the compiler must assume that
- * stores of vectors change everything else.) */
+/* Rows of a column that have one remainder, in an image and in lines. (Kept in local variables: the compiler
+ * must assume that stores of vectors change everything else.) */
 typedef struct rows {
     int count;
     size_t line; /* the first one, after the line of zeros */
@@ -196,7 +198,8 @@ INLINE rows rows_of(const conv_job *c, const image_view *image, column at, int c
                   .down = (size_t)c->dilation * image->row};
 }
 
-/* One vector of inputs of a column at the points; distance 0: of whole bundles, otherwise that of the groups of one. */
+/* One vector of inputs of a column at the points; distance 0: of whole bundles, otherwise that of the groups
+ * of one. */
 INLINE void transform_vector(const work *w, const rows *r, const float *from, size_t distance, veci order,
                              float *to, const int outputs, const int bundle) {
     const size_t span = (size_t)w->span, point = (size_t)w->lines * span, across = r->across, down = r->down;
@@ -239,7 +242,8 @@ INLINE void transform_pair(const work *w, const rows *r, const float *from, size
     }
 }
 
-/* Inputs of a column at the points: vectors of whole bundles, or bundles of whole vectors, which come from each group in turn. */
+/* Inputs of a column at the points: vectors of whole bundles, or bundles of whole vectors, which come from
+ * each group in turn. */
 INLINE void transform_inputs(const work *w, column at, const int outputs, const int bundle) {
     const conv_job *c = w->c;
     const int wide = bundle * c->in, pairs = bundle == 2 && c->in % LANES == 0;
@@ -266,8 +270,8 @@ INLINE void transform_inputs(const work *w, column at, const int outputs, const 
 
 /* ---- y = conv(x) ---- */
 
-/* A strip of the sums of a unit at one point. v: its inputs in the line before; the first and the last line of a remainder are
- * zeros. */
+/* A strip of the sums of a unit at one point. v: its inputs in the line before; the first and the last line
+ * of a remainder are zeros. */
 INLINE void sum_strip(int steps, const float *v, size_t line, const float *u, float *m, const int strip,
                       const int bundle, const int first, const int last) {
     vec sum[8];
@@ -395,8 +399,8 @@ INLINE void transform_gradients(const work *w, column at, const int outputs, con
     }
 }
 
-/* `steps` vectors of weights for each of the three rows of taps: inputs of a line with the gradients of the line after it, the
- * same and the line before. */
+/* `steps` vectors of weights for each of the three rows of taps: inputs of a line with the gradients of the
+ * line after it, the same and the line before. */
 INLINE void dw_tile(const work *w, const float *v, const float *g, float *dw, const int steps,
                     const int bundle) {
     const size_t span = (size_t)w->span;

@@ -1,9 +1,10 @@
 /* 3x3 convolutions with half of the multiplications (winograd.c): which ones, and what they need.
  *
- * Pixels and rows are sorted by their remainders modulo the dilation, so that taps are neighbours. A column is one tile of 3 or 4
- * outputs of a remainder of pixels, in all rows of the image; its rows are lines, with a line of zeros before and after those of
- * each remainder; strips of lines are summed together. A bundle is as many narrow groups of the convolution as fill a vector with their outputs (1: a
- * group has whole vectors), a chunk as many groups as fill whole vectors with their inputs, and with their outputs. */
+ * Pixels and rows are sorted by their remainders modulo the dilation, so that taps are neighbours. A column
+ * is one tile of 3 or 4 outputs of a remainder of pixels, in all rows of the image; its rows are lines, with
+ * a line of zeros before and after those of each remainder; strips of lines are summed together. A bundle is
+ * as many narrow groups of the convolution as fill a vector with their outputs (1: a group has whole
+ * vectors), a chunk as many groups as fill whole vectors with their inputs, and with their outputs. */
 #ifndef JF_COMPUTE_CPU_WINOGRAD_H
 #define JF_COMPUTE_CPU_WINOGRAD_H
 
@@ -16,7 +17,8 @@
 /* Weights at the points, from three taps. */
 extern const float winograd_weights[WINOGRAD_POINTS][3];
 
-/* Plans c (shapes are set) for vectors of so many floats; 0, and nothing is changed, where it does not fit or saves too little. */
+/* Plans c (shapes are set) for vectors of so many floats; 0, and nothing is changed, where it does not fit or
+ * saves too little. */
 int winograd_plan(conv_job *c, int vector);
 /* Numbers of scratch for a job that was planned, and how many pixels of zeros it needs right of a row. */
 size_t winograd_scratch(const conv_job *c);

@@ -1,6 +1,7 @@
 #include "compute/cpu/winograd.h"
 
-/* At 0, 1, -1, 2, -2: (w0 + p w1 + p^2 w2) / product of the distances to the other points; at infinity: w2. */
+/* At 0, 1, -1, 2, -2: (w0 + p w1 + p^2 w2) / product of the distances to the other points; at infinity: w2.
+ */
 const float winograd_weights[WINOGRAD_POINTS][3] = {
     {1.0f / 4, 0, 0},
     {-1.0f / 6, -1.0f / 6, -1.0f / 6},

@@ -1,4 +1,5 @@
-/* What the host does for the cuda device: finding the GPU, its memory, transfers, and failures that come late. */
+/* What the host does for the cuda device: finding the GPU, its memory, transfers, and failures that come
+ * late. */
 #include "compute/cuda/cuda.h"
 #include "base/memory.h"
 #include "compute/cuda/profile.h"
@@ -34,7 +35,8 @@ static cudaError_t first_failure(cuda_device *own, const char **what) {
 
 /* ---- life ---- */
 
-/* The driver is looked for when the first function is called; a program that is built with CUDA starts without it. */
+/* The driver is looked for when the first function is called; a program that is built with CUDA starts
+ * without it. */
 static int cuda_missing(int index, char *why, size_t size) {
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -331,9 +333,8 @@ void cuda_side_wait(cuda_device *own, int number) {
 
 struct device_recording {
     cudaGraphExec_t graph;
-    void (*work)(
-        void *
-            arg); /* which is asked for again while a profile is taken: events inside of a graph tell no time */
+    void (*work)(void *arg); /* which is asked for again while a profile is taken: events inside of a graph
+                                tell no time */
     void *arg;
 };
 

@@ -1,9 +1,9 @@
-/* The cuda device: float on an NVIDIA GPU. What is done for the host is C, in cuda.c; what runs on the GPU is in the .cu
- * files, each of which hands functions that launch its kernels to the table.
+/* The cuda device: float on an NVIDIA GPU. What is done for the host is C, in cuda.c; what runs on the GPU is
+ * in the .cu files, each of which hands functions that launch its kernels to the table.
  *
- * All work goes through one stream, in the order in which it was asked for; only what returns something to the host waits
- * for it. Sums whose order matters are taken in pieces that follow from sizes alone and are added in their order, without
- * atomics: the same bits in every run on the same kind of GPU. */
+ * All work goes through one stream, in the order in which it was asked for; only what returns something to
+ * the host waits for it. Sums whose order matters are taken in pieces that follow from sizes alone and are
+ * added in their order, without atomics: the same bits in every run on the same kind of GPU. */
 #ifndef JF_COMPUTE_CUDA_CUDA_H
 #define JF_COMPUTE_CUDA_CUDA_H
 
@@ -64,7 +64,8 @@ static inline size_t cuda_room_reals(const cuda_room *r) {
     return r->used / sizeof(float);
 }
 
-/* A kind of whole layers: that of the networks that `form` names (layer.h). Its plans begin with a layer_plan. */
+/* A kind of whole layers: that of the networks that `form` names (layer.h). Its plans begin with a
+ * layer_plan. */
 typedef struct cuda_plan_kind cuda_plan_kind;
 struct layer_plan {
     const cuda_plan_kind *kind;
@@ -91,9 +92,9 @@ void cuda_send(cuda_device *own, void *to, const void *from, size_t bytes);
 /* Zeroed memory of the device. `unit` and count are for the message where there is none. */
 jf_status cuda_reserve(const device *d, void **out, size_t count, size_t size, const char *unit);
 
-/* Work beside the stream, after all that was asked for before it: what is launched between begin and end in the stream that
- * begin returns. wait: what is asked for from now on comes after the last work of that number. While a profile is taken it is the
- * stream itself, so that times do not mix. */
+/* Work beside the stream, after all that was asked for before it: what is launched between begin and end in
+ * the stream that begin returns. wait: what is asked for from now on comes after the last work of that
+ * number. While a profile is taken it is the stream itself, so that times do not mix. */
 cudaStream_t cuda_side_begin(cuda_device *own);
 void cuda_side_end(cuda_device *own, int number);
 void cuda_side_wait(cuda_device *own, int number);

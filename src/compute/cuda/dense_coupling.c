@@ -1,5 +1,5 @@
-/* Plans of whole coupling layers of dense networks: what follows from a layer's description, where its numbers lie, and which
- * kernels run in which order (dense_kernels.h). */
+/* Plans of whole coupling layers of dense networks: what follows from a layer's description, where its
+ * numbers lie, and which kernels run in which order (dense_kernels.h). */
 #include "base/memory.h"
 #include "compute/cuda/dense_kernels.h"
 #include "compute/dense_net.h"

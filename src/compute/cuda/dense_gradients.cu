@@ -1,6 +1,6 @@
-/* Gradients of dense networks' weights, on tensor cores in the precision of float (tensor.cuh): products over the whole batch,
- * when it has gone back through the networks. A block has a square of a layer's weights, its warps take steps of rows in turn
- * and add up their sums in a fixed order. */
+/* Gradients of dense networks' weights, on tensor cores in the precision of float (tensor.cuh): products over
+ * the whole batch, when it has gone back through the networks. A block has a square of a layer's weights, its
+ * warps take steps of rows in turn and add up their sums in a fixed order. */
 #include "compute/cuda/dense_layers.cuh"
 #include "compute/cuda/tensor.cuh"
 
@@ -10,8 +10,9 @@ enum {
     SUMS = 2 * 4 * 4 + 4 /* of a lane: products, and of the bias */
 };
 
-/* A lane has units 4 g to 4 g + 3 of the rows q and q + 4 of a step, with g = lane / 4 and q = lane % 4: units 4 g + 2 m and
- * 4 g + 2 m + 1 are its rows of the left factor m, unit 4 g + t its column of the right one t. */
+/* A lane has units 4 g to 4 g + 3 of the rows q and q + 4 of a step, with g = lane / 4 and q = lane % 4:
+ * units 4 g + 2 m and 4 g + 2 m + 1 are its rows of the left factor m, unit 4 g + t its column of the right
+ * one t. */
 static __device__ float at(const float4 &v, int i) {
     return i == 0 ? v.x : i == 1 ? v.y : i == 2 ? v.z : v.w;
 }
@@ -27,8 +28,8 @@ static __device__ float4 inputs_of(const dense_call &c, const float *acts, int i
     return make_float4(x[0], x[1], x[2], x[3]);
 }
 
-/* This warp's share of x^t g and of the sums of g: steps of eight rows. Units that a layer does not have give sums that
- * nobody reads. */
+/* This warp's share of x^t g and of the sums of g: steps of eight rows. Units that a layer does not have give
+ * sums that nobody reads. */
 template <int UNITS>
 static __device__ void sum_products(float (&sum)[2][4][4], float (&bias)[4], const dense_call &c,
                                     const float *acts, const float *grads, int inputs, int top, int left) {
@@ -131,8 +132,8 @@ static __device__ void add_scale(const dense_call &c) {
     if (threadIdx.x == 0) *c.dscale += (float)sum;
 }
 
-/* All that is left to do when a batch has gone back through the networks, side by side: blockIdx.x is a layer of a network;
- * after those come the scale, and the rows of the source. */
+/* All that is left to do when a batch has gone back through the networks, side by side: blockIdx.x is a layer
+ * of a network; after those come the scale, and the rows of the source. */
 template <int UNITS>
 static __global__ void __launch_bounds__(32 * WARPS) gradients_kernel(const __grid_constant__ dense_call c) {
     int layers = 2 * c.layers, x = (int)blockIdx.x;

@@ -1,5 +1,6 @@
 /* What a whole coupling layer of dense networks is computed by: the networks of all rows (dense_networks.cu,
- * dense_gradients.cu), and the law on elements of the state (dense_law.cu). The plan that calls them is dense_coupling.c. */
+ * dense_gradients.cu), and the law on elements of the state (dense_law.cu). The plan that calls them is
+ * dense_coupling.c. */
 #ifndef JF_COMPUTE_CUDA_DENSE_KERNELS_H
 #define JF_COMPUTE_CUDA_DENSE_KERNELS_H
 
@@ -17,7 +18,8 @@ typedef struct dense_view {
     size_t w[DENSE_MAX_LAYERS], b[DENSE_MAX_LAYERS];
 } dense_view;
 
-/* What the networks of a batch work on. Activations and gradients are [network][layer][row][units], units 64 or 128. */
+/* What the networks of a batch work on. Activations and gradients are [network][layer][row][units], units 64
+ * or 128. */
 typedef struct dense_call {
     dense_view nets[2];
     int n, dim, k, layers, units;

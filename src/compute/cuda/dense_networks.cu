@@ -1,17 +1,18 @@
 /* Dense networks of whole batches, on tensor cores in the precision of float (tensor.cuh).
  *
- * A block takes a tile of ROWS rows through all layers of one network: activations stay in shared memory, and the weights of
- * the next layer arrive while those of this one are multiplied. Networks A and B are one launch. On the way back a tile goes
- * through all layers likewise and leaves the gradient of each layer's sums in scratch. */
+ * A block takes a tile of ROWS rows through all layers of one network: activations stay in shared memory, and
+ * the weights of the next layer arrive while those of this one are multiplied. Networks A and B are one
+ * launch. On the way back a tile goes through all layers likewise and leaves the gradient of each layer's
+ * sums in scratch. */
 #include "compute/cuda/dense_layers.cuh"
 #include "compute/cuda/tensor.cuh"
 #include <cuda_pipeline.h>
 
 enum { ROWS = 16 /* of a tile */ };
 
-/* A warp has eight units of a layer's outputs. Rows of shared memory begin in different banks, so that the lanes that read
- * together meet different ones: weights are read down a column on the way forward and along a row on the way back, and
- * activations in pairs on the way forward. */
+/* A warp has eight units of a layer's outputs. Rows of shared memory begin in different banks, so that the
+ * lanes that read together meet different ones: weights are read down a column on the way forward and along a
+ * row on the way back, and activations in pairs on the way forward. */
 template <int UNITS> struct size_of {
     enum {
         threads = 32 * (UNITS / 8),
@@ -23,7 +24,8 @@ template <int UNITS> struct size_of {
     };
 };
 
-/* Which part of a product a lane has: rows `row` and `row` + 8, of its warp's eight units those from 2 `four` on, two. */
+/* Which part of a product a lane has: rows `row` and `row` + 8, of its warp's eight units those from 2 `four`
+ * on, two. */
 typedef struct lane_part {
     int row, four, first; /* first: the first unit of this warp */
 } lane_part;
@@ -34,8 +36,8 @@ static __device__ lane_part part_of_lane(void) {
 
 /* ---- weights on their way ---- */
 
-/* Most layers are UNITS wide. Their weights are copied by 16 bytes, from where such begin before the first of them to where
- * they end after the last: the bias is there. */
+/* Most layers are UNITS wide. Their weights are copied by 16 bytes, from where such begin before the first of
+ * them to where they end after the last: the bias is there. */
 template <int UNITS> static __device__ int is_whole(const dense_view &v, int i) {
     return layer_in(v, i) == UNITS && layer_out(v, i) == UNITS && v.b[i] > v.w[i];
 }
@@ -76,8 +78,9 @@ static __device__ void fetch_weights(float *to, const dense_call &c, const dense
 
 /* ---- products ---- */
 
-/* The product of a tile (ROWS, inputs) and weights (inputs, .), of the rows and units of this lane. Forward, tile and weights
- * count eight inputs as 0, 2, 4, 6, 1, 3, 5, 7, so that a lane's two numbers of a row lie side by side. */
+/* The product of a tile (ROWS, inputs) and weights (inputs, .), of the rows and units of this lane. Forward,
+ * tile and weights count eight inputs as 0, 2, 4, 6, 1, 3, 5, 7, so that a lane's two numbers of a row lie
+ * side by side. */
 template <int UNITS>
 static __device__ void add_eight_forward(split_sum &sum, const float *x, const float *w, int k,
                                          const lane_part &l) {

@@ -39,7 +39,8 @@ void cuda_sum_into(device *d, scalar *to, const real *values, size_t count, doub
     launched(own, "sums into scalars");
 }
 
-/* Bits of doubles that are not negative are in the order of the doubles; the largest does not depend on any order. */
+/* Bits of doubles that are not negative are in the order of the doubles; the largest does not depend on any
+ * order. */
 static __global__ void largest_kernel(unsigned long long *to, const float *a, const float *b, size_t count) {
     double largest = 0;
     FOR_EACH_INDEX (i, count) largest = fmax(largest, fabs((double)a[i] - (double)b[i]));

@@ -88,7 +88,8 @@ static __global__ void conv_dx_kernel(conv_shape c, size_t count, float *dx, con
     }
 }
 
-/* dw of one tap and one input of the groups (blockIdx.x), for all outputs, of a piece of the pixels (blockIdx.y). */
+/* dw of one tap and one input of the groups (blockIdx.x), for all outputs, of a piece of the pixels
+ * (blockIdx.y). */
 static __global__ void conv_dw_kernel(conv_shape c, size_t pixels, int pieces, float *partial,
                                       const float *dy, const float *x) {
     int gi = c.in / c.groups, go = c.out / c.groups, tap = (int)blockIdx.x / gi, k = (int)blockIdx.x % gi;
@@ -232,8 +233,8 @@ static __global__ void norm_dx_kernel(norm_shape s, float *dx, float *moments, c
     }
 }
 
-/* dg and db of parameter k: over a piece (blockIdx.y) of the rows that have it: samples where parameters are of elements,
- * otherwise all pixels. */
+/* dg and db of parameter k: over a piece (blockIdx.y) of the rows that have it: samples where parameters are
+ * of elements, otherwise all pixels. */
 static __global__ void norm_dg_kernel(norm_shape s, size_t rows, int pieces, float *partial,
                                       const float *moments, const float *dy, const float *x) {
     int width = s.per_element ? s.pixels * s.channels : s.channels, of_sample = s.per_element ? 1 : s.pixels;

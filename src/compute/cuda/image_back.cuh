@@ -1,10 +1,12 @@
-/* The way back through a 1x1 convolution behind a norm, in one kernel: from the gradient of what it gave, the gradient q of the
- * normalised activations and its two sums (gradient_store), and the gradient of its weights.
+/* The way back through a 1x1 convolution behind a norm, in one kernel: from the gradient of what it gave, the
+ * gradient q of the normalised activations and its two sums (gradient_store), and the gradient of its
+ * weights.
  *
- * Both need the activations and the gradient of the outputs, which come from memory once, while the unit before is worked on. A
- * block has a piece of the units, and its part of the gradient of all weights in registers meanwhile. Of each unit it first makes
- * q in shared memory; where q meets the activations, on its way out in the order of memory, these are normalised in their
- * place; then they are multiplied by the gradient of the outputs. */
+ * Both need the activations and the gradient of the outputs, which come from memory once, while the unit
+ * before is worked on. A block has a piece of the units, and its part of the gradient of all weights in
+ * registers meanwhile. Of each unit it first makes q in shared memory; where q meets the activations, on its
+ * way out in the order of memory, these are normalised in their place; then they are multiplied by the
+ * gradient of the outputs. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_BACK_CUH
 #define JF_COMPUTE_CUDA_IMAGE_BACK_CUH
 
@@ -137,8 +139,8 @@ static __global__ void __launch_bounds__(BACK_WARPS * 32, 2)
             }
         }
 
-        /* q on its way out, in the order of memory: what is worked on by a thread are eights of channels. Their parameters are asked
-         * for one ahead. */
+        /* q on its way out, in the order of memory: what is worked on by a thread are eights of channels.
+         * Their parameters are asked for one ahead. */
         const int slots = op.out / SLOT, eights = present * slots;
         const norm_view<M> &norm = c.store.norm;
         const typename M::number *g = norm.g[net] + norm.place(start, 0);

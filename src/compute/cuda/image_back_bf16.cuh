@@ -1,10 +1,12 @@
-/* The way back through a 1x1 convolution behind a norm as in image_back.cuh, in bf16 and for channels in sixteens.
+/* The way back through a 1x1 convolution behind a norm as in image_back.cuh, in bf16 and for channels in
+ * sixteens.
  *
- * A block has the same band of pixels of many samples, so that the norm's parameters of that band stay in shared memory. Of each sample
- * a warp multiplies tiles of 16 pixels by the weights of 32 channels, which stay in its registers; there the results q meet activations,
- * scale and bias, as fragments of the same form, and normalised activations take the place of activations in shared memory. Then warps
- * have a tile of 16 inputs and some of 8 outputs each of the gradient of the weights, for all pixels; one tile of inputs more, of
- * ones, is that of the biases. */
+ * A block has the same band of pixels of many samples, so that the norm's parameters of that band stay in
+ * shared memory. Of each sample a warp multiplies tiles of 16 pixels by the weights of 32 channels, which
+ * stay in its registers; there the results q meet activations, scale and bias, as fragments of the same form,
+ * and normalised activations take the place of activations in shared memory. Then warps have a tile of 16
+ * inputs and some of 8 outputs each of the gradient of the weights, for all pixels; one tile of inputs more,
+ * of ones, is that of the biases. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_BACK_BF16_CUH
 #define JF_COMPUTE_CUDA_IMAGE_BACK_BF16_CUH
 

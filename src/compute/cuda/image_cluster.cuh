@@ -1,12 +1,12 @@
-/* What the thread blocks of a cluster tell each other while they hold a sample (image_held.cuh): stores into each other's shared
- * memory, which count down a barrier there. On GPUs from 9.0 on. */
+/* What the thread blocks of a cluster tell each other while they hold a sample (image_held.cuh): stores into
+ * each other's shared memory, which count down a barrier there. On GPUs from 9.0 on. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_CLUSTER_CUH
 #define JF_COMPUTE_CUDA_IMAGE_CLUSTER_CUH
 
 #include "compute/cuda/image_product.cuh"
 
-/* What a thread knows of the others of its cluster. Exchanges are numbered; two barriers take turns, since no block can be
- * further ahead than the exchange that it waits for. */
+/* What a thread knows of the others of its cluster. Exchanges are numbered; two barriers take turns, since no
+ * block can be further ahead than the exchange that it waits for. */
 struct cluster_view {
     int ranks, rank, warps;
     unsigned barriers;                      /* two, of 8 bytes */
@@ -22,7 +22,8 @@ struct cluster_view {
         barrier_wait(barrier(), exchanges / 2 % 2);
         exchanges++;
     }
-    /* The sums of all samples' elements, of which each warp has its own; those of each block go to `to`. All threads wait here. */
+    /* The sums of all samples' elements, of which each warp has its own; those of each block go to `to`. All
+     * threads wait here. */
     __device__ double2 add_up(float sum, float square, float2 *to) {
         const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
         float2(*slot)[HELD_WARPS] = slots[sums++ % 2];

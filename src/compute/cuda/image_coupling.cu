@@ -1,8 +1,9 @@
 /* Whole coupling layers of image networks.
  *
- * A batch goes through its networks in waves, operator by operator, A and B together (image_network.cuh); then the law is applied
- * to the elements of the state, a block for each sample. Backwards the law comes first. Partial gradients of the weights and
- * of the norms are added at the end of a wave, in the order of their pieces. */
+ * A batch goes through its networks in waves, operator by operator, A and B together (image_network.cuh);
+ * then the law is applied to the elements of the state, a block for each sample. Backwards the law comes
+ * first. Partial gradients of the weights and of the norms are added at the end of a wave, in the order of
+ * their pieces. */
 #include "compute/cuda/law.cuh"
 #include <limits.h>
 extern "C" {
@@ -33,9 +34,9 @@ static int wave_of(const image_plan *p, int n, layer_use use) {
 static int pieces_of(int rows) {
     return 2 * rows < MAX_PIECES ? 2 * rows : MAX_PIECES;
 }
-/* Samples of a piece of the partial gradients of norms, at most as many as a block has room for: those with which the rounds of
- * blocks that a GPU of the usual size works on at once take the least time. Leaving partial gradients, and adding them up, costs
- * about as much as two samples. */
+/* Samples of a piece of the partial gradients of norms, at most as many as a block has room for: those with
+ * which the rounds of blocks that a GPU of the usual size works on at once take the least time. Leaving
+ * partial gradients, and adding them up, costs about as much as two samples. */
 static int norm_samples_of(const image_plan *p, int rows) {
     const int at_once = 264, least = 4;
     int elements = p->h * p->w, best = least, cost = INT_MAX;

@@ -1,20 +1,23 @@
 /* An image network in one kernel, forward, with the sample on the chip.
  *
- * A cluster of thread blocks takes one sample of a network after the other, each of them a band of its rows, each warp 32 pixels of
- * a band with all their channels. Products leave results where the next product wants its operands (the layouts of C and A agree), so that
- * what belongs to a pixel alone stays with its warp: 1x1 convolutions, norms, the residual stream. The branches look at
- * neighbours; they read a tile in shared memory, whose rows beyond the band come from the blocks that have them. So do the
- * convolutions in and out (image_held_ends.cuh), by the same tile.
+ * A cluster of thread blocks takes one sample of a network after the other, each of them a band of its rows,
+ * each warp 32 pixels of a band with all their channels. Products leave results where the next product wants
+ * its operands (the layouts of C and A agree), so that what belongs to a pixel alone stays with its warp: 1x1
+ * convolutions, norms, the residual stream. The branches look at neighbours; they read a tile in shared
+ * memory, whose rows beyond the band come from the blocks that have them. So do the convolutions in and out
+ * (image_held_ends.cuh), by the same tile.
  *
- * Of the norm between the branches and the second 1x1 convolution the moments are known only when the branches are done with.
- * The convolution does not wait for them: with t = act(x), mean m, deviation 1/r, scale g and bias b of the norm, and weights W,
+ * Of the norm between the branches and the second 1x1 convolution the moments are known only when the
+ * branches are done with. The convolution does not wait for them: with t = act(x), mean m, deviation 1/r,
+ * scale g and bias b of the norm, and weights W,
  *
  *     W ((t - m) r g + b) = r W(t g) - m r W(g) + W(b),
  *
- * whose last two products are the same for all samples (held_tables_kernel). So wide activations never leave registers, unless
- * they are kept for the way back.
+ * whose last two products are the same for all samples (held_tables_kernel). So wide activations never leave
+ * registers, unless they are kept for the way back.
  *
- * Blocks exchange sums and rows by stores into each other's shared memory, which count down a barrier there. In bf16 alone. */
+ * Blocks exchange sums and rows by stores into each other's shared memory, which count down a barrier there.
+ * In bf16 alone. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_HELD_CUH
 #define JF_COMPUTE_CUDA_IMAGE_HELD_CUH
 
@@ -28,7 +31,8 @@ typedef struct held_call {
     op_view in[2], branches[2], out[2];
     held_plan shape;
     int n, first_net, depth, wide; /* samples; wide: channels of the branches */
-    /* The ends: what is read, of the state (n, dim) by a map from pixels and channels; what is given, (n, pixels, channels). */
+    /* The ends: what is read, of the state (n, dim) by a map from pixels and channels; what is given, (n,
+     * pixels, channels). */
     const float *state;
     const int32_t *source;
     int dim, in_channels, out_channels[2];
@@ -51,7 +55,8 @@ typedef struct held_call {
 
 /* ---- the kernel ---- */
 
-/* What one thread knows of its sample. Sums: `acc` has of each of the warp's tiles of pixels all tiles of 8 channels. */
+/* What one thread knows of its sample. Sums: `acc` has of each of the warp's tiles of pixels all tiles of 8
+ * channels. */
 template <int PAIRS, bool KEEPS> struct held_thread {
     enum { K = 16 * PAIRS, TILES = 2 * PAIRS, SET = PAIRS % 2 ? 2 : 4 };
     typedef float sums_of_pixels[UNIT_TILES][TILES][4];
@@ -61,14 +66,14 @@ template <int PAIRS, bool KEEPS> struct held_thread {
     const int net, rank, thread, threads, lane, wide_pairs;
     int sample;
 
-    /* Shared memory: what the branches read; weights and biases of a residual block; the residual stream, as fragments of each thread;
-     * where branches find their operands. */
+    /* Shared memory: what the branches read; weights and biases of a residual block; the residual stream, as
+     * fragments of each thread; where branches find their operands. */
     char *tile;
     uint2 *first_weights, *wide_weights, *second_weights;
     uint4 *stream;
     float *thin_bias, *wide_bias;
-    int4 *
-        pair_at; /* of 16 channels: step and steps of the lower ones; step of the upper ones, and whether there are any */
+    int4 *pair_at; /* of 16 channels: step and steps of the lower ones; step of the upper ones, and whether
+                      there are any */
     int *slot_at, *in_slot_at, *out_slot_at;
 
     bool has[UNIT_TILES][2]; /* whether rows g and g + 8 of a tile are pixels of the image */
@@ -389,7 +394,8 @@ template <int PAIRS, bool KEEPS> struct held_thread {
         wait_for_earlier_copies(); /* of fetch_first() */
         end_norm(c.share[0]);
     }
-    /* Weights that all warps are done with make room for the next ones as soon as these have met: those of block `then`. */
+    /* Weights that all warps are done with make room for the next ones as soon as these have met: those of
+     * block `then`. */
     __device__ void residual_block(ahead &next, int block, int then) {
         sums_of_pixels acc;
         first_convolution(acc, next, block);

@@ -1,5 +1,5 @@
-/* The branches of a network whose sample is on the chip, and the second 1x1 convolution, which takes their results from registers:
- * members of held_thread (image_held.cuh, which includes this). */
+/* The branches of a network whose sample is on the chip, and the second 1x1 convolution, which takes their
+ * results from registers: members of held_thread (image_held.cuh, which includes this). */
 #ifndef JF_COMPUTE_CUDA_IMAGE_HELD_BRANCHES_CUH
 #define JF_COMPUTE_CUDA_IMAGE_HELD_BRANCHES_CUH
 

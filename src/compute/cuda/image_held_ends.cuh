@@ -1,10 +1,11 @@
-/* The convolutions into and out of a network whose sample is on the chip: members of held_thread (image_held.cuh, which includes
- * this). Their weights come from memory as they are needed: each is used once. */
+/* The convolutions into and out of a network whose sample is on the chip: members of held_thread
+ * (image_held.cuh, which includes this). Their weights come from memory as they are needed: each is used
+ * once. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_HELD_ENDS_CUH
 #define JF_COMPUTE_CUDA_IMAGE_HELD_ENDS_CUH
 
-/* The state, as operands in the tile, with the rows beyond the band that the convolution needs; what lies outside of the image is
- * zero already. Channels are those of a pixel of the tile from its first on. */
+/* The state, as operands in the tile, with the rows beyond the band that the convolution needs; what lies
+ * outside of the image is zero already. Channels are those of a pixel of the tile from its first on. */
 template <int PAIRS, bool KEEPS>
 static __device__ inline void fill_with_state(const held_thread<PAIRS, KEEPS> &h) {
     const op_view &in = h.c.in[h.net];

@@ -1,5 +1,5 @@
-/* What warps that hold a sample on the chip (image_held.cuh) have of it in registers, and how the branches multiply it: fragments of
- * 16 pixels and 16 channels. */
+/* What warps that hold a sample on the chip (image_held.cuh) have of it in registers, and how the branches
+ * multiply it: fragments of 16 pixels and 16 channels. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_HELD_FRAGMENTS_CUH
 #define JF_COMPUTE_CUDA_IMAGE_HELD_FRAGMENTS_CUH
 
@@ -10,13 +10,14 @@ static __device__ inline void multiply_bf16(float c[4], const unsigned a[4], uin
     multiply_bf16(c, a, words);
 }
 
-/* A fragment of 16 pixels and 16 channels: of rows g and g + 8 channels 2t, 2t + 1 and 2t + 8, 2t + 9, in the order g, g + 8 of the
- * lower ones, g, g + 8 of the upper ones. Two tiles of results have the same places. */
+/* A fragment of 16 pixels and 16 channels: of rows g and g + 8 channels 2t, 2t + 1 and 2t + 8, 2t + 9, in the
+ * order g, g + 8 of the lower ones, g, g + 8 of the upper ones. Two tiles of results have the same places. */
 static __device__ inline void words_of(unsigned w[4], uint4 v) {
     w[0] = v.x, w[1] = v.y, w[2] = v.z, w[3] = v.w;
 }
 
-/* To memory: lanes of even and odd t trade words, so that each has four channels side by side of both rows. */
+/* To memory: lanes of even and odd t trade words, so that each has four channels side by side of both rows.
+ */
 static __device__ inline void store_fragment(__nv_bfloat16 *upper, __nv_bfloat16 *lower, const unsigned w[4],
                                              bool has_upper, bool has_lower, int t) {
     const bool odd = t % 2;
@@ -27,8 +28,8 @@ static __device__ inline void store_fragment(__nv_bfloat16 *upper, __nv_bfloat16
     if (has_lower) *(uint2 *)(lower + channel) = odd ? make_uint2(b, w[3]) : make_uint2(w[1], b);
 }
 
-/* Two tiles of 8 channels for all pixels of a warp, summed over their steps, of which the last may be half a one. Operands of one of
- * them are on their way while those of the other are multiplied. */
+/* Two tiles of 8 channels for all pixels of a warp, summed over their steps, of which the last may be half a
+ * one. Operands of one of them are on their way while those of the other are multiplied. */
 static __device__ inline void sum_steps(float v[2][UNIT_TILES][4], int steps, int odd,
                                         const unsigned row[UNIT_TILES], unsigned apart, unsigned slot,
                                         unsigned weights0, unsigned weights1) {

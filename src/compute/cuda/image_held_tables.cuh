@@ -1,5 +1,5 @@
-/* What norms are to samples on the chip (image_held.cuh): their parameters in the order in which warps read them, the same for all
- * samples. */
+/* What norms are to samples on the chip (image_held.cuh): their parameters in the order in which warps read
+ * them, the same for all samples. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_HELD_TABLES_CUH
 #define JF_COMPUTE_CUDA_IMAGE_HELD_TABLES_CUH
 
@@ -18,14 +18,16 @@ typedef struct tables_call {
 
 enum { TABLE_WARPS = 8 };
 
-/* Bytes of a row of the pixels' numbers in shared memory: an odd number of 16s, so that rows meet different banks. */
+/* Bytes of a row of the pixels' numbers in shared memory: an odd number of 16s, so that rows meet different
+ * banks. */
 static __host__ __device__ inline int table_row_bytes(int wide) {
     return (wide + 15) / 16 * 32 + 16;
 }
 
-/* Of a residual block (blockIdx.y) of a network (blockIdx.z) and 16 pixels of a warp (blockIdx.x), as fragments: scale and bias of the
- * first norm and of the second; scale of the third; and in floats W(g) and W(b) + the bias, W being the weights of the second 1x1
- * convolution. Behind the last residual block: scale and bias of the last norm. */
+/* Of a residual block (blockIdx.y) of a network (blockIdx.z) and 16 pixels of a warp (blockIdx.x), as
+ * fragments: scale and bias of the first norm and of the second; scale of the third; and in floats W(g) and
+ * W(b) + the bias, W being the weights of the second 1x1 convolution. Behind the last residual block: scale
+ * and bias of the last norm. */
 static __global__ void __launch_bounds__(TABLE_WARPS * 32)
     held_tables_kernel(const __grid_constant__ tables_call c) {
     LAUNCH_MEMORY; /* of the third norm g, b, and what rounding leaves of b */

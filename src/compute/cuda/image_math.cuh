@@ -1,14 +1,16 @@
 /* Products on tensor cores in three precisions, with sums in float.
  *
- * A precision says in which form numbers lie in memory (`number`), how eight of them are read and become operands in shared
- * memory, and how a warp multiplies: C (16 rows, 8 columns) += A (16, 16) B (16, 8). The 16 terms of such a step are two
- * slots of eight channels, each of which may lie anywhere in shared memory.
+ * A precision says in which form numbers lie in memory (`number`), how eight of them are read and become
+ * operands in shared memory, and how a warp multiplies: C (16 rows, 8 columns) += A (16, 16) B (16, 8). The
+ * 16 terms of such a step are two slots of eight channels, each of which may lie anywhere in shared memory.
  *
  * - bf16: operands of 8 bits in memory, too.
  * - tf32: operands rounded to 11 bits.
- * - fp32: each operand as the sum of two tf32 numbers, and three products of four: about as exact as products in float.
+ * - fp32: each operand as the sum of two tf32 numbers, and three products of four: about as exact as products
+ * in float.
  *
- * Registers of a warp's tile, with g = lane / 4 and t = lane % 4: a thread has C of rows g and g + 8, columns 2t and 2t + 1. */
+ * Registers of a warp's tile, with g = lane / 4 and t = lane % 4: a thread has C of rows g and g + 8, columns
+ * 2t and 2t + 1. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_MATH_CUH
 #define JF_COMPUTE_CUDA_IMAGE_MATH_CUH
 
@@ -88,7 +90,8 @@ struct bf16_math {
         multiply_bf16(c, a, words);
     }
 
-    /* Transposed: rows of A are channels, its 16 terms are pixels, whose addresses pixel() gives for each lane. */
+    /* Transposed: rows of A are channels, its 16 terms are pixels, whose addresses pixel() gives for each
+     * lane. */
     typedef unsigned column[2];
     static __device__ int pixel(int lane, int) { return lane % 8 + lane / 16 * 8; }
     typedef int place;
@@ -223,7 +226,8 @@ struct fp32_math : float_math {
     static __device__ float round(float v) { return v; }
     static __device__ void put_operands(void *shared, const eight &v) { *(eight *)shared = v; }
 
-    /* v as the sum of a number of tf32, the nearest, and a rest. Tensor cores cut off what tf32 cannot hold of the rest. */
+    /* v as the sum of a number of tf32, the nearest, and a rest. Tensor cores cut off what tf32 cannot hold
+     * of the rest. */
     static __device__ void in_two(unsigned v, unsigned &high, unsigned &rest) {
         high = (v + 0x1000u) & 0xffffe000u; /* half of the last place is added, the rest cut off */
         rest = __float_as_uint(__uint_as_float(v) - __uint_as_float(high));

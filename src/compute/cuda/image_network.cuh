@@ -1,5 +1,6 @@
-/* A coupling layer's image networks in one precision: the launches of a pass and of its way back (image_coupling.cu has the
- * rest). Included by a .cu file for each precision, so that they are compiled beside each other. */
+/* A coupling layer's image networks in one precision: the launches of a pass and of its way back
+ * (image_coupling.cu has the rest). Included by a .cu file for each precision, so that they are compiled
+ * beside each other. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 #define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 
@@ -168,7 +169,8 @@ template <class M> struct network_pass : network_view<M> {
         }
         return false;
     }
-    /* Through a 1x1 convolution: from the gradient of its outputs to that of what norm part - 1 made, and of its weights. */
+    /* Through a 1x1 convolution: from the gradient of its outputs to that of what norm part - 1 made, and of
+     * its weights. */
     void back(int part, void *const dy[2], void *const to[2]) const {
         if (!in_one(part))
             return product(part, BACKWARD, plain(dy, p->K), gradients_of(part - 1, to),
@@ -346,8 +348,9 @@ template <class M> struct network_pass : network_view<M> {
     /* What norm j made, where the gradient of weights reads it from memory: for the part behind it. */
     void *const *made(int j) const { return b->normalised[p->back_in_one ? 1 : j % 3]; }
 
-    /* Gradients of weights that are not computed on the way back are computed beside it, since it needs none of them: what they
-     * read is waited for before it is written again (wait_for, by the kind of the part). */
+    /* Gradients of weights that are not computed on the way back are computed beside it, since it needs none
+     * of them: what they read is waited for before it is written again (wait_for, by the kind of the part).
+     */
     void backward() const {
         void *const *dh = b->dh, *const *wide = b->wide, *const *thin = b->thin,
                     *const *last_thin = b->last_thin;
@@ -391,9 +394,9 @@ template <class M> struct network_pass : network_view<M> {
     void pack(const float *params, int direction) const;
 };
 
-/* Weights of a network (blockIdx.z) in the order of the lanes that multiply by them, its biases, and, from blockIdx.y = 2 on, its
- * norms. It may begin while the kernel before it still works, which is never one that changes the parameters or reads what was
- * packed last: that has ended when the one before begins. */
+/* Weights of a network (blockIdx.z) in the order of the lanes that multiply by them, its biases, and, from
+ * blockIdx.y = 2 on, its norms. It may begin while the kernel before it still works, which is never one that
+ * changes the parameters or reads what was packed last: that has ended when the one before begins. */
 template <class M> struct pack_call {
     const float *params;
     typename M::weights *weights[2];

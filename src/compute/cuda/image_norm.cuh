@@ -1,9 +1,10 @@
 /* What operators of image networks read and write (image_product.cuh), and the layer norms between them.
  *
- * A norm reads activations, applies the Leaky ReLU, and normalises by mean and deviation of the sample. Its forward direction has no
- * kernel: the operator before sums, the one behind applies. On the way back the operator behind leaves the gradient of the
- * normalised activations and two sums of each sample; norm_back_kernel makes of these the gradient of the activations, partial
- * gradients of scale and bias, and the normalised activations again, which the gradient of weights reads. */
+ * A norm reads activations, applies the Leaky ReLU, and normalises by mean and deviation of the sample. Its
+ * forward direction has no kernel: the operator before sums, the one behind applies. On the way back the
+ * operator behind leaves the gradient of the normalised activations and two sums of each sample;
+ * norm_back_kernel makes of these the gradient of the activations, partial gradients of scale and bias, and
+ * the normalised activations again, which the gradient of weights reads. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_NORM_CUH
 #define JF_COMPUTE_CUDA_IMAGE_NORM_CUH
 
@@ -120,7 +121,8 @@ template <class M> struct plain_load {
     }
 };
 
-/* Floats of any number of channels, those that are missing being 0: of the state, through a map, or of an array. */
+/* Floats of any number of channels, those that are missing being 0: of the state, through a map, or of an
+ * array. */
 template <class M> struct float_load {
     struct cursor {
         enum { plain = 0 };
@@ -153,8 +155,9 @@ template <class M> struct float_load {
 };
 
 /* ---- what becomes of their results ----
- * A fragment is two results of a thread, as the product leaves them; a place is where a thread has its eights of channels.
- * staged: the size of a number between the two, in shared memory; 0: fragments are stored as they are. */
+ * A fragment is two results of a thread, as the product leaves them; a place is where a thread has its eights
+ * of channels. staged: the size of a number between the two, in shared memory; 0: fragments are stored as
+ * they are. */
 
 /* Activations: with bias, added to others if it ADDS, and summed for their norm. */
 template <class M, bool ADDS> struct act_store {
@@ -241,7 +244,8 @@ struct float_store {
     __device__ void take(int, int, int, float2) const {}
 };
 
-/* The gradient q of normalised activations: with it the sums of q g and q g e, e being what the norm made of them. */
+/* The gradient q of normalised activations: with it the sums of q g and q g e, e being what the norm made of
+ * them. */
 template <class M> struct gradient_store {
     enum { staged = M::bytes };
     struct column {};
@@ -304,15 +308,15 @@ template <class M> struct norm_back_call {
     size_t stride;                    /* from piece to piece */
 };
 
-/* With t = act(x), e = (t - mean) r and p = q g: dt = r (p - mean(p) - e mean(p e)), dx = act'(x) dt. A thread has the elements
- * of 16 bytes, of all samples of a piece. */
+/* With t = act(x), e = (t - mean) r and p = q g: dt = r (p - mean(p) - e mean(p e)), dx = act'(x) dt. A
+ * thread has the elements of 16 bytes, of all samples of a piece. */
 template <class M>
 static __global__ void __launch_bounds__(NORM_ELEMENTS / M::across, M::across / 4)
     norm_back_kernel(const __grid_constant__ norm_back_call<M> c) {
     enum { W = M::across, AHEAD = 4 };
     __shared__ float4 numbers[NORM_SAMPLES]; /* of each sample: mean, r, mean(p), mean(p e) */
-    /* The last samples first: the second cache still has some of what the kernel before has made of them. So has it of the first ones
-     * for the kernel behind. */
+    /* The last samples first: the second cache still has some of what the kernel before has made of them. So
+     * has it of the first ones for the kernel behind. */
     const int net = c.first_net + (int)blockIdx.y, piece = (int)(gridDim.z - 1 - blockIdx.z),
               first = piece * c.each, samples = c.n - first < c.each ? c.n - first : c.each;
     after_the_last();

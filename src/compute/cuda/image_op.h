@@ -1,10 +1,10 @@
-/* One operator of an image network as products: a convolution, or several side by side, or its gradient with respect to its
- * input, over tiles of 16 pixels and 8 outputs.
+/* One operator of an image network as products: a convolution, or several side by side, or its gradient with
+ * respect to its input, over tiles of 16 pixels and 8 outputs.
  *
- * For a tile of outputs the sum over taps and inputs is cut into slots: eight input channels at one tap. Two slots are a step
- * of a product. Outputs that need the same slots are a set of tiles. Groups, dilations and concatenations are in these
- * tables alone, and so is where each weight lies among the parameters: a tile of weights is a table of 16 terms and 8
- * outputs, with -1 where there is none. */
+ * For a tile of outputs the sum over taps and inputs is cut into slots: eight input channels at one tap. Two
+ * slots are a step of a product. Outputs that need the same slots are a set of tiles. Groups, dilations and
+ * concatenations are in these tables alone, and so is where each weight lies among the parameters: a tile of
+ * weights is a table of 16 terms and 8 outputs, with -1 where there is none. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_OP_H
 #define JF_COMPUTE_CUDA_IMAGE_OP_H
 
@@ -48,11 +48,12 @@ static inline int op_row(int w, int halo) {
     return w + halo;
 }
 
-/* Of `count` convolutions of one input, whose outputs lie side by side. After a failure, too, it has to be freed. */
+/* Of `count` convolutions of one input, whose outputs lie side by side. After a failure, too, it has to be
+ * freed. */
 jf_status op_create(device *d, image_op *op, const image_conv *convs, int count, int backward, int together);
 void op_free(device *d, image_op *op);
-/* Where the weights of convolutions of the same shapes lie: weights (tiles, OP_TILE_WEIGHTS), gradients likewise, with the
- * biases. */
+/* Where the weights of convolutions of the same shapes lie: weights (tiles, OP_TILE_WEIGHTS), gradients
+ * likewise, with the biases. */
 void op_weights(const image_op *op, const image_conv *convs, int32_t *weights);
 void op_gradients(const image_op *op, const image_conv *convs, int32_t *weights);
 void op_biases(const image_op *op, const image_conv *convs, int32_t *biases); /* (out) */

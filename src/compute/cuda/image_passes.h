@@ -1,10 +1,12 @@
-/* The passes of image networks in one precision (image_network.cuh), for the layer that asks for them (image_coupling.cu). */
+/* The passes of image networks in one precision (image_network.cuh), for the layer that asks for them
+ * (image_coupling.cu). */
 #ifndef JF_COMPUTE_CUDA_IMAGE_PASSES_H
 #define JF_COMPUTE_CUDA_IMAGE_PASSES_H
 
 #include "compute/cuda/image_plan.h"
 
-/* What a pass over a batch, or a part of it, works on. Arrays are those of networks A and B; "numbers" are of the precision. */
+/* What a pass over a batch, or a part of it, works on. Arrays are those of networks A and B; "numbers" are of
+ * the precision. */
 typedef struct image_batch {
     int rows;            /* samples of this part */
     int first, capacity; /* its first one, and how many there are, in acts and sums */
@@ -21,9 +23,9 @@ typedef struct image_batch {
     float *du1[2];                   /* (rows, k) */
     void *dh[2], *wide[2], *thin[2]; /* numbers: (rows, pixels, K), (.., concat), (.., K) */
     void *last_thin[2];              /* as thin */
-    void *normalised
-        [3][2]; /* numbers: what norms 0, 3, .. and 1, 4, .. and 2, 5, .. made (back_in_one: [1] alone) */
-    float *back_sums[2];                 /* (rows, MAX_BANDS, 2) */
+    void *normalised[3][2]; /* numbers: what norms 0, 3, .. and 1, 4, .. and 2, 5, .. made (back_in_one: [1]
+                               alone) */
+    float *back_sums[2];    /* (rows, MAX_BANDS, 2) */
     float *partial[2], *norm_partial[2]; /* NULL: gradients are not wanted */
     int pieces, gradient_tiles;          /* of partial: [piece][tile] */
     int norm_samples;                    /* of a piece of norm_partial */

@@ -28,8 +28,8 @@ static const image_conv *convs_of(const image_net *net, int part, int *count) {
     return b->branch;
 }
 
-/* Tiles of a set: those that read the same inputs, which are all of a 1x1 convolution, and few of grouped ones. Sets are all of
- * one size. */
+/* Tiles of a set: those that read the same inputs, which are all of a 1x1 convolution, and few of grouped
+ * ones. Sets are all of one size. */
 static int together(const image_net *net, int kind, int direction) {
     int outputs = kind == OP_OUT && direction == FORWARD        ? net->out.shape.out
                   : kind == OP_IN && direction == BACKWARD      ? net->in.shape.in
@@ -41,8 +41,8 @@ static int together(const image_net *net, int kind, int direction) {
     return most;
 }
 
-/* Whether the narrowest bands that there may be of an operator have room in shared memory, in the precision with the largest
- * numbers. other: channels of a second tile, of the gradient of its weights. */
+/* Whether the narrowest bands that there may be of an operator have room in shared memory, in the precision
+ * with the largest numbers. other: channels of a second tile, of the gradient of its weights. */
 static int has_room(const cuda_device *own, const image_op *op, int other) {
     const int beside = 24 << 10; /* tables, and results on their way out */
     int rows = (op->h + IMAGE_MAX_BANDS - 1) / IMAGE_MAX_BANDS;
@@ -63,8 +63,8 @@ static int all_have_room(const cuda_device *own, const image_plan *p) {
     return 1;
 }
 
-/* Whether there is room for the way back through a 1x1 convolution in one kernel: registers for the gradient of all weights, and
- * shared memory for bands of samples. */
+/* Whether there is room for the way back through a 1x1 convolution in one kernel: registers for the gradient
+ * of all weights, and shared memory for bands of samples. */
 static int back_in_one(const cuda_device *own, const image_plan *p) {
     const int kinds[] = {OP_FIRST, OP_SECOND};
     for (int net = p->first_net; net < p->first_net + p->net_count; net++)
@@ -80,8 +80,8 @@ static int back_in_one(const cuda_device *own, const image_plan *p) {
     return 1;
 }
 
-/* Whether the tiles of branches come in twos of 16 channels, of which the upper reads what the lower reads so many channels
- * further; a last one may be alone. */
+/* Whether the tiles of branches come in twos of 16 channels, of which the upper reads what the lower reads so
+ * many channels further; a last one may be alone. */
 static int in_pairs(const image_op *op) {
     const op_set *lower[IMAGE_MAX_CONCAT / 16] = {0};
     if (op->together != 1) return 0;
@@ -177,7 +177,8 @@ static int given_to(const image_conv *conv, int set) {
     return first / 8 == last / 8 ? first / 8 * 8 : -1;
 }
 
-/* Where an operator has the weights from channels `read` of a tap to `given`: twice the tile, and which half. */
+/* Where an operator has the weights from channels `read` of a tap to `given`: twice the tile, and which half.
+ */
 static int32_t tile_of(const image_op *op, int conv, int tap, int read, int given) {
     for (int i = 0; i < op->sets; i++) {
         const op_set *s = &op->set[i];

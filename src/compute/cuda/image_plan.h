@@ -1,8 +1,9 @@
 /* What is known of a coupling layer of image networks before it runs (image_plan.c).
  *
- * The parts of a network in their order: the convolution in, then of each residual block the first 1x1 convolution, the
- * branches, the second 1x1 convolution, and at the end the convolution out. Part q gives the activations q, which norm q
- * normalises for part q + 1. Activations 0, 3, 6, ... are the residual stream: part 3, 6, ... adds to the one before. */
+ * The parts of a network in their order: the convolution in, then of each residual block the first 1x1
+ * convolution, the branches, the second 1x1 convolution, and at the end the convolution out. Part q gives the
+ * activations q, which norm q normalises for part q + 1. Activations 0, 3, 6, ... are the residual stream:
+ * part 3, 6, ... adds to the one before. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_PLAN_H
 #define JF_COMPUTE_CUDA_IMAGE_PLAN_H
 
@@ -39,10 +40,11 @@ typedef struct held_plan {
     size_t bytes;                       /* of shared memory */
 } held_plan;
 
-/* How teams of warps go back through the branches in a stream of rows (image_stream.cuh). Of each set of eight channels that branches
- * read, the table says: which convolution's biases it has beside those of the first (0: none); of each convolution the first of the
- * eight channels that it gives them; of each convolution and tap where the weights lie among the packed ones (twice the tile, and
- * which half), and where their gradient lies among those of the part (in numbers). */
+/* How teams of warps go back through the branches in a stream of rows (image_stream.cuh). Of each set of
+ * eight channels that branches read, the table says: which convolution's biases it has beside those of the
+ * first (0: none); of each convolution the first of the eight channels that it gives them; of each
+ * convolution and tap where the weights lie among the packed ones (twice the tile, and which half), and where
+ * their gradient lies among those of the part (in numbers). */
 #define STREAM_WARPS            16 /* of a block, at most: room for 128 registers a thread */
 #define STREAM_ROWS             3  /* of a step */
 #define STREAM_STAGES           3
@@ -102,7 +104,8 @@ jf_status image_plan_create(device *d, image_plan **out,
                             const coupling_layer *layer); /* NULL: not for such a layer */
 void image_plan_free(device *d, image_plan *p);
 
-/* Elements that a block of norm_back_kernel takes: what partial gradients of norms for each channel are summed over. */
+/* Elements that a block of norm_back_kernel takes: what partial gradients of norms for each channel are
+ * summed over. */
 #define NORM_ELEMENTS 2048 /* of a block of the way back through a norm */
 #define NORM_SAMPLES  64   /* at most */
 

@@ -1,9 +1,10 @@
 /* The products of image networks (image_op.h): an operator over a batch, and the gradient of its weights.
  *
- * A block takes a band of rows of a sample, or a few whole small samples, into shared memory, as operands and with zeros around
- * them: what is read is made an operand on the way by a LOAD, for instance normalised. Its warps then share the tiles of results.
- * What becomes of these is up to a STORE, which also sums two numbers of each sample: for the layer norm that reads the
- * results, or for the gradient of the one before. Bands of a sample are summed by whoever reads the sums, in their order. */
+ * A block takes a band of rows of a sample, or a few whole small samples, into shared memory, as operands and
+ * with zeros around them: what is read is made an operand on the way by a LOAD, for instance normalised. Its
+ * warps then share the tiles of results. What becomes of these is up to a STORE, which also sums two numbers
+ * of each sample: for the layer norm that reads the results, or for the gradient of the one before. Bands of
+ * a sample are summed by whoever reads the sums, in their order. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_PRODUCT_CUH
 #define JF_COMPUTE_CUDA_IMAGE_PRODUCT_CUH
 
@@ -53,8 +54,8 @@ typedef struct product_call {
 
 /* ---- tiles of operands ---- */
 
-/* AHEAD pixels, `step` bytes from each other: those of which `left` counts, stride by stride. next(k, inside) says which one is
- * next; what lies outside of the image becomes 0. */
+/* AHEAD pixels, `step` bytes from each other: those of which `left` counts, stride by stride. next(k, inside)
+ * says which one is next; what lies outside of the image becomes 0. */
 template <class M, int AHEAD, class CURSOR, class NEXT>
 static __device__ inline void fill_pixels(char *to, int step, int left, int stride, const CURSOR &cursor,
                                           NEXT next) {
@@ -81,8 +82,9 @@ static __device__ inline void fill_pixels(char *to, int step, int left, int stri
     }
 }
 
-/* Samples as operands: rows from first_row - halo on, of the channels of the operator. Each thread has one slot of channels, of
- * every so manieth pixel. Where operands are what lies in memory they are copied, which is waited for later. */
+/* Samples as operands: rows from first_row - halo on, of the channels of the operator. Each thread has one
+ * slot of channels, of every so manieth pixel. Where operands are what lies in memory they are copied, which
+ * is waited for later. */
 template <class M, class LOAD>
 static __device__ void fill_tile(char *to, const op_view &op, const cut &t, const LOAD &load, int net,
                                  int sample, int first_row, float2 moments) {
@@ -171,8 +173,8 @@ static __device__ inline float2 warp_sum(float a, float b) {
 /* Blocks that a multiprocessor should have room for. */
 #define RESIDENT(warps) (16 / (warps))
 
-/* Shared memory by which a warp turns a tile of results, of which each thread has pairs, into rows of whole vectors: bytes of a
- * row, the last 16 so that rows begin in different banks, and of all warps. */
+/* Shared memory by which a warp turns a tile of results, of which each thread has pairs, into rows of whole
+ * vectors: bytes of a row, the last 16 so that rows begin in different banks, and of all warps. */
 static __host__ __device__ constexpr int stage_row(int tiles, int bytes) {
     return tiles * TILE_COLUMNS * bytes + 16;
 }
@@ -217,7 +219,8 @@ static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS))
               all_sets = (op.sets + SETS - 1) / SETS;
     const typename M::weights *packed = (const typename M::weights *)c.weights[net] + lane;
     float sum_a = 0, sum_b = 0;
-    /* The warp's results in their order: unit, sets, group. What follows of the unit is worked out where it changes. */
+    /* The warp's results in their order: unit, sets, group. What follows of the unit is worked out where it
+     * changes. */
     int u = -1, set_number = all_sets - 1, group = groups + warp, sample = 0, band = 0, present = 0;
     for (;; group += WARPS) {
         int before = u;
@@ -246,8 +249,9 @@ static __global__ void __launch_bounds__(WARPS * 32, RESIDENT(WARPS))
 #pragma unroll
         for (int k = 0; k < SETS; k++)
             channels[k] = set_number * SETS + k < op.sets ? sets[set_number * SETS + k].x : -1;
-        /* Of each tile of pixels a lane stores VECTORS vectors of eight channels, always of the same channels. What they meet in
-         * memory is asked for before the products, where there are registers for it. */
+        /* Of each tile of pixels a lane stores VECTORS vectors of eight channels, always of the same
+         * channels. What they meet in memory is asked for before the products, where there are registers for
+         * it. */
         enum { VECTORS = TILES * TILE_ROWS / 32, EARLY = M::bytes == 2 && GROUP * VECTORS <= 4 };
         const int mine = lane % TILES;
         int set_channel = channels[0];
@@ -369,8 +373,8 @@ typedef struct gradient_call {
 
 static constexpr int BIASES = 2; /* tiles of biases of a warp */
 
-/* Of a piece of the units (blockIdx.x), EACH tiles for each warp, of which SHARE neighbours read the same inputs. X: what the
- * operator reads; Y: the gradient of what it gave. */
+/* Of a piece of the units (blockIdx.x), EACH tiles for each warp, of which SHARE neighbours read the same
+ * inputs. X: what the operator reads; Y: the gradient of what it gave. */
 template <class M, int EACH, int SHARE, class X, class Y>
 static __global__ void __launch_bounds__(GRADIENT_WARPS * 32, 2)
     gradient_kernel(const __grid_constant__ gradient_call c, const __grid_constant__ X x,

@@ -1,12 +1,16 @@
-/* The way back through the branches in a stream of rows: the gradient of what they read, and that of their weights, in bf16.
+/* The way back through the branches in a stream of rows: the gradient of what they read, and that of their
+ * weights, in bf16.
  *
- * A team of warps takes one sample after the other, and of each row by row the gradient of what the branches gave. A warp has eight
- * channels of what they read (a set) of 16 columns (a strip). A row is read once: its products with all nine taps go to the rows
- * above and below that they belong to, whose sums are in registers until they are complete (stream_back_kernel); or they are those with
- * the rows of activations above and below, which are in registers as long as they are needed (stream_weights_kernel). So shared
- * memory holds the few rows that are worked on or on their way, and weights, or their gradients, do not leave the registers.
+ * A team of warps takes one sample after the other, and of each row by row the gradient of what the branches
+ * gave. A warp has eight channels of what they read (a set) of 16 columns (a strip). A row is read once: its
+ * products with all nine taps go to the rows above and below that they belong to, whose sums are in registers
+ * until they are complete (stream_back_kernel); or they are those with the rows of activations above and
+ * below, which are in registers as long as they are needed (stream_weights_kernel). So shared memory holds
+ * the few rows that are worked on or on their way, and weights, or their gradients, do not leave the
+ * registers.
  *
- * It is for branches of dilations 1, 2, 4 that give a set eight channels each (plan_stream in image_plan.c). */
+ * It is for branches of dilations 1, 2, 4 that give a set eight channels each (plan_stream in image_plan.c).
+ */
 #ifndef JF_COMPUTE_CUDA_IMAGE_STREAM_CUH
 #define JF_COMPUTE_CUDA_IMAGE_STREAM_CUH
 
@@ -44,8 +48,8 @@ struct stream_place {
     }
 };
 
-/* What a thread has of the rows of a step: every so manieth vector of eight channels, in the order of memory. Where these lie in shared
- * memory is the same in all steps. */
+/* What a thread has of the rows of a step: every so manieth vector of eight channels, in the order of memory.
+ * Where these lie in shared memory is the same in all steps. */
 template <int COUNT> struct step_vectors {
     int to[COUNT], thread, threads, of_row;
     __device__ step_vectors(const stream_view &v, const stream_place &at, int channels, divider by_slots,
@@ -58,7 +62,8 @@ template <int COUNT> struct step_vectors {
                     (i - pixel * (channels / SLOT)) * SLOT * 2;
         }
     }
-    /* f(number of the vector in the step, place) for those of rows that there are, where the first row of the step is this one. */
+    /* f(number of the vector in the step, place) for those of rows that there are, where the first row of the
+     * step is this one. */
     template <class F> __device__ void each(int first, int h, F f) const {
         const int left = h - first, begin = first < 0 ? -first * of_row : 0,
                   end = (left < STREAM_ROWS ? left : STREAM_ROWS) * of_row;
@@ -78,9 +83,9 @@ template <int COUNT> struct step_vectors {
 typedef step_vectors<STREAM_WIDE_EACH> wide_vectors;
 typedef step_vectors<STREAM_THIN_EACH> thin_vectors;
 
-/* The slots of a row of taps, three of each convolution, come in twos that are an operand of a product together, a quad of registers:
- * those left and right of a convolution, and the middle ones of the first two. The middle one of the third has that of the first beside
- * it. */
+/* The slots of a row of taps, three of each convolution, come in twos that are an operand of a product
+ * together, a quad of registers: those left and right of a convolution, and the middle ones of the first two.
+ * The middle one of the third has that of the first beside it. */
 static __host__ __device__ constexpr int quad_of_sides(int conv) {
     return conv == 0 ? 0 : conv + 1;
 }
@@ -353,8 +358,8 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
         commit_copies();
         if (++next_group == groups) next_group = 0, next_sample += stride;
     };
-    /* Products of quads: with rows above and below those of the sides and of the middle of a convolution, of which the other half is
-     * for nothing, and with the same row all. */
+    /* Products of quads: with rows above and below those of the sides and of the middle of a convolution, of
+     * which the other half is for nothing, and with the same row all. */
     float sides[CONVS][2][2][4], middle[S::QUADS][4], bias[4] = {0, 0, 0, 0};
 #pragma unroll
     for (int i = 0; i < 16 * CONVS; i++) sides[i / 16][i / 8 % 2][i / 4 % 2][i % 4] = 0;

@@ -1,5 +1,5 @@
-/* What the launches of a coupling layer's image networks (image_network.cuh) work on, in one precision: where things are, how samples
- * are cut into what blocks take, and what operators read and write. */
+/* What the launches of a coupling layer's image networks (image_network.cuh) work on, in one precision: where
+ * things are, how samples are cut into what blocks take, and what operators read and write. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_VIEW_CUH
 #define JF_COMPUTE_CUDA_IMAGE_VIEW_CUH
 
@@ -71,8 +71,8 @@ template <class M> struct network_view {
 
     /* ---- how samples are cut ---- */
 
-    /* Bands of so many rows that two blocks have room on a multiprocessor, where that does not mean too many rows read twice, and
-     * that all multiprocessors have work. other: channels of a second tile. */
+    /* Bands of so many rows that two blocks have room on a multiprocessor, where that does not mean too many
+     * rows read twice, and that all multiprocessors have work. other: channels of a second tile. */
     cut choose(int kind, int direction, int other = 0) const {
         const image_op *op = &p->ops[p->first_net][kind][direction];
         int in = op->in, steps = op->steps;
@@ -109,7 +109,8 @@ template <class M> struct network_view {
         return best;
     }
     /* The same for a way back in one kernel: see back_call. Bands that
-     * fill tiles of pixels, and large enough that meeting at barriers, which costs about as much as a tile, does not count. */
+     * fill tiles of pixels, and large enough that meeting at barriers, which costs about as much as a tile,
+     * does not count. */
     cut choose_back(int kind) const {
         const image_op *op = &p->ops[p->first_net][kind][BACKWARD];
         double least = 1e30;

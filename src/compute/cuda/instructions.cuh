@@ -1,5 +1,6 @@
-/* Instructions of the GPU that C++ has no words for, and shared memory of the size that a launch asks for. Tests have all of these
- * for threads of their own, on machines without a GPU (tests/emulated/instructions.h). */
+/* Instructions of the GPU that C++ has no words for, and shared memory of the size that a launch asks for.
+ * Tests have all of these for threads of their own, on machines without a GPU
+ * (tests/emulated/instructions.h). */
 #ifndef JF_COMPUTE_CUDA_INSTRUCTIONS_CUH
 #define JF_COMPUTE_CUDA_INSTRUCTIONS_CUH
 
@@ -49,8 +50,8 @@ static __device__ inline void wait_for_earlier_copies() {
 static __device__ inline void meet(int barrier, int threads) {
     asm volatile("bar.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
-/* Four 8x8 matrices of 16 bits, or 8x4 of 32: lane l gives the address of a row of matrix l / 8, and gets of each matrix the
- * 32 bits at row lane / 4, place lane % 4. */
+/* Four 8x8 matrices of 16 bits, or 8x4 of 32: lane l gives the address of a row of matrix l / 8, and gets of
+ * each matrix the 32 bits at row lane / 4, place lane % 4. */
 static __device__ inline void load_matrices(unsigned r[4], unsigned address) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
                  : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])

@@ -27,7 +27,8 @@ static inline unsigned at_most(unsigned limit, unsigned count) {
     return count < limit ? count : limit;
 }
 
-/* Notes what went wrong with the launches before; in a profile their time has this name. flops: of products. */
+/* Notes what went wrong with the launches before; in a profile their time has this name. flops: of products.
+ */
 static inline void launched_product(cuda_device *own, const char *kernel, double flops) {
     cuda_note(own, cudaGetLastError(), kernel);
     if (own->profile) cuda_profile_mark(own, kernel, flops);
@@ -67,8 +68,9 @@ static inline cudaLaunchAttribute clusters_of(int ranks) {
     return a;
 }
 
-/* A kernel that begins while the one before it ends, on GPUs that can: it calls after_the_last() before it touches memory that
- * others write. Its blocks form clusters of `ranks` along x, which is 1 on GPUs without them. */
+/* A kernel that begins while the one before it ends, on GPUs that can: it calls after_the_last() before it
+ * touches memory that others write. Its blocks form clusters of `ranks` along x, which is 1 on GPUs without
+ * them. */
 template <class... PARAMETERS, class... ARGUMENTS>
 static void launch_clusters(const cuda_device *own, void (*kernel)(PARAMETERS...), dim3 grid, int ranks,
                             int threads, size_t shared, const ARGUMENTS &...arguments) {
@@ -137,8 +139,8 @@ template <class T> static __device__ T block_sum_for_all(T value) {
     return sum;
 }
 
-/* Of each sample the sum of `units` terms: f.term(sample, unit), then f.take(sample, sum). Samples of many units have a block each,
- * those of fewer as many lanes of a warp as they have units, a power of two. */
+/* Of each sample the sum of `units` terms: f.term(sample, unit), then f.take(sample, sum). Samples of many
+ * units have a block each, those of fewer as many lanes of a warp as they have units, a power of two. */
 template <class F> static __global__ void sum_by_block(F f, int units) {
     auto sum = f.nothing();
     size_t sample = blockIdx.x;
@@ -179,8 +181,9 @@ static __global__ void add_pieces(float *to, const float *parts, size_t stride, 
     }
 }
 
-/* Pieces that `rows` rows of work are cut into, where each has `stride` partial sums: enough for all of a GPU, none of fewer
- * rows than `least`, and no more than there is memory for. They follow from the sizes alone. */
+/* Pieces that `rows` rows of work are cut into, where each has `stride` partial sums: enough for all of a
+ * GPU, none of fewer rows than `least`, and no more than there is memory for. They follow from the sizes
+ * alone. */
 static inline int pieces_for(size_t rows, size_t stride, size_t least, size_t room) {
     size_t pieces = rows / (least < 1 ? 1 : least), fit = room / (stride < 1 ? 1 : stride);
     if (pieces > 512) pieces = 512;

@@ -56,8 +56,9 @@ template <class LAW> struct backward_sum {
     __device__ void take(size_t sample, float sum) const { c.partial[sample] = sum; }
 };
 
-/* Backward of a shared law: each piece of the rows adds to gradients of its own. A law of single elements has a thread per
- * element of a row, so that threads read neighbouring numbers; one of whole rows has a thread per piece. */
+/* Backward of a shared law: each piece of the rows adds to gradients of its own. A law of single elements has
+ * a thread per element of a row, so that threads read neighbouring numbers; one of whole rows has a thread
+ * per piece. */
 template <class LAW> static __global__ void shared_kernel(law_call c) {
     size_t rows = (size_t)c.n * (size_t)c.rows;
     int elements = LAW::each ? c.m : 1,

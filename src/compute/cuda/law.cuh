@@ -1,5 +1,5 @@
-/* Laws as types: the formulas of law/NAME.h, for the kernels that run them unit by unit. A unit is one element where the law
- * treats each by itself, otherwise a row of m elements. */
+/* Laws as types: the formulas of law/NAME.h, for the kernels that run them unit by unit. A unit is one
+ * element where the law treats each by itself, otherwise a row of m elements. */
 #ifndef JF_COMPUTE_CUDA_LAW_CUH
 #define JF_COMPUTE_CUDA_LAW_CUH
 
@@ -12,8 +12,9 @@ extern "C" {
 #include "compute/law/formulas.h"
 }
 
-/* Each law as a type with the same functions: of one unit, with A, b and the gradients where it has its own. The gradient of
- * b goes through a variable: of a pointer that is either to it or to nothing, nvcc 13.0 loses what is stored. */
+/* Each law as a type with the same functions: of one unit, with A, b and the gradients where it has its own.
+ * The gradient of b goes through a variable: of a pointer that is either to it or to nothing, nvcc 13.0 loses
+ * what is stored. */
 #define EACH(name, is_shared)                                                                                \
     struct law_of_##name {                                                                                   \
         enum { each = 1, shared = is_shared };                                                               \

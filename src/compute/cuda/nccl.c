@@ -1,8 +1,9 @@
-/* Sums over the GPUs of several ranks by NCCL, which is looked for when a group is asked for: the few names that are needed are
- * declared here, so that building needs neither its header nor its library. They have been the same since NCCL 2.4.
+/* Sums over the GPUs of several ranks by NCCL, which is looked for when a group is asked for: the few names
+ * that are needed are declared here, so that building needs neither its header nor its library. They have
+ * been the same since NCCL 2.4.
  *
- * Sums are queued in the device's stream and can be a part of a recording. Their order is NCCL's: the same in every run of as
- * many ranks on the same machines, and another one than that of the host's sums. */
+ * Sums are queued in the device's stream and can be a part of a recording. Their order is NCCL's: the same in
+ * every run of as many ranks on the same machines, and another one than that of the host's sums. */
 #include "base/memory.h"
 #include "compute/cuda/cuda.h"
 #include "compute/cuda/profile.h"

@@ -1,4 +1,5 @@
-/* Plans of whole layers: which kind a form of networks takes. A new one is a file that defines it, and a line here. */
+/* Plans of whole layers: which kind a form of networks takes. A new one is a file that defines it, and a line
+ * here. */
 #include "compute/cuda/cuda.h"
 #include <string.h>
 

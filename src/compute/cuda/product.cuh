@@ -1,12 +1,13 @@
-/* Products of matrices in float, for dense layers and 1x1 convolutions: tiles of 64 x 64 in shared memory, 4 x 4 sums per
- * thread. Shapes that have kernels of their own do not come here. */
+/* Products of matrices in float, for dense layers and 1x1 convolutions: tiles of 64 x 64 in shared memory, 4
+ * x 4 sums per thread. Shapes that have kernels of their own do not come here. */
 #ifndef JF_COMPUTE_CUDA_PRODUCT_CUH
 #define JF_COMPUTE_CUDA_PRODUCT_CUH
 
 #include "compute/cuda/kernels.cuh"
 
-/* c (m, n) = act(a (m, k) b (k, n) + bias (n)), or c += where `adds`. Element (i, j) of a is a[i * a_row + j * a_column],
- * of b likewise, so that either may be a transpose. With several pieces k is cut, and piece p is c + p * c_piece. */
+/* c (m, n) = act(a (m, k) b (k, n) + bias (n)), or c += where `adds`. Element (i, j) of a is a[i * a_row + j
+ * * a_column], of b likewise, so that either may be a transpose. With several pieces k is cut, and piece p is
+ * c + p * c_piece. */
 typedef struct product {
     size_t m, n, k;
     const float *a, *b, *bias; /* bias NULL: none */
@@ -19,7 +20,8 @@ typedef struct product {
 
 enum { TILE = 64, DEPTH = 16, SIDE = 4 };
 
-/* One tile of `from` into shared memory as [depth][TILE]; what lies outside is zero. `across` runs along m or n. */
+/* One tile of `from` into shared memory as [depth][TILE]; what lies outside is zero. `across` runs along m or
+ * n. */
 static __device__ void load_tile(float (*to)[TILE + 4], const float *from, size_t across, size_t across_end,
                                  size_t across_step, size_t deep, size_t deep_end, size_t deep_step) {
     int by_depth = deep_step == 1; /* neighbouring threads read neighbouring numbers */
@@ -72,8 +74,8 @@ static void product_run(cuda_device *own, product p, const char *name) {
     }
 }
 
-/* c (m, n) += a^t b for long columns a (k, m) and b (k, n): k is cut into pieces, whose results are added in their order.
- * c is dense. Under the device's lock. */
+/* c (m, n) += a^t b for long columns a (k, m) and b (k, n): k is cut into pieces, whose results are added in
+ * their order. c is dense. Under the device's lock. */
 static void product_of_columns(cuda_device *own, product p, const char *name) {
     size_t count = p.m * p.n;
     p.pieces = pieces_for(p.k, count, 256, CUDA_PARTIAL);

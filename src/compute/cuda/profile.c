@@ -1,6 +1,7 @@
-/* The profile of the cuda device: an event of the GPU after each launch. The time from one event to the next belongs to the
- * part that the later one names; where the host has waited in between, counting begins anew, so that a GPU that waits for
- * the host is not taken for one that works. Recordings are asked for launch by launch meanwhile. */
+/* The profile of the cuda device: an event of the GPU after each launch. The time from one event to the next
+ * belongs to the part that the later one names; where the host has waited in between, counting begins anew,
+ * so that a GPU that waits for the host is not taken for one that works. Recordings are asked for launch by
+ * launch meanwhile. */
 #include "compute/cuda/profile.h"
 #include "base/memory.h"
 #include <stdlib.h>

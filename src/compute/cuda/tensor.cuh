@@ -1,6 +1,7 @@
-/* Products on tensor cores that are as exact as those of float. A tensor core takes factors of 11 bits: a number is the sum of
- * two of these, and of the four products of their halves the smallest, 2^-22 of the whole, is left out. Eight such products
- * are summed by the tensor core, which rounds toward zero; their sums are added as floats are. */
+/* Products on tensor cores that are as exact as those of float. A tensor core takes factors of 11 bits: a
+ * number is the sum of two of these, and of the four products of their halves the smallest, 2^-22 of the
+ * whole, is left out. Eight such products are summed by the tensor core, which rounds toward zero; their sums
+ * are added as floats are. */
 #ifndef JF_COMPUTE_CUDA_TENSOR_CUH
 #define JF_COMPUTE_CUDA_TENSOR_CUH
 
@@ -32,8 +33,8 @@ static __device__ __forceinline__ void multiply_add(float (&sum)[4], const halve
     for (int i = 0; i < 4; i++) sum[i] += part[i];
 }
 
-/* The same with the products of unlike halves in sums of their own, so that the three do not wait for one another: for a warp
- * that has nothing else to do meanwhile. */
+/* The same with the products of unlike halves in sums of their own, so that the three do not wait for one
+ * another: for a warp that has nothing else to do meanwhile. */
 typedef struct split_sum {
     float high[4], low[2][4];
 } split_sum;

@@ -1,4 +1,5 @@
-/* Additive law:  v = u + b,  logdet = 0, for each element: volumes stay as they are, and there is no network A. */
+/* Additive law:  v = u + b,  logdet = 0, for each element: volumes stay as they are, and there is no network
+ * A. */
 
 static const law_shape additive_shape = {.doc = "v = u + b: translation alone, keeps volumes",
                                          .has_shift = 1};

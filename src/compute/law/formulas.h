@@ -1,5 +1,5 @@
-/* The formulas of all laws over `num`, and their table. Included once by each device after `typedef ... num;`; a compiler
- * that needs another word before each function defines LAW_FN first. */
+/* The formulas of all laws over `num`, and their table. Included once by each device after `typedef ...
+ * num;`; a compiler that needs another word before each function defines LAW_FN first. */
 #ifndef LAW_FN
 #define LAW_FN static inline
 #endif

@@ -1,23 +1,24 @@
-/* Laws: invertible maps u -> v of m elements. Those of couplings are given what networks say, A and b, for every sample;
- * a shared law has one A and one b for all samples, which are parameters.
+/* Laws: invertible maps u -> v of m elements. Those of couplings are given what networks say, A and b, for
+ * every sample; a shared law has one A and one b for all samples, which are parameters.
  *
- * A law is one file law/NAME.h and one line in LAW_LIST; every device then runs it. The file consists of static inline
- * formulas over `num`, which the including device defines as its number type, marked LAW_FN, so that a compiler for
- * another kind of processor can take them as they are:
+ * A law is one file law/NAME.h and one line in LAW_LIST; every device then runs it. The file consists of
+ * static inline formulas over `num`, which the including device defines as its number type, marked LAW_FN, so
+ * that a compiler for another kind of processor can take them as they are:
  *
  *     NAME_shape                          what the law needs: a law_shape
  *     NAME_outputs(c, m)                  how many numbers the network A gives for m elements
  *     NAME_forward(...)    -> logdet      u to v in place
  *     NAME_inverse(...)    -> logdet      (of u -> v) v to u in place
- *     NAME_backward(...)                  v -> u, dv -> du in place; dA, db overwritten, ds +=; dl = dL/dlogdet
+ *     NAME_backward(...)                  v -> u, dv -> du in place; dA, db overwritten, ds +=; dl =
+ * dL/dlogdet
  *
  * A LAW_EACH law treats each element by itself: its functions take one element,
  *     (c, A, b, s, &u)  and  (c, A, b, s, &v, &dv, dl, dA, &db, &ds),
- * where A and dA are that element's outputs(c, 1) numbers. A LAW_ALL law couples the m elements with one another:
- *     (c, m, A, b, s, u)  and  (c, m, A, b, s, v, dv, dl, dA, db, &ds).
- * A shared law is SHARED_EACH or SHARED_ALL. It takes the same, except that its backward functions add to dA and db.
- * c is the law with its hyperparameters. A law without shift or scale is handed b = 0 or s = 0 and leaves db or ds alone;
- * the devices know from the shape that there is none. */
+ * where A and dA are that element's outputs(c, 1) numbers. A LAW_ALL law couples the m elements with one
+ * another: (c, m, A, b, s, u)  and  (c, m, A, b, s, v, dv, dl, dA, db, &ds). A shared law is SHARED_EACH or
+ * SHARED_ALL. It takes the same, except that its backward functions add to dA and db. c is the law with its
+ * hyperparameters. A law without shift or scale is handed b = 0 or s = 0 and leaves db or ds alone; the
+ * devices know from the shape that there is none. */
 #ifndef JF_COMPUTE_LAW_LAW_H
 #define JF_COMPUTE_LAW_LAW_H
 
@@ -44,8 +45,8 @@ typedef struct law_shape {
     const char *doc;
     int has_scale; /* reads s, the layer's learned scale */
     int has_shift; /* reads b, one output of the network B for each element */
-    /* Hyperparameters, at most LAW_MAX_HYPER: keys of [model], KEY_INT or KEY_REAL, that a recipe with this law may have;
-     * NULL: none. Their values reach the formulas in law_config. */
+    /* Hyperparameters, at most LAW_MAX_HYPER: keys of [model], KEY_INT or KEY_REAL, that a recipe with this
+     * law may have; NULL: none. Their values reach the formulas in law_config. */
     const recipe_key *keys;
 } law_shape;
 

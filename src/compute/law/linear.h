@@ -1,7 +1,7 @@
 /* Linear law, shared:  v = L U u,  L lower triangular with ones on its diagonal, U upper triangular,
- *     A (m, m), row by row:   L_ij = A_ij (j < i),   U_ij = A_ij (j > i),   U_ii = exp(A_ii),   logdet = sum_i A_ii.
- * Both ways and both backward passes go along rows of A, so that what they read lies side by side; in every loop the
- * elements that are still to be read have not been overwritten yet. */
+ *     A (m, m), row by row:   L_ij = A_ij (j < i),   U_ij = A_ij (j > i),   U_ii = exp(A_ii),   logdet =
+ * sum_i A_ii. Both ways and both backward passes go along rows of A, so that what they read lies side by
+ * side; in every loop the elements that are still to be read have not been overwritten yet. */
 #include <tgmath.h>
 
 static const law_shape linear_shape = {.doc = "v = L U u, the same for all samples"};
@@ -60,7 +60,8 @@ LAW_FN num linear_inverse(const law_config *c, int m, const num *A, const num *b
     return linear_upper_inverse(m, A, v_to_u);
 }
 
-/* v = L w:  dL_ij += dv_i w_j,  dw = L^t dv.  w = U u:  dU_ij += dw_i u_j,  dA_ii += dw_i U_ii u_i + dl,  du = U^t dw. */
+/* v = L w:  dL_ij += dv_i w_j,  dw = L^t dv.  w = U u:  dU_ij += dw_i u_j,  dA_ii += dw_i U_ii u_i + dl,  du
+ * = U^t dw. */
 LAW_FN void linear_backward(const law_config *c, int m, const num *A, const num *b, num s, num *v, num *dv,
                             num dl, num *dA, num *db, num *ds) {
     (void)c, (void)b, (void)s, (void)db, (void)ds;

@@ -1,8 +1,10 @@
-/* Rational-quadratic spline: v is a monotone function of u on [-bound, bound], made of `bins` pieces, and v = u beyond it.
+/* Rational-quadratic spline: v is a monotone function of u on [-bound, bound], made of `bins` pieces, and v =
+ * u beyond it.
  *
- * A gives, for each element, bins numbers for the widths of the pieces, as many for their heights, and bins - 1 for the
- * derivatives at the inner knots: widths and heights are softmaxes, derivatives softplus, 1 at both ends. All of A = 0 is the
- * identity. Within a piece of width w, height h, slope s = h/w and derivatives d0, d1, with x = (u - left)/w, t = x(1 - x):
+ * A gives, for each element, bins numbers for the widths of the pieces, as many for their heights, and bins -
+ * 1 for the derivatives at the inner knots: widths and heights are softmaxes, derivatives softplus, 1 at both
+ * ends. All of A = 0 is the identity. Within a piece of width w, height h, slope s = h/w and derivatives d0,
+ * d1, with x = (u - left)/w, t = x(1 - x):
  *
  *     v      = bottom + h (s x^2 + d0 t) / (s + (d0 + d1 - 2s) t)
  *     dv/du  = s^2 (d1 x^2 + 2 s t + d0 (1 - x)^2) / (s + (d0 + d1 - 2s) t)^2
@@ -157,7 +159,8 @@ LAW_FN spline_slopes spline_slopes_at(const spline_piece *p, const spline_terms 
     return o;
 }
 
-/* dA of shares from the gradients of parts: `before` of each part before k, `own` of part k, none of those behind it. */
+/* dA of shares from the gradients of parts: `before` of each part before k, `own` of part k, none of those
+ * behind it. */
 LAW_FN void spline_shares_back(int bins, num bound, const num *a, int k, num before, num own, num *da) {
     num scale = 2 * bound * (1 - (num)SPLINE_LEAST_PART * (num)bins), mean = 0;
     spline_scale of = spline_scale_of(bins, a);

@@ -1,5 +1,5 @@
-/* The formulas of all rules: RULE_distance(x, r, g) returns d(x) and gives its gradient, where a kink has slope 0. In
- * double on every device: they are two-dimensional and cheap. */
+/* The formulas of all rules: RULE_distance(x, r, g) returns d(x) and gives its gradient, where a kink has
+ * slope 0. In double on every device: they are two-dimensional and cheap. */
 #ifndef JF_COMPUTE_RULE_FORMULAS_H
 #define JF_COMPUTE_RULE_FORMULAS_H
 

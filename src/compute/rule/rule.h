@@ -1,5 +1,5 @@
-/* Rules of the plane: d(x) >= 0, zero where a sample should lie. Their names; formulas.h has the formulas, which every
- * device runs. A rule is a line here and a function there. */
+/* Rules of the plane: d(x) >= 0, zero where a sample should lie. Their names; formulas.h has the formulas,
+ * which every device runs. A rule is a line here and a function there. */
 #ifndef JF_COMPUTE_RULE_RULE_H
 #define JF_COMPUTE_RULE_RULE_H
 

@@ -1,5 +1,5 @@
-/* A folder of pictures, PNG and JPEG: one folder per class inside it, whose name is that of the class; or the files
- * themselves, which then have no labels. Classes and files come in the order of their names. */
+/* A folder of pictures, PNG and JPEG: one folder per class inside it, whose name is that of the class; or the
+ * files themselves, which then have no labels. Classes and files come in the order of their names. */
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/shown.h"

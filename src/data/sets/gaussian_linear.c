@@ -1,5 +1,5 @@
-/* Gaussian linear: x ~ N(0, 0.1 I), y ~ N(x, 0.1 I), both variances, in ten dimensions. The posterior is N(y/2, 0.05 I), so
- * H(x | y) = 5 ln(2 pi e 0.05). */
+/* Gaussian linear: x ~ N(0, 0.1 I), y ~ N(x, 0.1 I), both variances, in ten dimensions. The posterior is
+ * N(y/2, 0.05 I), so H(x | y) = 5 ln(2 pi e 0.05). */
 #include "data/problem.h"
 #include <math.h>
 

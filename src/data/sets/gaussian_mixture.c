@@ -1,5 +1,6 @@
-/* Gaussian mixture: x ~ U(-10, 10)^2; one coin toss a draw, y ~ N(x, I) or N(x, 0.01 I). The posterior is the same mixture
- * around y, within the box. H(x | y) = H(x) + H(y | x) - H(y): a constant, a radial integral, and one over the plane. */
+/* Gaussian mixture: x ~ U(-10, 10)^2; one coin toss a draw, y ~ N(x, I) or N(x, 0.01 I). The posterior is the
+ * same mixture around y, within the box. H(x | y) = H(x) + H(y | x) - H(y): a constant, a radial integral,
+ * and one over the plane. */
 #include "base/statistics.h"
 #include "data/problem.h"
 #include <math.h>

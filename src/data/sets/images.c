@@ -48,7 +48,8 @@ static void read_image(const void *source, long row, double *scratch, double *va
     image_set_at(&((const images *)d->own)->set, row, values);
 }
 
-/* With classes x alone is held, since y is the label; x of a byte is what the task makes of an image of it. */
+/* With classes x alone is held, since y is the label; x of a byte is what the task makes of an image of it.
+ */
 static void list_values(const dataset *d, resident_data *out) {
     const images *own = d->own;
     const task *t = own->task;
@@ -60,8 +61,8 @@ static void list_values(const dataset *d, resident_data *out) {
     }
 }
 
-/* Bytes are held as they are where x is made of each by itself, or where the task is one that devices know. What the
- * others make of an image is held as numbers, unless it is random. */
+/* Bytes are held as they are where x is made of each by itself, or where the task is one that devices know.
+ * What the others make of an image is held as numbers, unless it is random. */
 static int images_resident(const dataset *d, resident_data *out) {
     const images *own = d->own;
     const task *t = own->task;
@@ -161,8 +162,8 @@ static jf_status measure_x(const dataset *d, const recipe *r, double *mean, doub
     return JF_OK;
 }
 
-/* Labels 0 .. n-1, equally likely, have mean (n-1)/2 and variance (n^2-1)/12. A single one stays as it is. A plane is 1 for one
- * class of n, with mean 1/n and variance (n-1)/n^2. */
+/* Labels 0 .. n-1, equally likely, have mean (n-1)/2 and variance (n^2-1)/12. A single one stays as it is. A
+ * plane is 1 for one class of n, with mean 1/n and variance (n-1)/n^2. */
 static jf_status standardise_by_class(dataset *d, const recipe *r) {
     int n = d->classes;
     double mean = 0, deviation = 1;
@@ -180,7 +181,8 @@ static jf_status standardise_by_class(dataset *d, const recipe *r) {
 
 /* ---- to test on ---- */
 
-/* Classes by the model's names, in its order, since the test set may lack some; signs between words do not count. */
+/* Classes by the model's names, in its order, since the test set may lack some; signs between words do not
+ * count. */
 static jf_status name_classes(recipe *r, const test_file *file) {
     text names = {0};
     for (int k = 0; k < file->classes; k++) {

@@ -1,5 +1,6 @@
-/* Linear with a uniform prior: x ~ U(-1, 1)^10, y ~ N(x, 0.1 I), 0.1 a variance. The posterior is N(y, 0.1 I) within the
- * box; elements are independent, so H(x | y) = 10 (ln 2 + ln(2 pi e 0.1)/2 - H(y_1)), with y_1 a box blurred by the noise. */
+/* Linear with a uniform prior: x ~ U(-1, 1)^10, y ~ N(x, 0.1 I), 0.1 a variance. The posterior is N(y, 0.1 I)
+ * within the box; elements are independent, so H(x | y) = 10 (ln 2 + ln(2 pi e 0.1)/2 - H(y_1)), with y_1 a
+ * box blurred by the noise. */
 #include "data/problem.h"
 #include <math.h>
 
@@ -18,8 +19,8 @@ static void linear_uniform_draw(const dataset *d, rng *stream, int class_index, 
     for (int i = 0; i < DIM; i++) y[i] = x[i] + sqrt(VARIANCE) * rng_normal(stream);
 }
 
-/* A normal between -1 and 1, by rejection: of itself where its middle is inside, otherwise of a uniform, under the density
- * at the nearer bound. */
+/* A normal between -1 and 1, by rejection: of itself where its middle is inside, otherwise of a uniform,
+ * under the density at the nearer bound. */
 static int truncated(rng *stream, double mean, double *out) {
     double nearest = fmin(fmax(mean, -1), 1), top = (nearest - mean) * (nearest - mean);
     for (int tries = 0; tries < 1000000; tries++) {

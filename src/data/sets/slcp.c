@@ -1,6 +1,7 @@
-/* SLCP, a simple likelihood and a complex posterior: x ~ U(-3, 3)^5; y are four draws of a Gaussian in the plane with mean
- * (x1, x2), deviations s1 = x3^2 and s2 = x4^2, and correlation tanh x5; 1e-6 is added to both variances. The signs of x3 and
- * x4 do not show in y, so the posterior has four modes. Its entropy is not known in closed form. */
+/* SLCP, a simple likelihood and a complex posterior: x ~ U(-3, 3)^5; y are four draws of a Gaussian in the
+ * plane with mean (x1, x2), deviations s1 = x3^2 and s2 = x4^2, and correlation tanh x5; 1e-6 is added to
+ * both variances. The signs of x3 and x4 do not show in y, so the posterior has four modes. Its entropy is
+ * not known in closed form. */
 #include "data/problem.h"
 #include <math.h>
 

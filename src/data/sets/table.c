@@ -1,8 +1,9 @@
-/* A table from a file (.csv, .tsv, .txt or .npy), from one of x and one of y, or from memory (io/memory_rows.h). By default the first `x` columns are x and the next
- * `y` columns are y; data.columns chooses others by their names. Each row is one pair.
+/* A table from a file (.csv, .tsv, .txt or .npy), from one of x and one of y, or from memory
+ * (io/memory_rows.h). By default the first `x` columns are x and the next `y` columns are y; data.columns
+ * chooses others by their names. Each row is one pair.
  *
- * Rows stay where they are, in the file as it was read or mapped; which of them are left out or held out is a bit each. So
- * data larger than memory work. Invariant: what is used is finite. */
+ * Rows stay where they are, in the file as it was read or mapped; which of them are left out or held out is a
+ * bit each. So data larger than memory work. Invariant: what is used is finite. */
 #include "data/sets/table.h"
 #include "base/file.h"
 #include "base/memory.h"
@@ -193,7 +194,8 @@ static jf_status refuse_twice(const dataset *d, int first, int second) {
                    in_x ? first : first - d->dim_x, also_x ? "x" : "y", also_x ? second : second - d->dim_x);
 }
 
-/* A column that is x and y, or stands twice in one of them, would make every density of the model worthless. */
+/* A column that is x and y, or stands twice in one of them, would make every density of the model worthless.
+ */
 static jf_status check_once(const dataset *d) {
     const table *own = d->own;
     int same_file = row_file_same(own->x_file, own->y_file),

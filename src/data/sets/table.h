@@ -20,7 +20,8 @@ typedef struct table {
     int class_of_word[MAX_CLASSES]; /* where y is text: of each of its words */
 } table;
 
-/* Columns of x, then those of y, in the files: of several for the classes of y the one that they are made of. */
+/* Columns of x, then those of y, in the files: of several for the classes of y the one that they are made of.
+ */
 int table_columns(const dataset *d);
 /* Row `row` of the set, x and then the y_count columns of y; from `rows` on those held out. */
 void table_take(const dataset *d, long row, double *x, double *y);

@@ -1,5 +1,5 @@
-/* The classes of y, where data.discrete says that it is one column of them: their labels and names, which class a row is of,
- * and a column of zeros and ones for each of them in place of their number (data.one_hot).
+/* The classes of y, where data.discrete says that it is one column of them: their labels and names, which
+ * class a row is of, and a column of zeros and ones for each of them in place of their number (data.one_hot).
  *
  * Invariant: labels ascend. They are the values of y, or 0, 1, ... where y is text. */
 #include "base/memory.h"

@@ -1,5 +1,6 @@
-/* A look at a table before it is trained on: values that spoil the standardisation or the held-out loss, columns that
- * follow from others (table_leaks.c), and rows that are there more than once. Linear in the rows. */
+/* A look at a table before it is trained on: values that spoil the standardisation or the held-out loss,
+ * columns that follow from others (table_leaks.c), and rows that are there more than once. Linear in the
+ * rows. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/sets/table.h"
@@ -10,16 +11,19 @@
 
 /* Less is rounding: a double has 16 digits. */
 #define LEAST_VARIATION 1e-13
-/* Held-out values that are at least so far off, and further than any row to train on could be, are worth a word. */
+/* Held-out values that are at least so far off, and further than any row to train on could be, are worth a
+ * word. */
 #define FAR_OFF 10.0
 /* With fewer rows than this, one of them has a large share in everything. */
 #define ENOUGH_ROWS 20
-/* Copies are looked for among so many rows, spread evenly, at most: their table takes 16 to 32 bytes for each. */
+/* Copies are looked for among so many rows, spread evenly, at most: their table takes 16 to 32 bytes for
+ * each. */
 #define MOST_COMPARED 4000000
 
 /* ---- columns ---- */
 
-/* Where a column is furthest from its mean, in deviations, among the rows to train on (0) and those held out (1). */
+/* Where a column is furthest from its mean, in deviations, among the rows to train on (0) and those held out
+ * (1). */
 typedef struct furthest {
     long row[2];
     double off[2];
@@ -169,7 +173,8 @@ static int same_numbers(const double *a, const double *b, int count) {
     return 1;
 }
 
-/* `slots` (mask + 1): rows + 1 by their hash, 0: free; of the set's rows every `step`-th. row, other: scratch (dim). */
+/* `slots` (mask + 1): rows + 1 by their hash, 0: free; of the set's rows every `step`-th. row, other: scratch
+ * (dim). */
 static void count_copies(const dataset *d, long step, long *slots, size_t mask, double *row, double *other,
                          copies *out) {
     int dim = table_columns(d);

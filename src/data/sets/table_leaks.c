@@ -1,8 +1,8 @@
-/* Columns of x that follow from y, or from other columns of x, by a linear equation: such an x has no density, and a flow would
- * stretch it without bound.
+/* Columns of x that follow from y, or from other columns of x, by a linear equation: such an x has no
+ * density, and a flow would stretch it without bound.
  *
- * A sample of the rows is standardised, and the columns go through Cholesky's elimination of their correlations, y first. What is
- * left of a column of x is its variance given all columns before it. */
+ * A sample of the rows is standardised, and the columns go through Cholesky's elimination of their
+ * correlations, y first. What is left of a column of x is its variance given all columns before it. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "data/sets/table.h"

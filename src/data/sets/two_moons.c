@@ -1,7 +1,8 @@
 /* Two moons: x ~ U(-1, 1)^2; a ~ U(-pi/2, pi/2), r ~ N(0.1, 0.01^2);
  *     y = (r cos a + 0.25, r sin a) + q,    q = (-|x1 + x2|, -x1 + x2)/sqrt 2
- * q is uniform on the triangle q1 <= 0, |q2| <= sqrt 2 + q1, of area 2, and each of its points has two x: so the posterior is
- * drawn exactly, q = y - moon where that lies in the triangle, with either sign of x1 + x2. */
+ * q is uniform on the triangle q1 <= 0, |q2| <= sqrt 2 + q1, of area 2, and each of its points has two x: so
+ * the posterior is drawn exactly, q = y - moon where that lies in the triangle, with either sign of x1 + x2.
+ */
 #include "base/statistics.h"
 #include "data/problem.h"
 #include <math.h>
@@ -64,7 +65,8 @@ static double moon_entropy(void) {
 /* The triangle as three half planes n . q <= c, with unit normals. */
 static const double sides[3][3] = {{1, 0, 0}, {-M_SQRT1_2, M_SQRT1_2, 1}, {-M_SQRT1_2, -M_SQRT1_2, 1}};
 
-/* Probability over r that v - r (cos a, sin a) lies in the triangle: those r are an interval, since it is convex. */
+/* Probability over r that v - r (cos a, sin a) lies in the triangle: those r are an interval, since it is
+ * convex. */
 static double chord(const double v[2], double a) {
     double from = -INFINITY, to = INFINITY, c = cos(a), s = sin(a);
     for (int i = 0; i < 3; i++) {

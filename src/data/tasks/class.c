@@ -1,12 +1,12 @@
-/* The image of a class: x is the image, halved data.down times before, y a plane of its label, or a plane for each class,
- * which the data set fills in.
+/* The image of a class: x is the image, halved data.down times before, y a plane of its label, or a plane for
+ * each class, which the data set fills in.
  *
  * With data.logit x is spread out at both ends, so that what a model draws can never leave [0, 1] by much:
  *
  *     x = (logit(a + (1 - 2a) image) + m) / 2m,   m = logit(1 - a),   a = 0.01        [0, 1] -> [0, 1]
  *
- * With data.dequantise = uniform an intensity of b/255 becomes (b + u)/256, u ~ U(0, 1), before that. The density of what is
- * learned then bounds the probability of bytes:  log P(b) >= E_u log p(b + u). */
+ * With data.dequantise = uniform an intensity of b/255 becomes (b + u)/256, u ~ U(0, 1), before that. The
+ * density of what is learned then bounds the probability of bytes:  log P(b) >= E_u log p(b + u). */
 #include "base/memory.h"
 #include "data/tasks/task.h"
 #include <math.h>

@@ -1,4 +1,5 @@
-/* What tasks share that halve images before: image' = down^k(image), with `down` = means of 2x2 pixels and k = data.down. */
+/* What tasks share that halve images before: image' = down^k(image), with `down` = means of 2x2 pixels and k
+ * = data.down. */
 #include "data/tasks/task.h"
 
 int task_halving_reduction(const recipe *r) {

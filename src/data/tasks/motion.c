@@ -1,6 +1,6 @@
-/* Motion: an image that moved evenly while it was taken, along a straight line of data.length pixels at data.angle. What is
- * seen is the mean over the way; between pixels it is interpolated, and beyond its border an image goes on as its mirror
- * image. */
+/* Motion: an image that moved evenly while it was taken, along a straight line of data.length pixels at
+ * data.angle. What is seen is the mean over the way; between pixels it is interpolated, and beyond its border
+ * an image goes on as its mirror image. */
 #include "base/memory.h"
 #include "data/tasks/task.h"
 #include <math.h>

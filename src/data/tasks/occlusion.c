@@ -1,5 +1,5 @@
-/* Occlusion: a hole of data.occlusion of the height and width, anywhere in the image, where all is 0. With data.mask y has one
- * more channel, which is 1 in the hole: black pixels are then told from missing ones. */
+/* Occlusion: a hole of data.occlusion of the height and width, anywhere in the image, where all is 0. With
+ * data.mask y has one more channel, which is 1 in the hole: black pixels are then told from missing ones. */
 #include "base/memory.h"
 #include "data/tasks/task.h"
 #include <math.h>

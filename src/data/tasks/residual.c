@@ -1,6 +1,7 @@
 /* What tasks share whose y is the degraded image and whose x is what was lost: x = image - y.
  *
- * A y of one channel counts for every channel of x; channels of y beyond those of x (a mask) are no part of the image. */
+ * A y of one channel counts for every channel of x; channels of y beyond those of x (a mask) are no part of
+ * the image. */
 #include "data/tasks/task.h"
 #include <string.h>
 

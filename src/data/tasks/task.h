@@ -1,5 +1,5 @@
-/* Tasks: which (x, y) is made of an image, and which image of an (x, y). One file in this folder per task, one
- * line in list.c.
+/* Tasks: which (x, y) is made of an image, and which image of an (x, y). One file in this folder per task,
+ * one line in list.c.
  *
  * A task follows from the recipe and the size of the images alone, so that a model can be used without its
  * data. Its functions may be called by several threads at once. */
@@ -39,9 +39,11 @@ typedef struct task_kind {
     int (*reduction)(const recipe *r);
     /* Optional: x of a pixel, for tasks whose x is made of each by itself and whose y is the label. */
     double (*of_pixel)(const task *t, double pixel);
-    /* Optional: log|dx/dv| of an element x, v being the level (0 to 256) of its dequantised pixel; for tasks with `levels`. */
+    /* Optional: log|dx/dv| of an element x, v being the level (0 to 256) of its dequantised pixel; for tasks
+     * with `levels`. */
     double (*log_slope)(const task *t, double x);
-    /* Optional: which one it is to a device, and with which numbers (base/resident.h), where it is not RESIDENT_WHOLE. */
+    /* Optional: which one it is to a device, and with which numbers (base/resident.h), where it is not
+     * RESIDENT_WHOLE. */
     void (*resident)(const task *t, resident_data *out);
     int random; /* the degradation draws from the stream: degrading twice gives different inputs */
 } task_kind;
@@ -53,7 +55,8 @@ struct task {
     image_size size;    /* of x and y; an image that `restore` gives has size.h, size.w, image_channels */
     int image_channels;
     int planes; /* y has a plane for each class */
-    int levels; /* x is made of bytes, to which a uniform number is added: it has a density, and so bits per dimension */
+    int levels; /* x is made of bytes, to which a uniform number is added: it has a density, and so bits per
+                   dimension */
     int input_h, input_w, input_channels; /* of `condition` and `degrade` */
     int masked; /* the last channel of an input, and of y, tells where it is missing: 1 there, else 0 */
     void *own;
@@ -66,7 +69,8 @@ jf_status task_create(jf_context *ctx, task **out, const recipe *r, int h, int w
 jf_status task_of_size(jf_context *ctx, task **out, const recipe *r, image_size size);
 void task_free(task *t);
 
-/* ---- for tasks whose y is the degraded image, of one channel or as many as x (or more, which only tell), and x = image - y
+/* ---- for tasks whose y is the degraded image, of one channel or as many as x (or more, which only tell),
+ * and x = image - y
  * ---- */
 
 /* y = degrade(image), x = image - y; for tasks that shrink nothing. */
@@ -79,7 +83,8 @@ void task_residual_condition(const task *t, const double *input, double *y);    
 
 #define TASK_MOST_DOWN 8
 int task_halving_reduction(const recipe *r);
-/* Sizes after data.down halvings, and those of an input that is `least` times smaller; sides must divide so far. */
+/* Sizes after data.down halvings, and those of an input that is `least` times smaller; sides must divide so
+ * far. */
 jf_status task_halving_open(task *t, const recipe *r, int least);
 /* Means of (side x side) pixels: (h side, w side, channels) -> (h, w, channels). */
 void task_shrink(const double *image, int h, int w, int channels, int side, double *out);

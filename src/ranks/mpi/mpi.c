@@ -1,5 +1,6 @@
-/* Ranks over MPI: the module libjointflow-mpi.so, loaded by ranks/module.c where a launcher started the program. It is apart so
- * that neither the library nor the program needs MPI. It computes nothing: sums are the library's, in its order. */
+/* Ranks over MPI: the module libjointflow-mpi.so, loaded by ranks/module.c where a launcher started the
+ * program. It is apart so that neither the library nor the program needs MPI. It computes nothing: sums are
+ * the library's, in its order. */
 #include "ranks/link.h"
 #include <mpi.h>
 #include <stdio.h>
