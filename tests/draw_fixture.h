@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "draw/figure.h"
+#include "draw/draw_figure.h"
 #include "test.h"
 
 #include <cairo.h>

@@ -2,7 +2,7 @@
 #include "train_fixture.h"
 
 #include "io/npy.h"
-#include "train/folder.h"
+#include "train/run_folder.h"
 
 #include <stdint.h>
 #include <unistd.h>

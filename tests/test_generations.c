@@ -3,7 +3,7 @@
 #include "interpose.h"
 #include "train_fixture.h"
 
-#include "train/folder.h"
+#include "train/run_folder.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

@@ -5,8 +5,8 @@
 #include "base/file.h"
 #include "judge/judge.h"
 #include "model/use.h"
-#include "train/memory.h"
 #include "train/train.h"
+#include "train/train_memory.h"
 
 #define GLYPHS_OF(limit) "[data]\nset = images\nimages = glyphs\nlimit = " limit "\n"
 #define GLYPHS           GLYPHS_OF("120")

@@ -3,7 +3,7 @@
 
 #include "base/file.h"
 #include "judge/judge.h"
-#include "judge/pictures.h"
+#include "judge/judge_pictures.h"
 #include "model/use.h"
 #include "train/train.h"
 

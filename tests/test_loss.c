@@ -2,7 +2,7 @@
 #include "compute/compute.h"
 #include "flow_fixture.h"
 #include "loss/likelihood.h"
-#include "loss/rule.h"
+#include "loss/loss_rule.h"
 
 #define N 4
 

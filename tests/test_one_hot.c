@@ -1,9 +1,9 @@
 /* Classes as planes: y has one for each class instead of their number. */
-#include "base/label_formulas.h"
 #include "images_fixture.h"
 #include "jointflow/jointflow.h"
 #include "model/model.h"
 #include "train_fixture.h"
+#include "types/label_formulas.h"
 
 enum { SIDE = 4, CLASSES = 3, PIXELS = SIDE * SIDE, DIM_Y = PIXELS * CLASSES };
 

@@ -1,7 +1,7 @@
 /* Tests of PNG files: every layout of pixels that the format knows, round trips, and malicious files. */
 #include "format_fixture.h"
 
-#include "answer/images.h"
+#include "inference/images.h"
 #include "io/png.h"
 
 #include <png.h>

@@ -5,7 +5,7 @@
 
 #include "base/lock.h"
 #include "jointflow/jointflow.h"
-#include "train/folder.h"
+#include "train/run_folder.h"
 
 #include <signal.h>
 #include <sys/stat.h>

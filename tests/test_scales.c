@@ -1,8 +1,8 @@
 /* Images of a class by scales: halved before they are learned, drawn, and made larger again by other models.
  */
-#include "answer/chain.h"
 #include "flow_fixture.h"
 #include "images_fixture.h"
+#include "inference/chain.h"
 #include "jointflow/jointflow.h"
 #include "judge/judge.h"
 #include "model/use.h"

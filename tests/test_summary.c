@@ -1,11 +1,11 @@
 /* Summaries of posteriors: regions of highest density against exact ones, and modes that are where the
  * density is highest. */
-#include "answer/hpd.h"
 #include "base/random.h"
 #include "base/statistics.h"
 #include "data_fixture.h"
 #include "flow_fixture.h"
 #include "format_fixture.h"
+#include "inference/hpd.h"
 #include "jointflow/jointflow.h"
 #include "judge/summary.h"
 #include "train_fixture.h"

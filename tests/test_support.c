@@ -1,7 +1,6 @@
 /* Columns that cannot be just anywhere: maps to the line and back, densities in the user's units, samples
  * that never leave the support, and model files that know all of it. */
 #include "base/normal.h"
-#include "base/support.h"
 #include "data/bounds.h"
 #include "data_fixture.h"
 #include "format_fixture.h"
@@ -9,6 +8,7 @@
 #include "jointflow/jointflow.h"
 #include "model/use.h"
 #include "train_fixture.h"
+#include "types/support.h"
 
 static const column_support supports[] = {
     {.kind = SUPPORT_LINE},

@@ -1,6 +1,6 @@
 /* Devices with memory of their own: what a run will take of it is told before it starts, or refused with what
  * to lower. */
-#include "train/memory.h"
+#include "train/train_memory.h"
 #include "train_fixture.h"
 
 extern const device_kind device_cpu;

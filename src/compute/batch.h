@@ -4,7 +4,7 @@
 
 #include "base/formula.h"
 #include "base/random.h"
-#include "base/resident.h"
+#include "types/resident.h"
 
 /* Which rows of the data, and what becomes of them after standardisation:
  *     share ((1 - alpha) row + alpha N) + (1 - share) N',   then  y += y_noise N''          N ~ N(0, 1) each

@@ -4,9 +4,9 @@
 #ifndef JF_COMPUTE_BATCH_FORMULAS_H
 #define JF_COMPUTE_BATCH_FORMULAS_H
 
-#include "base/label_formulas.h"
 #include "base/permutation.h"
 #include "compute/batch.h"
+#include "types/label_formulas.h"
 
 /* resident_data as a device holds it, all in its own memory. */
 typedef struct resident_view {

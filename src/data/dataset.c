@@ -2,12 +2,12 @@
  *
  * Invariant: a drawn sample is a pure function of (key, its number, class); see dataset.h. */
 #include "data/dataset.h"
-#include "base/label_formulas.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/permutation.h"
 #include "data/named.h"
 #include "io/checksum.h"
+#include "types/label_formulas.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

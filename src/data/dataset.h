@@ -5,12 +5,12 @@
 #ifndef JF_DATA_DATASET_H
 #define JF_DATA_DATASET_H
 
-#include "base/image_size.h"
-#include "base/limits.h"
 #include "base/random.h"
-#include "base/resident.h"
-#include "base/support.h"
 #include "io/recipe.h"
+#include "types/image_size.h"
+#include "types/limits.h"
+#include "types/resident.h"
+#include "types/support.h"
 
 /* The epoch of RNG_DATA on which the standardisation of generated sets is measured: not one of training. */
 #define DATASET_MEASURE_EPOCH UINT32_MAX
@@ -82,7 +82,7 @@ struct dataset {
     size_t bytes;            /* that the kind holds, about */
     size_t scratch;          /* numbers that `fetch` needs beside x and y */
     int classes;             /* > 0: y is one of so many labels; 0: y is continuous or absent */
-    int planes; /* of y, one for each class (base/label_formulas.h); 0: all elements of y are the label */
+    int planes; /* of y, one for each class (types/label_formulas.h); 0: all elements of y are the label */
     double label[MAX_CLASSES];           /* of each class, ascending where y has planes */
     const char *class_name[MAX_CLASSES]; /* may be NULL */
     long rows;                           /* file sets: number of rows; 0: generated */

@@ -1,6 +1,6 @@
 /* Training curves: several series over the epochs, with the phases as bands whose names stand above the
  * box. */
-#include "draw/figure.h"
+#include "draw/draw_figure.h"
 #include "draw/style.h"
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* What lies over and around the data: frame, ticks, labels, colour bar, "no data". */
-#include "draw/figure.h"
+#include "draw/draw_figure.h"
 #include "draw/style.h"
 #include <math.h>
 

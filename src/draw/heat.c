@@ -1,5 +1,5 @@
 /* Heat maps: the colour of each pixel from the cell (or the four cells) that its centre lies in. */
-#include "draw/figure.h"
+#include "draw/draw_figure.h"
 #include <math.h>
 
 /* Value at the place (column, row), counted in cells from the grid's corner; NAN outside. */

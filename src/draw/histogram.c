@@ -1,5 +1,5 @@
 /* Histograms of latent elements: one thin line each, under the curve that all of them should follow. */
-#include "draw/figure.h"
+#include "draw/draw_figure.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

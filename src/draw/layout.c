@@ -1,6 +1,6 @@
 /* From a panel's cell to the box of its data: room for title, ticks and labels first, the rest is the box.
  * Also what lies under the data: the grid. */
-#include "draw/figure.h"
+#include "draw/draw_figure.h"
 #include "draw/style.h"
 #include <math.h>
 

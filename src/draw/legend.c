@@ -1,5 +1,5 @@
 /* Legends, put into the corner of the box where they hide least. */
-#include "draw/figure.h"
+#include "draw/draw_figure.h"
 #include "draw/style.h"
 #include <math.h>
 #include <stdio.h>

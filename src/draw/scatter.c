@@ -7,7 +7,7 @@
  * alpha for one point, and so on for points on top of each other; but where the densest regions (of about W
  * points) leave little to one point, the logarithm keeps both single points and the shades of dense regions
  * visible. */
-#include "draw/figure.h"
+#include "draw/draw_figure.h"
 #include <math.h>
 #include <stdlib.h>
 

@@ -8,7 +8,7 @@
 #include "data/images/image_set.h"
 #include "draw/draw.h"
 #include "judge/judge.h"
-#include "judge/pictures.h"
+#include "judge/judge_pictures.h"
 #include "model/use.h"
 
 typedef struct figure_kind figure_kind;

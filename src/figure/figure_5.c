@@ -1,7 +1,7 @@
 /* Figure 5: images by class. 5a: samples of two classes. 5b: the same lines in z for several y. 5c: lines
  * in y through and beyond the two classes, which are boxed. */
-#include "base/label_formulas.h"
 #include "figure/figure.h"
+#include "types/label_formulas.h"
 #include <stdlib.h>
 
 enum { SAMPLES = 25, LINES = 2, LINE_STEPS = 10, CONDITIONS = 5, POINTS = 6, Y_STEPS = 9 };

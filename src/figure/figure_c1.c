@@ -1,7 +1,7 @@
 /* Figure C.1: diamond, line, cross and parabola by rule. */
 #include "base/number.h"
 #include "figure/figure.h"
-#include "loss/rule.h"
+#include "loss/loss_rule.h"
 #include <stdlib.h>
 
 #define POINTS 4000

@@ -2,7 +2,7 @@
  * logdet = sum a, times the pixels. It starts from data: x gets mean 0 and deviation 1 over the first batch.
  * y starts as it is, since y' = y is what training wants, and one batch may hold few of its values. */
 #include "base/memory.h"
-#include "flow/shared.h"
+#include "flow/shared_law.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

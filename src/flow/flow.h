@@ -3,7 +3,7 @@
 #ifndef JF_FLOW_FLOW_H
 #define JF_FLOW_FLOW_H
 
-#include "flow/image.h"
+#include "flow/flow_image.h"
 #include "net/embed.h"
 
 typedef struct flow {

@@ -3,7 +3,7 @@
  * sum of the diagonal's logarithms (times the pixels) and the inverse a substitution. L and U start as the
  * identity: a mixing starts as a permutation of x, which leaves y in its place. */
 #include "base/memory.h"
-#include "flow/shared.h"
+#include "flow/shared_law.h"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -14,7 +14,7 @@
 #ifndef JF_FLOW_TRANSFORM_H
 #define JF_FLOW_TRANSFORM_H
 
-#include "flow/tables.h"
+#include "flow/flow_tables.h"
 #include "net/net.h"
 
 typedef struct transform transform;

@@ -8,8 +8,8 @@
 #define JF_IO_MEMORY_ROWS_H
 
 #include "base/context.h"
-#include "base/y_axes.h"
 #include "io/words.h"
+#include "types/y_axes.h"
 #include <stddef.h>
 
 /* What a recipe calls them where a file would stand. */

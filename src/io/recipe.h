@@ -13,8 +13,8 @@
 
 #include "base/context.h"
 #include "base/memory.h"
-#include "base/recipe_key.h"
 #include "io/memory_rows.h"
+#include "types/recipe_key.h"
 
 typedef struct jf_recipe recipe; /* public name: jf_recipe */
 

@@ -3,8 +3,8 @@
 #ifndef JF_IO_ROWS_H
 #define JF_IO_ROWS_H
 
-#include "base/y_axes.h"
 #include "io/memory_rows.h"
+#include "types/y_axes.h"
 
 typedef struct row_file row_file;
 

@@ -2,8 +2,8 @@
 #ifndef JF_IO_WORDS_H
 #define JF_IO_WORDS_H
 
-#include "base/limits.h"
 #include "base/memory.h"
+#include "types/limits.h"
 
 typedef struct word_list {
     char *word[MAX_CLASSES]; /* (count); in the order of their bytes after words_sort() */

@@ -1,12 +1,12 @@
-#include "answer/commands.h"
-#include "answer/conditions.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "base/shell.h"
 #include "data/known.h"
-#include "judge/history.h"
+#include "inference/commands.h"
+#include "inference/image_conditions.h"
+#include "judge/judge_history.h"
 #include "judge/pack.h"
-#include "loss/rule.h"
+#include "loss/loss_rule.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

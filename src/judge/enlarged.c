@@ -5,8 +5,8 @@
  * since a step takes the noisy image before it for its condition and adds to it. Held-out images get the
  * same. */
 #include "judge/enlarged.h"
-#include "answer/chain.h"
 #include "data/tasks/task.h"
+#include "inference/chain.h"
 #include "model/denoise.h"
 #include <math.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* Pictures of image models: samples of every class, or reconstructions of held-out images beside their truth.
  */
-#include "answer/conditions.h"
 #include "draw/draw.h"
-#include "judge/pictures.h"
+#include "inference/image_conditions.h"
+#include "judge/judge_pictures.h"
 #include "model/use.h"
 #include <stdlib.h>
 #include <string.h>

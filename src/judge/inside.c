@@ -1,4 +1,4 @@
-/* Cut columns (base/support.h): the flow works on the whole line, and samples are drawn from what it has
+/* Cut columns (types/support.h): the flow works on the whole line, and samples are drawn from what it has
  * inside of the bounds. Their density is therefore the flow's, divided by its share inside, which depends on
  * y and is found by drawing. */
 #include "judge/judge.h"

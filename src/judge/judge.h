@@ -2,9 +2,9 @@
 #ifndef JF_JUDGE_JUDGE_H
 #define JF_JUDGE_JUDGE_H
 
-#include "answer/images.h"
 #include "base/memory.h"
 #include "data/dataset.h"
+#include "inference/images.h"
 #include "judge/calibration.h"
 #include "judge/predictive.h"
 #include "model/model.h"

@@ -1,5 +1,5 @@
 #include "judge/posterior.h"
-#include "answer/pictures.h"
+#include "inference/pictures.h"
 #include "judge/summary.h"
 #include "model/use.h"
 #include <stdlib.h>

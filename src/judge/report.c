@@ -1,12 +1,12 @@
 /* The report of a run: pictures, judge.json and one page that a person opens and understands. */
-#include "answer/commands.h"
-#include "answer/pictures.h"
 #include "base/file.h"
 #include "base/number.h"
 #include "base/shell.h"
 #include "draw/html.h"
+#include "inference/commands.h"
+#include "inference/pictures.h"
 #include "judge/judge.h"
-#include "judge/pictures.h"
+#include "judge/judge_pictures.h"
 #include "judge/posterior.h"
 #include "model/use.h"
 #include <math.h>

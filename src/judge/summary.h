@@ -4,8 +4,8 @@
 #ifndef JF_JUDGE_SUMMARY_H
 #define JF_JUDGE_SUMMARY_H
 
-#include "answer/hpd.h"
 #include "base/memory.h"
+#include "inference/hpd.h"
 #include "model/model.h"
 
 #define SUMMARY_MAX_LEVELS HPD_MAX_LEVELS /* masses, and quantiles */

@@ -1,7 +1,7 @@
 #include "model/model.h"
-#include "base/label_formulas.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "types/label_formulas.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

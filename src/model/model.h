@@ -4,13 +4,13 @@
 #ifndef JF_MODEL_MODEL_H
 #define JF_MODEL_MODEL_H
 
-#include "base/limits.h"
 #include "base/memory.h"
-#include "base/support.h"
 #include "flow/flow.h"
 #include "io/safetensors.h"
 #include "loss/loss.h"
-#include "model/reach.h"
+#include "model/condition_range.h"
+#include "types/limits.h"
+#include "types/support.h"
 
 /* Units of the data: model = (map(data) - mean) / deviation, elements x first, with the map of each element's
  * support. */
@@ -126,7 +126,7 @@ int units_class_of_label(const model_units *u, double label); /* -1: none */
 /* Whose y (dim_y) it is, the data's units, by its first element or pixel; -1: none. */
 int units_class_of(const model_units *u, const double *y);
 /* Of y, one for each class: channels of an image, elements of a vector; 0: y is the label
- * (base/label_formulas.h) */
+ * (types/label_formulas.h) */
 int units_planes(const model_units *u);
 void units_fill_y(const model_units *u, double label,
                   double *y); /* (dim_y) of a label, or of a number between two */

@@ -1,6 +1,6 @@
 /* Samples of a model: latent points and what they become.
  *
- * Where a column of x is cut (base/support.h), a sample beyond its bounds is drawn again, with the next of
+ * Where a column of x is cut (types/support.h), a sample beyond its bounds is drawn again, with the next of
  * its own random points, so that every sample is that of its number alone, whatever becomes of the others. */
 #include "base/memory.h"
 #include "base/random.h"

@@ -87,7 +87,7 @@ typedef struct latent_points {
 /* n latent points into the x elements of rows (n, dim). */
 void model_draw_latent(const model *m, latent_points from, long n, double *rows);
 
-/* Whether some column of x is cut (base/support.h), and whether x of a row, model units, is beyond one's
+/* Whether some column of x is cut (types/support.h), and whether x of a row, model units, is beyond one's
  * bounds. */
 int model_is_cut(const model *m);
 int model_is_beyond(const model *m, const double *row);

@@ -7,8 +7,8 @@
 #ifndef JF_NET_EMBED_H
 #define JF_NET_EMBED_H
 
-#include "base/y_axes.h"
 #include "net/net.h"
+#include "types/y_axes.h"
 
 #define EMBED_MOST_LAYERS 24
 

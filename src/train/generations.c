@@ -1,7 +1,7 @@
 #include "train/generations.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "train/folder.h"
+#include "train/run_folder.h"
 #include <stdlib.h>
 
 jf_status generations_create(jf_context *ctx, generations *g, const char *folder) {

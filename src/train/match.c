@@ -1,6 +1,6 @@
 #include "train/match.h"
 #include "base/memory.h"
-#include "train/memory.h"
+#include "train/train_memory.h"
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* What a run computes in, by its recipe and its device. */
-#include "train/memory.h"
+#include "train/train_memory.h"
 
 precision train_precision(const model *m) {
     int found = precision_find(recipe_get(m->recipe, "train.precision"));

@@ -2,8 +2,8 @@
  * buffers end. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "train/folder.h"
 #include "train/history.h"
+#include "train/run_folder.h"
 #include "train/trainer.h"
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
 #ifndef JF_TRAIN_TRAINER_H
 #define JF_TRAIN_TRAINER_H
 
+#include "train/data_parallel.h"
 #include "train/generations.h"
-#include "train/shared.h"
 
 typedef struct trainer {
     model *m;

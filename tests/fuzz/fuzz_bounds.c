@@ -2,10 +2,10 @@
  * input; those that are missing are not given. */
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/support.h"
 #include "fuzz.h"
 #include "train/table_recipe.h"
 #include "train/train.h"
+#include "types/support.h"
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

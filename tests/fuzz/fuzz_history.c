@@ -1,8 +1,8 @@
 /* history.csv, which the report draws. */
 #include "base/memory.h"
 #include "fuzz.h"
-#include "judge/history.h"
-#include "judge/pictures.h"
+#include "judge/judge_history.h"
+#include "judge/judge_pictures.h"
 
 /* Drawing takes a thousand times as long as reading: one input of many is drawn, always the same one. */
 enum { DRAWN = 64 };

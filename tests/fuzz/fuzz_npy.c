@@ -1,6 +1,6 @@
 /* NumPy's arrays: as numbers, as a stack of images, and as images that a command is given. */
-#include "answer/images.h"
 #include "fuzz.h"
+#include "inference/images.h"
 #include "io/npy.h"
 #include <stdlib.h>
 

@@ -3,7 +3,7 @@
 #include "compute/cpu/cpu.h"
 #include "base/memory.h"
 #include "compute/dropout_formulas.h"
-#include "compute/rule/formulas.h"
+#include "compute/rule/rule_formulas.h"
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>

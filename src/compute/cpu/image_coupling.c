@@ -16,7 +16,7 @@
 #include <string.h>
 
 typedef float num;
-#include "compute/law/formulas.h"
+#include "compute/law/law_formulas.h"
 
 extern const cpu_plan_kind cpu_plan_image;
 

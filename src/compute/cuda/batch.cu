@@ -3,7 +3,7 @@
 #include "compute/cuda/kernels.cuh"
 extern "C" {
 #include "base/random_formulas.h"
-#include "compute/cuda/resident.h"
+#include "compute/cuda/cuda_resident.h"
 }
 
 /* A block per sample: its row, label and hole are found once. */

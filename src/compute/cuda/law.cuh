@@ -9,7 +9,7 @@
 typedef float num;
 #define LAW_FN static __host__ __device__ inline
 extern "C" {
-#include "compute/law/formulas.h"
+#include "compute/law/law_formulas.h"
 }
 
 /* Each law as a type with the same functions: of one unit, with A, b and the gradients where it has its own.

@@ -1,7 +1,7 @@
 /* Terms of the loss and their gradients. */
 #include "compute/cuda/kernels.cuh"
 extern "C" {
-#include "compute/rule/formulas.h"
+#include "compute/rule/rule_formulas.h"
 }
 
 /* Unit i of the x or y elements of a state, [pixels][channels]. */

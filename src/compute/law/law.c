@@ -5,7 +5,7 @@
 #include <string.h>
 
 typedef double num;
-#include "compute/law/formulas.h"
+#include "compute/law/law_formulas.h"
 
 law_config law_with_defaults(law_id law) {
     law_config c = {.id = law};

@@ -22,7 +22,7 @@
 #ifndef JF_COMPUTE_LAW_LAW_H
 #define JF_COMPUTE_LAW_LAW_H
 
-#include "base/recipe_key.h"
+#include "types/recipe_key.h"
 
 #define LAW_LIST(X)                                                                                          \
     X(affine, LAW_EACH)                                                                                      \

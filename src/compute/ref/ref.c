@@ -10,8 +10,8 @@
 
 typedef double num;
 #include "compute/image.h"
-#include "compute/law/formulas.h"
-#include "compute/rule/formulas.h"
+#include "compute/law/law_formulas.h"
+#include "compute/rule/rule_formulas.h"
 
 static num *N(real *p) {
     return (num *)p;

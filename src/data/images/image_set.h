@@ -7,8 +7,8 @@
 #ifndef JF_DATA_IMAGES_IMAGE_SET_H
 #define JF_DATA_IMAGES_IMAGE_SET_H
 
-#include "base/limits.h"
 #include "io/recipe.h"
+#include "types/limits.h"
 #include <stdint.h>
 
 #define IMAGE_MAX_SIDE     1024

@@ -6,10 +6,10 @@
 #ifndef JF_DATA_TASKS_TASK_H
 #define JF_DATA_TASKS_TASK_H
 
-#include "base/image_size.h"
 #include "base/random.h"
-#include "base/resident.h"
 #include "io/recipe.h"
+#include "types/image_size.h"
+#include "types/resident.h"
 
 typedef struct task task;
 
@@ -42,7 +42,7 @@ typedef struct task_kind {
     /* Optional: log|dx/dv| of an element x, v being the level (0 to 256) of its dequantised pixel; for tasks
      * with `levels`. */
     double (*log_slope)(const task *t, double x);
-    /* Optional: which one it is to a device, and with which numbers (base/resident.h), where it is not
+    /* Optional: which one it is to a device, and with which numbers (types/resident.h), where it is not
      * RESIDENT_WHOLE. */
     void (*resident)(const task *t, resident_data *out);
     int random; /* the degradation draws from the stream: degrading twice gives different inputs */

@@ -1,0 +1,180 @@
+/* Pictures in rows and columns: lines, and super-resolution in two steps. */
+#include "base/memory.h"
+#include "base/number.h"
+#include "draw/draw.h"
+#include "inference/pictures.h"
+#include <stdlib.h>
+
+/* Of planes the strongest: a number between two classes would be that of a third. */
+static void plane_words(const model_units *u, const double *y, char *out, size_t size) {
+    int most = 0;
+    for (int k = 1; k < u->classes; k++)
+        if (y[k] > y[most] + 1e-9) most = k; /* of two alike the first */
+    if (u->class_name[most][0])
+        number_print(out, size, "%s %.2g", u->class_name[most], y[most]);
+    else
+        number_print(out, size, "%g: %.2g", u->label[most], y[most]);
+}
+
+void class_words(const model *m, const double *y, char *out, size_t size) {
+    int c = units_class_of(&m->units, y);
+    if (c >= 0 && m->units.class_name[c][0])
+        number_print(out, size, "%s", m->units.class_name[c]);
+    else if (c < 0 && units_planes(&m->units))
+        plane_words(&m->units, y, out, size);
+    else
+        number_print(out, size, "y = %.4g", units_label_of(&m->units, y));
+}
+
+static image_cell cell_of(const image_array *images, int index) {
+    return (image_cell){
+        .values = image_at(images, index), .h = images->h, .w = images->w, .channels = images->channels};
+}
+
+/* ---- lines ---- */
+
+/* Words of rows and columns: y is what people know, latent points are only counted. */
+typedef struct line_words {
+    const char **rows, **columns;
+    char (*words)[MAX_CLASS_NAME + 32]; /* (rows + steps) */
+} line_words;
+
+static void line_words_free(line_words *w) {
+    free(w->rows);
+    free(w->columns);
+    free(w->words);
+}
+
+static jf_status line_words_create(const model *m, const answer_lines *l, line_words *w) {
+    size_t dim_y = (size_t)m->units.dim_y;
+    JF_TRY(MEM_NEW(m->ctx, &w->rows, (size_t)l->rows));
+    JF_TRY(MEM_NEW(m->ctx, &w->columns, (size_t)l->steps));
+    JF_TRY(mem_alloc(m->ctx, &w->words, (size_t)(l->rows + l->steps), sizeof *w->words));
+    for (int i = 0; i < l->rows; i++) {
+        char *word = w->words[i], name[MAX_CLASS_NAME + 16] = "";
+        w->rows[i] = word;
+        if (!l->along_y && m->units.classes)
+            class_words(m, l->y + (size_t)i * (size_t)l->steps * dim_y, name, sizeof name);
+        if (l->rows == l->conditions && name[0])
+            number_print(word, sizeof *w->words, "%s", name);
+        else
+            number_print(word, sizeof *w->words, "z %d%s%s", i / l->conditions + 1, name[0] ? ", " : "",
+                         name);
+    }
+    for (int i = 0; i < l->steps; i++) {
+        char *word = w->words[l->rows + i];
+        w->columns[i] = word;
+        if (l->along_y && m->units.classes)
+            class_words(m, l->y + (size_t)i * dim_y, word, sizeof *w->words);
+        else
+            number_print(word, sizeof *w->words, "%.2f", (double)i / (l->steps - 1));
+    }
+    return JF_OK;
+}
+
+static jf_status restore_lines(const model *m, const answer_lines *l, image_array *out) {
+    task *t;
+    JF_TRY(model_task(m, &t));
+    jf_status status = restore_images(t, l->rows * l->steps, (row_view){l->x, (size_t)m->units.dim_x},
+                                      (row_view){l->y, (size_t)m->units.dim_y}, out);
+    task_free(t);
+    return status;
+}
+
+jf_status picture_lines(const model *m, const answer_lines *l, const image_array *images, const char *title,
+                        int full_range, const char *path) {
+    int count = l->rows * l->steps;
+    image_array own = {0};
+    image_cell *cells = NULL;
+    line_words words = {0};
+    jf_status status;
+    if (!images) JF_TRY_DONE(restore_lines(m, l, &own));
+    if (images && images->count != count)
+        JF_TRY_DONE(jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%d images of %d lines of %d steps, expected %d",
+                            images->count, l->rows, l->steps, count));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &cells, (size_t)count));
+    JF_TRY_DONE(line_words_create(m, l, &words));
+    for (int i = 0; i < count; i++) {
+        cells[i] = cell_of(images ? images : &own, i);
+        cells[i].boxed = l->along_y && m->units.classes &&
+                         units_class_of(&m->units, l->y + (size_t)i * (size_t)m->units.dim_y) >= 0;
+    }
+    JF_TRY_DONE(draw_cells(m->ctx, path,
+                           &(cell_grid){.rows = l->rows,
+                                        .columns = l->steps,
+                                        .cells = cells,
+                                        .row_labels = words.rows,
+                                        .column_labels = words.columns,
+                                        .title = title,
+                                        .full_range = full_range}));
+done:
+    image_array_free(&own);
+    free(cells);
+    line_words_free(&words);
+    return status;
+}
+
+/* ---- super-resolution ---- */
+
+/* A row for each image of the first step: it, and what the further steps made of it. One step alone fills a
+ * row. */
+typedef struct chain_grid {
+    const chain_result *r;
+    int known, rows, columns;
+} chain_grid;
+
+static chain_grid grid_of(const chain_result *r) {
+    chain_grid g = {.r = r, .known = r->truth.count > 0, .rows = r->steps > 1 ? r->made[0].count : 1};
+    g.columns = g.known + 1;
+    for (int k = 0; k < r->steps; k++) g.columns += r->made[k].count / g.rows;
+    return g;
+}
+
+/* Truth and input stand before the first row; the first of a step says how large its images are. */
+static void fill_grid(const chain_grid *g, image_cell *cells, char (*words)[24]) {
+    const chain_result *r = g->r;
+    if (g->known) cells[0] = cell_of(&r->truth, 0);
+    if (g->known) number_print(words[0], sizeof *words, "truth");
+    cells[g->known] = cell_of(&r->input, 0);
+    number_print(words[g->known], sizeof *words, "%d x %d", r->input.h, r->input.w);
+    for (int k = 0, column = g->known + 1; k < r->steps; k++) {
+        const image_array *made = &r->made[k];
+        int each = made->count / g->rows;
+        number_print(words[column], sizeof *words, "%d x %d", made->h, made->w);
+        for (int i = 0; i < made->count; i++)
+            cells[(size_t)(i / each) * (size_t)g->columns + (size_t)(column + i % each)] = cell_of(made, i);
+        column += each;
+    }
+}
+
+jf_status picture_chain(jf_context *ctx, const chain_result *r, const char *title, int full_range,
+                        const char *path) {
+    chain_grid g = grid_of(r);
+    image_cell *cells = NULL;
+    const char **labels = NULL;
+    char(*words)[24] = NULL; /* (columns) */
+    jf_status status;
+    JF_TRY_DONE(MEM_NEW(ctx, &cells, (size_t)g.rows * (size_t)g.columns));
+    JF_TRY_DONE(MEM_NEW(ctx, &labels, (size_t)g.columns));
+    JF_TRY_DONE(mem_alloc(ctx, &words, (size_t)g.columns, sizeof *words));
+    fill_grid(&g, cells, words);
+    for (int c = 0; c < g.columns; c++) labels[c] = words[c];
+    JF_TRY_DONE(draw_cells(ctx, path,
+                           &(cell_grid){.rows = g.rows,
+                                        .columns = g.columns,
+                                        .cells = cells,
+                                        .column_labels = labels,
+                                        .title = title,
+                                        .full_range = full_range}));
+done:
+    free(cells);
+    free(labels);
+    free(words);
+    return status;
+}
+
+jf_status picture_superres(jf_context *ctx, const superres_result *r, const char *title, int full_range,
+                           const char *path) {
+    chain_result both = {.truth = r->truth, .input = r->input, .steps = 2, .made = {r->coarse, r->fine}};
+    return picture_chain(ctx, &both, title, full_range, path);
+}

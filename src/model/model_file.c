@@ -1,0 +1,577 @@
+/* The model file: safetensors, weights under readable names, and in the metadata everything needed to use
+ * them.
+ *
+ *     metadata   jointflow.format, recipe (text), recipe_name, seed, trained (a sentence),
+ *                class_names (separated by commas, or one a line where a name holds a comma), checksum (of
+ * all else); from format 3 on: chain (the names of all transforms, in their order); from format 5 on: columns
+ * (their names, x first, one a line; empty: they have none) tensors    units.dims (dim_x, dim_y), units.mean,
+ * units.deviation (dim), units.labels (classes), masks (steps, dim) of vector models (dim: of x and what the
+ * embedding makes of y, where there is one), units.image (h, w, x channels, y channels) of image models,
+ *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32;
+ *                of vectors with a continuous y units.y_lo, y_hi, y_mean (dim_y), y_reach (rows, 99% and
+ * largest distance), y_whiten (dim_y, dim_y), all in model units (reach.h), which older programs do without;
+ *                format 5: units.support (dim, 4: kind, lo, hi, cut; types/support.h), where columns have
+ * bounds
+ *
+ * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms, 4
+ * any chain with weights in half precision, 5 any model whose columns have names or supports, 6 models of
+ * objectives without data, whose flows run from latent points to data. A model is written in the lowest that
+ * can hold it, so that older programs read what they can use. Models without data of lower formats run the
+ * other way: they are refused.
+ *
+ * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
+ * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
+ * read as it is. */
+#include "base/half.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/shown.h"
+#include "model/use.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FORMAT_VECTOR = 1,
+    FORMAT_IMAGE,
+    FORMAT_CHAIN,
+    FORMAT_HALF,
+    FORMAT_COLUMNS,
+    FORMAT_TO_DATA,
+    FORMAT_HIGHEST = FORMAT_TO_DATA
+};
+#define MAX_DIM (1 << 22)
+
+/* The notes that a checksum covers, in this order; the last ones from formats 3 and 5 on. */
+static const char *const note_keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
+                                        "trained",          "class_names", "chain",       "columns"};
+enum { NOTES = sizeof note_keys / sizeof *note_keys };
+
+static size_t notes_of(int format) {
+    return format < FORMAT_CHAIN ? NOTES - 2 : format < FORMAT_COLUMNS ? NOTES - 1 : NOTES;
+}
+
+static int format_of(const model *m, model_weights as) {
+    if (!model_is_encoder(m)) return FORMAT_TO_DATA;
+    if (m->units.names || m->units.support) return FORMAT_COLUMNS;
+    if (as == WEIGHTS_HALF) return FORMAT_HALF;
+    if (!flow_is_plain(m->flow)) return FORMAT_CHAIN;
+    return m->units.image.h > 0 ? FORMAT_IMAGE : FORMAT_VECTOR;
+}
+
+enum { SUPPORT_NUMBERS = 4 }; /* of a column */
+
+static void pack_supports(const model_units *u, double *out) {
+    for (int i = 0; u->support && i < u->dim_x + u->dim_y; i++, out += SUPPORT_NUMBERS) {
+        const column_support *s = &u->support[i];
+        memcpy(out, (double[]){s->kind, s->lo, s->hi, s->cut}, SUPPORT_NUMBERS * sizeof *out);
+    }
+}
+
+/* Everything but the weights. sizes (4), dims (2) and masks (steps, dim) are what tensors of integers point
+ * to, supports (dim, 4) what that of the supports does, and reach_numbers rows and distances of
+ * m->units.reach. */
+static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t *dims, int32_t *masks,
+                           double *supports, double reach_numbers[3]) {
+    const flow *f = m->flow;
+    const image_size *image = &m->units.image;
+    size_t dim = (size_t)f->dim, k = 0;
+    memcpy(dims, (int32_t[]){f->dim_x, f->dim_y}, 2 * sizeof *dims);
+    memcpy(sizes, (int32_t[]){image->h, image->w, image->x_channels, image->y_channels}, 4 * sizeof *sizes);
+    size_t chain = (size_t)f->chain_dim;
+    for (size_t i = 0; f->masks && i < (size_t)f->steps * chain; i++) masks[i] = f->masks[i];
+    all[k++] = (tensor){"units.dims", TENSOR_I32, 1, {2}, dims};
+    all[k++] = (tensor){"units.mean", TENSOR_F64, 1, {dim}, m->units.mean};
+    all[k++] = (tensor){"units.deviation", TENSOR_F64, 1, {dim}, m->units.deviation};
+    if (m->units.classes)
+        all[k++] = (tensor){"units.labels", TENSOR_F64, 1, {(size_t)m->units.classes}, m->units.label};
+    pack_supports(&m->units, supports);
+    if (m->units.support)
+        all[k++] = (tensor){"units.support", TENSOR_F64, 2, {dim, SUPPORT_NUMBERS}, supports};
+    const y_reach *reach = m->units.reach;
+    size_t dim_y = (size_t)f->dim_y;
+    if (reach) {
+        all[k++] = (tensor){"units.y_lo", TENSOR_F64, 1, {dim_y}, reach->lo};
+        all[k++] = (tensor){"units.y_hi", TENSOR_F64, 1, {dim_y}, reach->hi};
+        all[k++] = (tensor){"units.y_mean", TENSOR_F64, 1, {dim_y}, reach->mean};
+        all[k++] = (tensor){"units.y_reach", TENSOR_F64, 1, {3}, reach_numbers};
+        if (reach->whiten)
+            all[k++] = (tensor){"units.y_whiten", TENSOR_F64, 2, {dim_y, dim_y}, reach->whiten};
+    }
+    if (image->h > 0)
+        all[k++] = (tensor){"units.image", TENSOR_I32, 1, {4}, sizes};
+    else
+        all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->steps, chain}, masks};
+    for (int i = 0; i < f->tables.count; i++) {
+        const flow_table *t = &f->tables.items[i];
+        all[k++] = (tensor){t->name, TENSOR_I32, 1, {t->count}, t->values};
+    }
+    return k;
+}
+
+static jf_status write_file(const model *m, const char *path, int format, const tensor *all, size_t count,
+                            const char *const values[NOTES], file_writer *write) {
+    tensor_note notes[NOTES];
+    size_t used = notes_of(format);
+    for (size_t i = 0; i < used; i++) notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
+    return tensors_write_summed(m->ctx, path, all, count, notes, used, TENSORS_CONTENT_SUM, write);
+}
+
+/* The numbers of a small tensor, such as the factor of a coupling's exponent, act on all that passes a layer:
+ * rounding the 16 such factors of an image model made the error of y' 2.5 times as large, rounding its other
+ * million numbers left it alone. They cost nothing, so they stay as they are, unless halves are what they
+ * are. */
+#define HALF_LEAST 17 /* numbers of a tensor, so that they are rounded */
+
+static int stays_whole(const tensor *t) {
+    size_t n = tensor_elements(t);
+    int exact = 1;
+    for (size_t i = 0; n < HALF_LEAST && i < n; i++)
+        exact &= float_of_half(half_of_float((float)tensor_value(t, i))) == tensor_value(t, i);
+    return !exact;
+}
+
+/* Lets tensors of weights point to halves of their numbers, *out (m->parameters.total), yours to free. */
+static jf_status halve(const model *m, const char *path, tensor *weights, uint16_t **out) {
+    *out = NULL;
+    JF_TRY(MEM_NEW(m->ctx, out, m->parameters.total));
+    for (int k = 0; k < m->parameters.count; k++) {
+        tensor *t = &weights[k];
+        uint16_t *halves = *out + m->parameters.items[k].offset;
+        for (size_t i = 0; i < tensor_elements(t); i++) {
+            double value = tensor_value(t, i);
+            if (!(fabs(value) <= HALF_MAX))
+                return jf_fail(
+                    m->ctx, JF_ERROR_NUMERIC,
+                    "%s: tensor \"%s\": number %zu is %g, expected at most %g in half precision: save "
+                    "the model with whole weights",
+                    path, t->name, i + 1, value, HALF_MAX);
+            halves[i] = half_of_float((float)value);
+        }
+        if (stays_whole(t)) continue;
+        t->type = TENSOR_F16;
+        t->data = halves;
+    }
+    return JF_OK;
+}
+
+jf_status model_save(const model *m, const char *path) {
+    return model_save_as(m, path, WEIGHTS_WHOLE, file_replace);
+}
+
+jf_status model_save_as(const model *m, const char *path, model_weights as, file_writer *write) {
+    enum { OTHERS = 11 }; /* tensors besides weights and tables, at most */
+    tensor *weights = NULL, *all = NULL;
+    void *storage = NULL;
+    uint16_t *halves = NULL;
+    int32_t *masks = NULL, sizes[4], dims[2];
+    double *supports = NULL, reach_numbers[3] = {0};
+    text recipe_text = {0}, names = {0}, chain = {0}, columns = {0};
+    char seed[32], format[8];
+    jf_status status;
+    const flow *f = m->flow;
+    size_t count = (size_t)m->parameters.count;
+    JF_TRY_DONE(model_tensors(m, "", m->params, &weights, &storage));
+    if (as == WEIGHTS_HALF) JF_TRY_DONE(halve(m, path, weights, &halves));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + OTHERS + (size_t)f->tables.count));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &masks, (size_t)f->steps * (size_t)f->chain_dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &supports, (size_t)f->dim * SUPPORT_NUMBERS));
+    if (m->units.reach)
+        memcpy(reach_numbers, (double[]){m->units.reach->rows, m->units.reach->near, m->units.reach->far},
+               sizeof reach_numbers);
+    size_t k = list_tensors(m, all, sizes, dims, masks, supports, reach_numbers);
+    memcpy(all + k, weights, count * sizeof *weights);
+    recipe_write(m->recipe, &recipe_text, 0);
+    JF_TRY_DONE(text_check(m->ctx, &recipe_text));
+    const char *between = ",";
+    for (int i = 0; i < m->units.classes; i++)
+        if (strchr(m->units.class_name[i], ',')) between = "\n";
+    for (int i = 0; i < m->units.classes; i++)
+        text_add(&names, "%s%s", i ? between : "", m->units.class_name[i]);
+    JF_TRY_DONE(text_check(m->ctx, &names));
+    for (int i = 0; i < f->layers; i++) text_add(&chain, "%s%s", i ? " " : "", f->chain[i].kind->name);
+    JF_TRY_DONE(text_check(m->ctx, &chain));
+    for (int i = 0; m->units.names && i < f->dim; i++)
+        text_add(&columns, "%s%s", i ? "\n" : "", m->units.names[i]);
+    JF_TRY_DONE(text_check(m->ctx, &columns));
+    snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
+    snprintf(format, sizeof format, "%d", format_of(m, as));
+    const char *values[NOTES] = {format,      recipe_text.chars, recipe_short_name(m->recipe),
+                                 seed,        m->trained,        names.chars,
+                                 chain.chars, columns.chars};
+    JF_TRY_DONE(write_file(m, path, format_of(m, as), all, k + count, values, write));
+done:
+    model_tensors_free(m, weights, storage);
+    free(halves);
+    free(all);
+    free(masks);
+    free(supports);
+    text_free(&recipe_text);
+    text_free(&names);
+    text_free(&chain);
+    text_free(&columns);
+    return status;
+}
+
+static jf_status read_note(jf_context *ctx, const tensor_file *file, const char *path, const char *key,
+                           const char **out) {
+    *out = tensors_note(file, key);
+    if (*out) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow model: \"%s\" is missing from its metadata",
+                   path, key);
+}
+
+/* Whatever a model file says may be shown on a terminal, and stand in tables and pages. Of its strings a
+ * recipe and columns have several lines. */
+static jf_status check_notes(jf_context *ctx, const tensor_file *file, const char *path) {
+    for (size_t i = 0; i < NOTES; i++) {
+        const char *value = tensors_note(file, note_keys[i]);
+        int is_recipe = strcmp(note_keys[i], "recipe") == 0;
+        int is_lines = strcmp(note_keys[i], "columns") == 0 || strcmp(note_keys[i], "class_names") == 0;
+        size_t good = value ? shown_prefix(value, strlen(value),
+                                           is_recipe  ? "\n\t"
+                                           : is_lines ? "\n"
+                                                      : "")
+                            : 0;
+        if (value && value[good])
+            return jf_fail(ctx, JF_ERROR_FORMAT,
+                           "%s: byte %zu of \"%s\" in its metadata has code %d, expected text without "
+                           "control characters",
+                           path, good + 1, note_keys[i], (unsigned char)value[good]);
+    }
+    return JF_OK;
+}
+
+static jf_status read_seed(jf_context *ctx, const tensor_file *file, const char *path, uint64_t *out) {
+    const char *note;
+    char *end;
+    JF_TRY(read_note(ctx, file, path, "seed", &note));
+    errno = 0;
+    *out = strtoull(note, &end, 10); /* which takes signs and spaces, too */
+    if (*note >= '0' && *note <= '9' && !*end && errno == 0) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT,
+                   "%s: seed \"%s\", expected a whole number from 0 to 18446744073709551615", path, note);
+}
+
+static jf_status read_format(jf_context *ctx, const tensor_file *file, const char *path, int *format) {
+    const char *note = tensors_note(file, "jointflow.format");
+    long long number = 0;
+    if (!note && tensors_note(file, "jointflow.checkpoint"))
+        return jf_fail(
+            ctx, JF_ERROR_FORMAT,
+            "%s: a checkpoint, expected a model: its run folder has that beside it, model.safetensors", path);
+    if (!note)
+        return jf_fail(
+            ctx, JF_ERROR_FORMAT,
+            "%s: a safetensors file, but not a jointflow model: \"jointflow.format\" is missing from its "
+            "metadata",
+            path);
+    if (!number_parse_int(note, &number) || number < 1)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: format \"%.20s\", expected a number from 1 to %d", path,
+                       note, FORMAT_HIGHEST);
+    if (number > FORMAT_HIGHEST)
+        return jf_fail(ctx, JF_ERROR_FORMAT,
+                       "%s: a model of format %lld, expected at most %d: a later jointflow wrote it", path,
+                       number, FORMAT_HIGHEST);
+    *format = (int)number;
+    return JF_OK;
+}
+
+static jf_status check_size(jf_context *ctx, const tensor_file *file, const char *path, const char *name,
+                            size_t size) {
+    const tensor *t = tensors_find(file, name);
+    if (!t) return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing", path, name);
+    if (tensor_elements(t) == size) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" has %zu numbers, expected %zu", path, name,
+                   tensor_elements(t), size);
+}
+
+/* A tensor of exactly `size` numbers. */
+static jf_status read_vector(jf_context *ctx, const tensor_file *file, const char *path, const char *name,
+                             size_t size, double *out) {
+    JF_TRY(check_size(ctx, file, path, name, size));
+    const tensor *t = tensors_find(file, name);
+    for (size_t i = 0; i < size; i++) out[i] = tensor_value(t, i);
+    return JF_OK;
+}
+
+static jf_status read_image_size(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    double size[4];
+    if (!tensors_find(file, "units.image")) return JF_OK;
+    JF_TRY(read_vector(ctx, file, path, "units.image", 4, size));
+    double pixels = size[0] * size[1];
+    int whole = 1;
+    for (int i = 0; i < 4; i++) whole &= size[i] == floor(size[i]) && size[i] >= 0;
+    if (!(whole && size[0] >= 1 && size[1] >= 1 && pixels * size[2] == u->dim_x &&
+          pixels * size[3] == u->dim_y))
+        return jf_fail(
+            ctx, JF_ERROR_FORMAT,
+            "%s: units.image is (%g, %g, %g, %g), expected a size with %d elements of x and %d of y", path,
+            size[0], size[1], size[2], size[3], u->dim_x, u->dim_y);
+    u->image = (image_size){(int)size[0], (int)size[1], (int)size[2], (int)size[3]};
+    return JF_OK;
+}
+
+/* Formats before 5 have no supports. */
+static jf_status read_supports(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    size_t dim = (size_t)(u->dim_x + u->dim_y);
+    const tensor *t = tensors_find(file, "units.support");
+    if (!t) return JF_OK;
+    if (t->type != TENSOR_F64 || t->rank != 2 || t->shape[0] != dim || t->shape[1] != SUPPORT_NUMBERS)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"units.support\" is not F64 (%zu, %d)", path, dim,
+                       SUPPORT_NUMBERS);
+    JF_TRY(MEM_NEW(ctx, &u->support, dim));
+    for (size_t i = 0; i < dim; i++) {
+        double v[SUPPORT_NUMBERS];
+        for (size_t k = 0; k < SUPPORT_NUMBERS; k++) v[k] = tensor_value(t, i * SUPPORT_NUMBERS + k);
+        int known = v[0] >= 0 && v[0] < SUPPORT_KINDS && v[0] == floor(v[0]);
+        u->support[i] = (column_support){known ? (support_kind)v[0] : SUPPORT_LINE, v[1], v[2], v[3]};
+        if (!known || !support_is_valid(&u->support[i]))
+            return jf_fail(
+                ctx, JF_ERROR_FORMAT,
+                "%s: units.support[%zu] is (%g, %g, %g, %g), expected a kind from 0 to %d with its bounds",
+                path, i, v[0], v[1], v[2], v[3], SUPPORT_KINDS - 1);
+    }
+    return JF_OK;
+}
+
+/* Files from before there was a reach do without. */
+static jf_status read_reach(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    size_t dim = (size_t)u->dim_y;
+    double numbers[3];
+    const tensor *whiten = tensors_find(file, "units.y_whiten");
+    if (dim == 0 || !tensors_find(file, "units.y_reach")) return JF_OK;
+    JF_TRY(reach_alloc(ctx, &u->reach, u->dim_y));
+    y_reach *r = u->reach;
+    JF_TRY(read_vector(ctx, file, path, "units.y_reach", 3, numbers));
+    JF_TRY(read_vector(ctx, file, path, "units.y_lo", dim, r->lo));
+    JF_TRY(read_vector(ctx, file, path, "units.y_hi", dim, r->hi));
+    JF_TRY(read_vector(ctx, file, path, "units.y_mean", dim, r->mean));
+    r->rows = numbers[0];
+    r->near = numbers[1];
+    r->far = numbers[2];
+    if (!r->whiten) return JF_OK;
+    if (!whiten || whiten->rank != 2 || whiten->shape[0] != dim || whiten->shape[1] != dim)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"units.y_whiten\" is missing or not (%zu, %zu)",
+                       path, dim, dim);
+    for (size_t i = 0; i < dim * dim; i++) r->whiten[i] = tensor_value(whiten, i);
+    return JF_OK;
+}
+
+/* One a line; as many as there are elements, or none. */
+static jf_status read_columns(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    size_t dim = (size_t)(u->dim_x + u->dim_y);
+    const char *at = tensors_note(file, "columns");
+    if (!at || !*at) return JF_OK;
+    JF_TRY(MEM_NEW(ctx, &u->names, dim + 1));
+    for (size_t i = 0; i < dim; i++) {
+        size_t length = at ? strcspn(at, "\n") : 0;
+        if (length == 0)
+            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: \"columns\" of its metadata names %zu, expected %zu",
+                           path, i, dim);
+        JF_TRY(MEM_NEW(ctx, &u->names[i], length + 1));
+        memcpy(u->names[i], at, length);
+        at = at[length] ? at + length + 1 : NULL;
+    }
+    return JF_OK;
+}
+
+static jf_status read_units(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    double dims[2];
+    JF_TRY(read_vector(ctx, file, path, "units.dims", 2, dims));
+    if (!(dims[0] >= 1 && dims[0] <= MAX_DIM && dims[1] >= 0 && dims[1] <= MAX_DIM))
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.dims is (%g, %g), expected 1 .. %d and 0 .. %d", path,
+                       dims[0], dims[1], MAX_DIM, MAX_DIM);
+    u->dim_x = (int)dims[0];
+    u->dim_y = (int)dims[1];
+    JF_TRY(read_image_size(ctx, file, path, u));
+    size_t dim = (size_t)(u->dim_x + u->dim_y);
+    JF_TRY(check_size(ctx, file, path, "units.mean", dim));
+    JF_TRY(MEM_NEW(ctx, &u->mean, dim));
+    JF_TRY(MEM_NEW(ctx, &u->deviation, dim));
+    JF_TRY(read_vector(ctx, file, path, "units.mean", dim, u->mean));
+    JF_TRY(read_vector(ctx, file, path, "units.deviation", dim, u->deviation));
+    for (size_t i = 0; i < dim; i++) {
+        if (!isfinite(u->mean[i]))
+            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.mean[%zu] is %g, expected a finite number", path,
+                           i, u->mean[i]);
+        if (!(u->deviation[i] > 0) || !isfinite(u->deviation[i]))
+            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: units.deviation[%zu] is %g, expected > 0 and finite",
+                           path, i, u->deviation[i]);
+    }
+    JF_TRY(read_supports(ctx, file, path, u));
+    JF_TRY(read_columns(ctx, file, path, u));
+    JF_TRY(read_reach(ctx, file, path, u));
+    const tensor *labels = tensors_find(file, "units.labels");
+    if (!labels) return JF_OK;
+    size_t each = u->image.h > 0 ? (size_t)u->image.y_channels : (size_t)u->dim_y;
+    if (each != 1 && each != tensor_elements(labels))
+        return jf_fail(ctx, JF_ERROR_FORMAT,
+                       "%s: units.labels of a y with %d elements, expected 1%s, or one for each class", path,
+                       u->dim_y, u->image.h > 0 ? " a pixel" : "");
+    if (tensor_elements(labels) > MAX_CLASSES)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
+                       tensor_elements(labels), MAX_CLASSES);
+    u->classes = (int)tensor_elements(labels);
+    JF_TRY(read_vector(ctx, file, path, "units.labels", (size_t)u->classes, u->label));
+    for (int i = 1; units_planes(u) && i < u->classes; i++)
+        if (!(u->label[i] > u->label[i - 1]))
+            return jf_fail(ctx, JF_ERROR_FORMAT,
+                           "%s: units.labels[%d] is %g, expected more than %g before it", path, i,
+                           u->label[i], u->label[i - 1]);
+    const char *name;
+    JF_TRY(read_note(ctx, file, path, "class_names", &name));
+    char separator = strchr(name, '\n') ? '\n' : ',';
+    for (int i = 0; i < u->classes && name; i++) {
+        const char *comma = strchr(name, separator);
+        int length = comma ? (int)(comma - name) : (int)strlen(name);
+        snprintf(u->class_name[i], MAX_CLASS_NAME, "%.*s", length, name);
+        name = comma ? comma + 1 : NULL;
+    }
+    return JF_OK;
+}
+
+static jf_status read_masks(jf_context *ctx, const tensor_file *file, const char *path, int dim,
+                            uint8_t **out, int *steps) {
+    const tensor *t = tensors_find(file, "masks");
+    if (!t || t->rank != 2 || t->shape[1] != (size_t)dim || t->shape[0] < 1 || t->shape[0] > 100000)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"masks\" is missing or not (steps, %d)", path, dim);
+    *steps = (int)t->shape[0];
+    JF_TRY(MEM_NEW(ctx, out, tensor_elements(t)));
+    for (size_t i = 0; i < tensor_elements(t); i++) (*out)[i] = tensor_value(t, i) != 0;
+    return JF_OK;
+}
+
+/* Tables of transforms: all tensors of integers that are not the file's own. */
+static jf_status read_tables(const tensor_file *file, table_list *out) {
+    static const char *const own[] = {"units.dims", "units.image", "masks"};
+    for (size_t i = 0; i < tensors_count(file); i++) {
+        const tensor *t = tensors_at(file, i);
+        int is_table = t->type == TENSOR_I32;
+        for (size_t k = 0; k < sizeof own / sizeof *own; k++) is_table &= strcmp(t->name, own[k]) != 0;
+        if (is_table) JF_TRY(tables_add(out, t->name, tensor_elements(t), t->data));
+    }
+    return JF_OK;
+}
+
+static int is_word(const char *at, size_t length, const char *word) {
+    return length == strlen(word) && memcmp(at, word, length) == 0;
+}
+
+/* The chain that the file tells has to be that of its recipe, as far as it can be told before the flow is
+ * made: `steps` are 0 where only the flow will know them. Files of formats 1 and 2 hold couplings alone. */
+static jf_status check_chain(const recipe *r, const tensor_file *file, const char *path, int format,
+                             int steps) {
+    jf_context *ctx = recipe_context(r);
+    const transform_kind *kinds[TRANSFORMS_PER_STEP];
+    const char *at;
+    int count, apart = recipe_is(r, "model.condition", "flow");
+    JF_TRY(transforms_of_step(r, kinds, &count));
+    if (format < FORMAT_CHAIN) {
+        if (count == 1 && kinds[0] == transform_kinds[0]) return JF_OK;
+        return jf_fail(ctx, JF_ERROR_FORMAT,
+                       "%s: format %d is for couplings alone, found model.transforms = %s", path, format,
+                       recipe_get(r, "model.transforms"));
+    }
+    JF_TRY(read_note(ctx, file, path, "chain", &at));
+    for (int i = 0; steps ? i <= steps * count : *at != 0; i++, at += strspn(at, " ")) {
+        size_t length = strcspn(at, " ");
+        const transform_kind *kind = !steps || i < steps * count ? kinds[i % count] : NULL;
+        const char *expected = kind ? kind->name : "";
+        int alone = apart && kind && is_word(at, length, flow_kind_alone(kind)->name);
+        if (!alone && !is_word(at, length, expected))
+            return jf_fail(ctx, JF_ERROR_FORMAT,
+                           "%s: layer %d of the chain is \"%.*s\", expected \"%s\" by its recipe", path, i,
+                           (int)length, at, expected);
+        at += length;
+    }
+    return JF_OK;
+}
+
+/* The numbers of a file do not tell which way its flow runs: its format does. */
+static jf_status check_way(const recipe *r, const char *path, int format) {
+    int to_data = !loss_kind(r)->from_data;
+    if (to_data == (format == FORMAT_TO_DATA)) return JF_OK;
+    return jf_fail(recipe_context(r), JF_ERROR_FORMAT,
+                   "%s: format %d, whose flow runs from %s, with loss.objective = %s, expected format %s%s",
+                   path, format, to_data ? "data to latent points" : "latent points to data",
+                   recipe_get(r, "loss.objective"), to_data ? "6" : "1 to 5",
+                   to_data ? ": an earlier jointflow wrote it; train the model again" : "");
+}
+
+/* The folder that the user named, also where the file in it is a link. */
+static jf_status find_folder(model *m, const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = NULL;
+    JF_TRY(mem_copy_text(m->ctx, &folder, slash ? path : "."));
+    if (slash) folder[slash - path + (slash == path)] = 0;
+    m->folder = realpath(folder, NULL);
+    free(folder);
+    if (m->folder) return JF_OK;
+    return jf_fail(m->ctx, JF_ERROR_IO, "%s: its folder could not be found: %s", path, strerror(errno));
+}
+
+jf_status model_load(jf_context *ctx, model **out, const char *path, const char *device_name, int threads,
+                     declare_fn declare_all) {
+    tensor_file *file = NULL;
+    recipe *r = NULL;
+    model_units units = {0};
+    table_list tables = {.ctx = ctx};
+    uint8_t *masks = NULL;
+    const char *recipe_note, *name, *trained;
+    uint64_t seed = 0;
+    int format = 0, steps = 0;
+    model *m = NULL;
+    jf_status status;
+    *out = NULL;
+    JF_TRY_DONE(tensors_read(ctx, &file, path));
+    JF_TRY_DONE(read_format(ctx, file, path, &format));
+    JF_TRY_DONE(tensors_check_content(ctx, file, path, note_keys, notes_of(format)));
+    JF_TRY_DONE(check_notes(ctx, file, path));
+    JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
+    JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
+    JF_TRY_DONE(read_seed(ctx, file, path, &seed));
+    JF_TRY_DONE(read_note(ctx, file, path, "trained", &trained));
+    JF_TRY_DONE(recipe_parse(ctx, &r, recipe_note, name));
+    recipe_distrust(r);
+    JF_TRY_DONE(declare_all(r));
+    JF_TRY_DONE(recipe_check(r));
+    JF_TRY_DONE(check_way(r, path, format));
+    JF_TRY_DONE(read_units(ctx, file, path, &units));
+    if (units.image.h == 0)
+        JF_TRY_DONE(read_masks(ctx, file, path, flow_chain_dim(r, units.dim_x, units.dim_y), &masks, &steps));
+    JF_TRY_DONE(read_tables(file, &tables));
+    JF_TRY_DONE(check_chain(r, file, path, format, steps));
+    /* Parameters are compared with their tensors before anything is made for one of them. */
+    const model_tensor_source from = {ctx, file, path, ""};
+    model_origin origin = {.seed = seed,
+                           .from_file = 1,
+                           .masks = masks,
+                           .steps = steps,
+                           .tables = &tables,
+                           .check = model_check_param,
+                           .check_with = &from};
+    status = model_create(ctx, &m, r, &units, device_name, threads, &origin);
+    if ((status == JF_ERROR_FORMAT || status == JF_ERROR_SHAPE) &&
+        strncmp(jf_context_error(ctx), path, strlen(path)) != 0)
+        jf_fail(ctx, status, "%s: %s", path,
+                jf_context_error(ctx)); /* of masks and tables, which know no file */
+    JF_TRY_DONE(status);
+    JF_TRY_DONE(check_chain(r, file, path, format, m->flow->steps)); /* of images only the flow knows them */
+    JF_TRY_DONE(model_read_weights(m, file, path));
+    JF_TRY_DONE(model_set_trained(m, trained));
+    JF_TRY_DONE(find_folder(m, path));
+    *out = m;
+    m = NULL;
+done:
+    model_free(m);
+    free(masks);
+    tables_clear(&tables);
+    units_free(&units);
+    recipe_free(r);
+    tensors_free(file);
+    return status;
+}
