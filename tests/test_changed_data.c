@@ -40,7 +40,7 @@ static const char *recipe_of_table(void) {
     return content;
 }
 
-static void stop_in_epoch_3(run *r, const train_progress *p) {
+static void stop_in_epoch_3(run *r, const jf_training *p) {
     if (p->epoch == 3 && p->batch == 2) r->stop = 1;
 }
 
@@ -213,11 +213,11 @@ static void write_array(void) {
     jf_context_free(ctx);
 }
 
-static void shrink_in_epoch_2(run *r, const train_progress *p) {
+static void shrink_in_epoch_2(run *r, const jf_training *p) {
     (void)r;
     if (p->epoch == 2 && p->batch == 1) CHECK(truncate(test_path("t.npy"), 4096) == 0);
 }
-static void rewrite_in_epoch_2(run *r, const train_progress *p) {
+static void rewrite_in_epoch_2(run *r, const jf_training *p) {
     (void)r;
     if (p->epoch != 2 || p->batch != 1) return;
     FILE *file = fopen(test_path("t.npy"), "r+b");
@@ -225,7 +225,7 @@ static void rewrite_in_epoch_2(run *r, const train_progress *p) {
 }
 
 TEST(changed_data__an_array_that_shrinks_or_is_rewritten_ends_the_run_with_a_sentence) {
-    static void (*const changes[])(run *, const train_progress *) = {shrink_in_epoch_2, rewrite_in_epoch_2};
+    static void (*const changes[])(run *, const jf_training *) = {shrink_in_epoch_2, rewrite_in_epoch_2};
     double *ends[2];
     size_t count = 0;
     for (int i = 0; i < 2; i++) {

@@ -27,9 +27,13 @@ static void train_rank(jf_context *ctx, void *arg) {
     recipe *r = checked_recipe(ctx, c->content);
     model *m = NULL;
     if (rank == 0) jf_context_set_log(ctx, keep_line, c);
-    jf_status status = train_recipe(
-        ctx, &m, r, (train_origin){.device_name = c->device, .threads = 1, .seed = 3},
-        &(train_options){.deterministic = c->deterministic, .folder = c->folder, .resume = c->resume});
+    jf_train_options options = {.folder = c->folder,
+                                .resume = c->resume,
+                                .seed = 3,
+                                .device = c->device,
+                                .threads = 1,
+                                .deterministic = c->deterministic};
+    jf_status status = train_recipe(ctx, &m, r, &options);
     if (status != c->expected)
         test_fail(__FILE__, __LINE__, "rank %d: status %d, %s", rank, status, jf_context_error(ctx));
     if (c->message) CHECK_HAS(jf_context_error(ctx), c->message);

@@ -66,7 +66,7 @@ static device_kind small_device(void) {
 
 /* ---- runs ---- */
 
-static void stop_in_training(run *r, const train_progress *p) {
+static void stop_in_training(run *r, const jf_training *p) {
     if (strcmp(p->phase, "train") == 0 && p->epoch == 2 && p->batch == 2) r->stop = 1;
 }
 
@@ -181,8 +181,8 @@ TEST(device_memory__of_a_measurement_that_is_stopped_is_given_back) {
     for (int i = 0; i < 2; i++) {
         run *r = run_open_on(tiny, &kind, 1);
         long held = own.held;
-        bench_options options = {.batch = 20, .seconds = i == 0 ? 5 : 0.5};
-        bench_result result;
+        jf_bench_options options = {.batch = 20, .seconds = i == 0 ? 5 : 0.5};
+        jf_bench_result result = {0};
         jf_context_set_progress(r->ctx, stop_in, parts[i]);
         CHECK_STATUS(bench_run(r->m, &options, &result), JF_STOPPED);
         CHECK_HAS(jf_context_error(r->ctx), parts[i]);

@@ -95,7 +95,7 @@ static const char run_text[] =
     "dropout = %s\n[train]\nbatch = 600\nbatches = 3\nprecondition = 0\nanneal = 0\nepochs = 2\n"
     "rate = 1e-2\nks_every = 0\ncheckpoint = 0\npatience = 0\n";
 
-static void stop_in_the_second_epoch(run *r, const train_progress *p) {
+static void stop_in_the_second_epoch(run *r, const jf_training *p) {
     r->stop = p->step == 4;
 }
 

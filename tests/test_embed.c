@@ -309,7 +309,7 @@ TEST(embed__file_with_other_weights_than_its_recipe_says_is_refused) {
     run_close(r);
 }
 
-static void stop_in_epoch_2(run *r, const train_progress *p) {
+static void stop_in_epoch_2(run *r, const jf_training *p) {
     if (strcmp(p->phase, "train") == 0 && p->epoch == 2 && p->batch == 2) r->stop = 1;
 }
 

@@ -53,7 +53,7 @@ static const char four_epochs[] =
     "[loss]\nlambda = 1\n[train]\nbatch = 50\nbatches = 4\nprecondition = 0\nanneal = 0\n"
     "epochs = 4\nrate = 1e-2\nks_every = 0\ncheckpoint = 0\n";
 
-static void stop_in_epoch_3(run *r, const train_progress *p) {
+static void stop_in_epoch_3(run *r, const jf_training *p) {
     if (p->epoch == 3 && p->batch == 2) r->stop = 1;
 }
 

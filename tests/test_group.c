@@ -33,8 +33,7 @@ static void train_one(jf_context *ctx, void *arg) {
     recipe *r = checked_recipe(ctx, t->content);
     model *m = NULL;
     jf_context_set_log(ctx, keep_line, t);
-    if (train_recipe(ctx, &m, r, (train_origin){.device_name = "cuda", .threads = 1, .seed = 3},
-                     &(train_options){0}) != JF_OK)
+    if (train_recipe(ctx, &m, r, &(jf_train_options){.device = "cuda", .threads = 1, .seed = 3}) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     t->count = m->parameters.total;
     t->weights = weights_of(m);

@@ -175,7 +175,7 @@ TEST(image_model__files_with_sizes_that_are_none_are_refused) {
 TEST(image_model__epochs_without_a_batch_of_every_class_are_refused) {
     fixture f = open_model(classes, "cpu");
     CHECK_STATUS(recipe_set(f.m->recipe, "train.rows", "30"), JF_OK); /* 15 of each class, batches of 20 */
-    CHECK_STATUS(train_run(f.m, f.data, &(train_options){0}), JF_ERROR_RECIPE);
+    CHECK_STATUS(train_run(f.m, f.data, &(jf_train_options){0}, 0), JF_ERROR_RECIPE);
     CHECK(strstr(jf_context_error(f.ctx), "train.rows = 30"));
     close_model(&f);
 }
@@ -184,23 +184,25 @@ typedef struct stopper {
     int after, batches;
 } stopper;
 
-static int count_batches(void *user, const train_progress *p) {
-    (void)p;
+static int count_batches(void *user, const jf_progress *p) {
     stopper *s = user;
+    if (!p->training) return 0;
     return ++s->batches == s->after;
 }
 
 static double *trained_weights(const char *content, const char *folder, int after) {
     fixture f = open_model(content, "cpu");
     stopper s = {.after = after};
-    train_options options = {.folder = folder, .progress = count_batches, .user = &s};
-    jf_status status = train_run(f.m, f.data, &options);
+    jf_train_options options = {.folder = folder};
+    jf_context_set_progress(f.ctx, count_batches, &s);
+    jf_status status = train_run(f.m, f.data, &options, 0);
     if (status == JF_STOPPED) { /* a new process */
         close_model(&f);
         f = open_model(content, "cpu");
+        jf_context_set_progress(f.ctx, count_batches, &s);
         s = (stopper){0};
         options.resume = 1;
-        status = train_run(f.m, f.data, &options);
+        status = train_run(f.m, f.data, &options, 0);
     }
     if (status != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(f.ctx));
     double *values = calloc(f.m->flow->params->total, sizeof *values);

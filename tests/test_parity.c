@@ -265,7 +265,7 @@ static journey journey_of(const char *content, const device_kind *kind, precisio
     journey j = {.total = r->m->parameters.total, .start = weights_of(r->m)};
     CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
     CHECK(r->last.step == STEPS);
-    j.loss = r->last.terms.value[TERM_TOTAL];
+    j.loss = r->last.terms[TERM_TOTAL].value;
     j.end = weights_of(r->m);
     run_close(r);
     return j;

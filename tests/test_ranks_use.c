@@ -39,7 +39,7 @@ static model *open_model(jf_context *ctx, int which) {
     recipe *r = checked_recipe(ctx, cases[which].recipe);
     dataset *data = NULL;
     model *m = NULL;
-    CHECK_STATUS(train_open(ctx, &data, &m, r, (train_origin){.threads = 1, .seed = 3}), JF_OK);
+    CHECK_STATUS(train_open(ctx, &data, &m, r, &(jf_train_options){.threads = 1, .seed = 3}), JF_OK);
     dataset_free(data);
     recipe_free(r);
     return m;

@@ -27,7 +27,7 @@ TEST(optimiser__keeps_parameters_within_their_bounds_and_leaves_the_others) {
 
 /* The folder as a process leaves it that is killed in the first batch of the anneal phase: its checkpoint is
  * that of the last epoch of the phase before. */
-static void copy_at_anneal(run *r, const train_progress *p) {
+static void copy_at_anneal(run *r, const jf_training *p) {
     if (r->done || strcmp(p->phase, "anneal") != 0) return;
     r->done = 1;
     CHECK_STATUS(file_make_folder(r->ctx, test_path("killed")), JF_OK);
@@ -79,7 +79,7 @@ TEST(train__killed_between_two_phases_resumes_to_the_same_end) {
 }
 
 /* One weight becomes NaN after batch 3 of epoch 2, once; before that the run may be stopped. */
-static void poison(run *r, const train_progress *p) {
+static void poison(run *r, const jf_training *p) {
     const double bad = NAN;
     if (r->done || strcmp(p->phase, "train") != 0 || p->epoch != 2) return;
     if (p->batch == 3) {
@@ -88,7 +88,7 @@ static void poison(run *r, const train_progress *p) {
     }
 }
 
-static void poison_or_stop(run *r, const train_progress *p) {
+static void poison_or_stop(run *r, const jf_training *p) {
     if (strcmp(p->phase, "train") == 0 && p->epoch == 2 && p->batch == 2) r->stop = 1;
     poison(r, p);
 }
@@ -255,11 +255,11 @@ TEST(checkpoint__state_holds_the_sums_of_the_terms_in_the_order_of_their_list) {
 
 /* ---- terms ---- */
 
-static void check_sum(run *r, const train_progress *p) {
+static void check_sum(run *r, const jf_training *p) {
     double sum = 0;
     for (int i = 0; i < TERM_COUNT; i++)
-        if (loss_term_info[i].role == TERM_IS_PART) sum += p->terms.value[i];
-    CHECK_NEAR(sum, p->terms.value[TERM_TOTAL], 1e-9 * (1 + fabs(sum)));
+        if (loss_term_info[i].role == TERM_IS_PART) sum += p->terms[i].value;
+    CHECK_NEAR(sum, p->terms[TERM_TOTAL].value, 1e-9 * (1 + fabs(sum)));
     r->done++;
 }
 
@@ -271,10 +271,10 @@ TEST(train__the_loss_is_the_sum_of_its_parts_and_history_names_every_term) {
     char *history = history_of(r->ctx, test_path("run"));
     text row = {0};
     CHECK_HAS(history, "phase,epoch,step,loss,z,y,logdet,y_error,validation,rate,ks_median,ks_max,drift\n");
-    const double *v = r->last.terms.value; /* of the whole last epoch */
+
     text_add(&row, "\ntrain,4,36,");
     for (int i = 0; i < 5; i++) {
-        text_add_number(&row, v[i]);
+        text_add_number(&row, r->last.terms[i].value); /* the whole last epoch */
         text_add(&row, ",");
     }
     CHECK_HAS(history, row.chars);
@@ -285,8 +285,8 @@ TEST(train__the_loss_is_the_sum_of_its_parts_and_history_names_every_term) {
 
 /* ---- objectives ---- */
 
-static void note_first_epoch(run *r, const train_progress *p) {
-    if (p->epoch_ended && p->epoch == 1) r->first = p->terms;
+static void note_first_epoch(run *r, const jf_training *p) {
+    for (int i = 0; p->epoch_ended && p->epoch == 1 && i < TERM_COUNT; i++) r->first[i] = p->terms[i].value;
 }
 
 /* Of those with a condition also that it comes back: its error falls. */
@@ -304,12 +304,12 @@ TEST(train__every_objective_of_the_list_learns) {
         run *r = run_open(content);
         r->watch = note_first_epoch;
         CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
-        double first = r->first.value[TERM_TOTAL], last = r->last.terms.value[TERM_TOTAL],
-               y_error = r->last.terms.value[TERM_Y_ERROR];
+        double first = r->first[TERM_TOTAL], last = r->last.terms[TERM_TOTAL].value,
+               y_error = r->last.terms[TERM_Y_ERROR].value;
         if (!(isfinite(first) && last < first - 0.1))
             test_fail(__FILE__, __LINE__, "%s: the loss is %g after one epoch and %g at the end", k->name,
                       first, last);
-        if (k->has_condition && !(y_error < 0.1 && y_error < 0.5 * r->first.value[TERM_Y_ERROR]))
+        if (k->has_condition && !(y_error < 0.1 && y_error < 0.5 * r->first[TERM_Y_ERROR]))
             test_fail(__FILE__, __LINE__, "%s: y comes back with an error of %g", k->name, y_error);
         run_close(r);
     }
@@ -317,7 +317,7 @@ TEST(train__every_objective_of_the_list_learns) {
 
 /* ---- which weights are taken ---- */
 
-static void stop_in_anneal(run *r, const train_progress *p) {
+static void stop_in_anneal(run *r, const jf_training *p) {
     if (strcmp(p->phase, "anneal") == 0 && p->epoch == 3) r->stop = 1;
 }
 

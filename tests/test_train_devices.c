@@ -26,7 +26,7 @@ static run *open_at(const char *content, const device_kind *kind, const char *pr
 }
 
 /* In the middle of an epoch, a batch later for each time before. */
-static void stop_in_second_epoch(run *r, const train_progress *p) {
+static void stop_in_second_epoch(run *r, const jf_training *p) {
     if (strcmp(p->phase, "train") == 0 && p->epoch == 2 && p->batch == 2 + r->done) r->stop = 1;
 }
 
@@ -39,7 +39,7 @@ static void train_and_stop(const char *content, const device_kind *kind, const c
 }
 
 static double last_loss(const run *r) {
-    return r->last.terms.value[TERM_TOTAL];
+    return r->last.terms[TERM_TOTAL].value;
 }
 
 /* ---- on the same device ---- */
@@ -115,7 +115,7 @@ TEST(train__goes_on_on_a_device_that_it_came_from) {
 }
 
 /* Doubles may hold what no float can. */
-static void stop_with_a_huge_weight(run *r, const train_progress *p) {
+static void stop_with_a_huge_weight(run *r, const jf_training *p) {
     const double huge = 1e200;
     stop_in_second_epoch(r, p);
     if (r->stop) r->m->d->kind->put(r->m->d, r->m->params, &huge, 1);

@@ -97,8 +97,8 @@ TEST(train__a_held_out_loss_that_is_not_finite_is_said_in_the_first_epoch) {
 TEST(train__a_table_that_cannot_be_validated_is_refused_and_leaves_no_run) {
     run *r = open_table(1e40, "epochs = 3\n");
     model *m = NULL;
-    train_options options = {.folder = test_path("run")};
-    CHECK_STATUS(train_recipe(r->ctx, &m, r->recipe, (train_origin){NULL, 1, 0}, &options), JF_ERROR_DATA);
+    jf_train_options options = {.folder = test_path("run"), .threads = 1};
+    CHECK_STATUS(train_recipe(r->ctx, &m, r->recipe, &options), JF_ERROR_DATA);
     CHECK_HAS(jf_context_error(r->ctx), "column 1 is 1e+40, ");
     CHECK(m == NULL && !file_exists(test_path("run")));
     run_close(r);

@@ -53,7 +53,7 @@ TEST(train__faults_noticed_late_lead_to_the_same_end) {
     for (int i = 0; i < INTERVALS; i++) run_close(runs[i]);
 }
 
-static void stop_at_seven(run *r, const train_progress *p) {
+static void stop_at_seven(run *r, const jf_training *p) {
     if (strcmp(p->phase, "train") == 0 && p->epoch == 2 && p->batch == 7) r->stop = 1;
 }
 

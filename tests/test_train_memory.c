@@ -139,7 +139,7 @@ TEST(memory__keeping_what_is_advised_fits) {
 
 /* ---- resuming ---- */
 
-static void stop_soon(run *r, const train_progress *p) {
+static void stop_soon(run *r, const jf_training *p) {
     if (p->step >= 3) r->stop = 1;
 }
 

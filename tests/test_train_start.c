@@ -8,7 +8,7 @@ static const param *param_of(const model *m, const char *name) {
     return NULL;
 }
 
-static void stop_at_once(run *r, const train_progress *p) {
+static void stop_at_once(run *r, const jf_training *p) {
     (void)p;
     r->stop = 1;
 }

@@ -49,7 +49,7 @@ static run *open_objective(const objective_kind *k, const char *transforms, doub
     return r;
 }
 
-static void mark_report(run *r, const train_progress *p) {
+static void mark_report(run *r, const jf_training *p) {
     (void)p;
     counting_mark(r->m->d, 'P');
 }

@@ -56,23 +56,22 @@ void run_close(run *r) {
     free(r);
 }
 
-static int on_progress(void *user, const train_progress *p) {
+static int on_progress(void *user, const jf_progress *p) {
     run *r = user;
-    r->last = *p;
+    if (!p->training) return 0;
+    r->last = *p->training;
+    memcpy(r->terms, p->training->terms, sizeof r->terms);
+    r->last.terms = r->terms;
     r->reports++;
-    if (r->watch) r->watch(r, p);
+    if (r->watch) r->watch(r, p->training);
     return r->stop;
 }
 
 jf_status run_train(run *r, const char *folder, int resume) {
-    train_options options = {.folder = folder,
-                             .resume = resume,
-                             .changed_data = r->changed_data,
-                             .interval = r->interval,
-                             .progress = on_progress,
-                             .user = r};
+    jf_train_options options = {.folder = folder, .resume = resume, .changed_data = r->changed_data};
+    jf_context_set_progress(r->ctx, on_progress, r);
     r->stop = 0;
-    return train_run(r->m, r->data, &options);
+    return train_run(r->m, r->data, &options, r->interval);
 }
 
 double *weights_of(const model *m) {

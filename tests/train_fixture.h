@@ -22,14 +22,15 @@ struct run {
     dataset *data; /* NULL where the objective needs none */
     model *m;
     int stop;
-    int changed_data;                               /* resuming goes on with others */
-    double interval;                                /* between two reports, seconds; 0: after every batch */
-    void (*watch)(run *r, const train_progress *p); /* NULL, or called with every report */
-    int done;                                       /* of the watcher */
+    int changed_data;                            /* resuming goes on with others */
+    double interval;                             /* between two reports, seconds; 0: after every batch */
+    void (*watch)(run *r, const jf_training *p); /* NULL, or called with every report */
+    int done;                                    /* of the watcher */
     int reports;
-    train_progress last; /* as it was reported last */
-    loss_terms first;    /* of the first epoch, where they are watched */
-    char log[4096];      /* its lines, as far as they fit */
+    jf_training last; /* the last report, with a copy of its terms */
+    jf_term terms[TERM_COUNT];
+    double first[TERM_COUNT]; /* terms of the first epoch, where they are watched */
+    char log[4096];           /* its lines, as far as they fit */
 };
 
 recipe *checked_recipe(jf_context *ctx, const char *content);

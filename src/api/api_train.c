@@ -8,54 +8,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-static train_origin origin_of(const char *name, int threads, uint64_t seed) {
-    return (train_origin){.device_name = name, .threads = threads, .seed = seed};
-}
-
-static int relay_progress(void *user, const train_progress *p) {
-    jf_context *ctx = user;
-    jf_term terms[TERM_COUNT];
-    for (int i = 0; i < TERM_COUNT; i++)
-        terms[i] = (jf_term){.name = loss_term_info[i].name,
-                             .about = loss_about(p->objective, (term_id)i),
-                             .value = p->terms.value[i],
-                             .part = loss_term_info[i].role == TERM_IS_PART};
-    jf_training training = {.phase = p->phase,
-                            .epoch = p->epoch,
-                            .epochs = p->epochs,
-                            .batch = p->batch,
-                            .batches = p->batches,
-                            .epoch_ended = p->epoch_ended,
-                            .step = p->step,
-                            .term_count = TERM_COUNT,
-                            .terms = terms,
-                            .best = p->best,
-                            .rate = p->rate,
-                            .seconds = p->seconds,
-                            .seconds_left = p->seconds_left,
-                            .ks_median = p->ks_median,
-                            .ks_max = p->ks_max,
-                            .held_out = p->held_out,
-                            .best_epoch = p->best_epoch,
-                            .model = p->model};
-    jf_progress progress = {
-        .phase = p->phase, .done = (uint64_t)p->batch, .total = (uint64_t)p->batches, .training = &training};
-    return (int)context_tell(ctx, &progress);
-}
-
 jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf_train_options *options) {
     JF_GIVES(ctx, out, ctx, r);
     jf_train_options o;
     JF_TRY(SIZED_TAKE(ctx, jf_train_options, &o, options));
     if (o.resume && !o.folder) return jf_fail(ctx, JF_ERROR_ARGUMENT, "a run to resume: no folder was given");
-    return train_recipe(ctx, out, r, origin_of(o.device, o.threads, o.seed),
-                        &(train_options){.folder = o.folder,
-                                         .resume = o.resume,
-                                         .changed_data = o.changed_data,
-                                         .deterministic = o.deterministic,
-                                         .interval = TRAIN_INTERVAL,
-                                         .progress = relay_progress,
-                                         .user = ctx});
+    return train_recipe(ctx, out, r, &o);
 }
 
 jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options *options) {
@@ -142,59 +100,8 @@ jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder
 
 /* ---- speed ---- */
 
-static jf_status give_profile(jf_context *ctx, jf_profile *out, const bench_profile *p) {
-    if (p->count == 0) return JF_OK;
-    JF_TRY(MEM_NEW(ctx, &out->parts, (size_t)p->count));
-    for (int i = 0; i < p->count; i++) {
-        const bench_part *part = &p->parts[i];
-        out->parts[i] = (jf_profile_part){.name = part->name,
-                                          .calls = part->calls,
-                                          .ms = part->ms,
-                                          .share = part->share,
-                                          .gflops = part->gflops};
-    }
-    out->count = (size_t)p->count;
-    out->ms = p->ms;
-    return JF_OK;
-}
-
 void jf_bench_result_free(jf_bench_result *r) {
-    if (!r) return;
-    free(r->train_profile.parts);
-    free(r->sample_profile.parts);
-    r->train_profile = r->sample_profile = (jf_profile){0};
-}
-
-static jf_status measure(jf_context *ctx, const jf_recipe *r, const jf_bench_options *o,
-                         jf_bench_result *made) {
-    dataset *data = NULL;
-    model *m = NULL;
-    bench_result result = {0};
-    jf_status status;
-    made->batch = o->batch > 0 && o->batch < INT_MAX ? o->batch : recipe_int(r, "train.batch");
-    JF_TRY_DONE(train_open(ctx, &data, &m, r, origin_of(o->device, o->threads, 1)));
-    JF_TRY_DONE(bench_run(m,
-                          &(bench_options){.batch = (int)made->batch,
-                                           .seconds = o->seconds > 0 ? o->seconds : 3,
-                                           .profile = o->profile,
-                                           .sample_as_trained = o->sample_as_trained},
-                          &result));
-    _Static_assert(sizeof made->device >= DEVICE_MAX_WORDS, "the device's description fits its field");
-    device_describe(m->d, made->device);
-    made->parameters = m->parameters.total;
-    made->steps = result.steps;
-    made->train_precision = precision_names[result.train_precision];
-    made->sample_precision = precision_names[result.sample_precision];
-    made->train_samples_per_s = result.train_samples_per_s;
-    made->sample_samples_per_s = result.sample_samples_per_s;
-    made->peak_memory_mib = result.peak_memory_mib;
-    JF_TRY_DONE(give_profile(ctx, &made->train_profile, &result.train));
-    JF_TRY_DONE(give_profile(ctx, &made->sample_profile, &result.sample));
-done:
-    bench_result_free(&result);
-    model_free(m);
-    dataset_free(data);
-    return status;
+    if (r) bench_result_free(r);
 }
 
 jf_status jf_bench(jf_bench_result *out, jf_context *ctx, const jf_recipe *r,
@@ -202,10 +109,15 @@ jf_status jf_bench(jf_bench_result *out, jf_context *ctx, const jf_recipe *r,
     JF_NEEDS(ctx, out, ctx, r);
     jf_bench_options o;
     jf_bench_result made = {0};
+    dataset *data = NULL;
+    model *m = NULL;
     JF_TRY(SIZED_BEGIN(ctx, jf_bench_result, out));
     JF_TRY(SIZED_TAKE(ctx, jf_bench_options, &o, options));
-    jf_status status = measure(ctx, r, &o, &made);
-    if (status != JF_OK) jf_bench_result_free(&made);
+    jf_train_options use = {.device = o.device, .threads = o.threads, .seed = 1};
+    jf_status status = train_open(ctx, &data, &m, r, &use);
+    if (status == JF_OK) status = bench_run(m, &o, &made);
+    model_free(m);
+    dataset_free(data);
     SIZED_GIVE(jf_bench_result, out, &made);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "train/bench.h"
 #include "base/memory.h"
 #include "model/use.h"
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -14,12 +15,12 @@ static double now(void) {
 /* ---- the profile ---- */
 
 static int by_falling_time(const void *a, const void *b) {
-    double x = ((const bench_part *)a)->ms, y = ((const bench_part *)b)->ms;
+    double x = ((const jf_profile_part *)a)->ms, y = ((const jf_profile_part *)b)->ms;
     return (x < y) - (x > y);
 }
 
 /* What the device has measured since profile_start(), of one of `steps` steps. */
-static jf_status read_profile(device *d, bench_profile *out, int steps) {
+static jf_status read_profile(device *d, jf_profile *out, int steps) {
     profile_part part;
     int count = 0;
     while (d->kind->profile_read(d, count, &part)) count++;
@@ -29,14 +30,13 @@ static jf_status read_profile(device *d, bench_profile *out, int steps) {
         if (part.calls == 0 && i < count - 1) continue;
         out->ms += 1e3 * part.seconds / steps;
         out->parts[out->count++] =
-            (bench_part){.name = part.name,
-                         .calls = part.calls / steps,
-                         .ms = 1e3 * part.seconds / steps,
-                         .gflops = part.flops > 0 ? 1e-9 * part.flops / part.seconds : 0};
+            (jf_profile_part){.name = part.name,
+                              .calls = part.calls / steps,
+                              .ms = 1e3 * part.seconds / steps,
+                              .gflops = part.flops > 0 ? 1e-9 * part.flops / part.seconds : 0};
     }
-    for (int i = 0; i < out->count; i++) out->parts[i].share = out->parts[i].ms / out->ms;
-    qsort(out->parts, (size_t)(out->count - 1), sizeof *out->parts,
-          by_falling_time); /* the last stays last */
+    for (size_t i = 0; i < out->count; i++) out->parts[i].share = out->parts[i].ms / out->ms;
+    qsort(out->parts, out->count - 1, sizeof *out->parts, by_falling_time); /* the last stays last */
     return JF_OK;
 }
 
@@ -51,7 +51,7 @@ typedef struct measurement {
     int n, training;
     pass sampling; /* what samples are drawn by */
     double seconds;
-    bench_profile *profile; /* NULL: not wanted */
+    jf_profile *profile; /* NULL: not wanted */
 } measurement;
 
 /* Steps i .. i + count - 1, all of which are done when it returns. */
@@ -110,39 +110,54 @@ static double peak_memory_mib(void) {
     return (double)usage.ru_maxrss / 1024;
 }
 
-void bench_result_free(bench_result *r) {
-    free(r->train.parts);
-    free(r->sample.parts);
-    r->train = r->sample = (bench_profile){0};
+void bench_result_free(jf_bench_result *r) {
+    free(r->train_profile.parts);
+    free(r->sample_profile.parts);
+    r->train_profile = r->sample_profile = (jf_profile){0};
 }
 
-jf_status bench_run(model *m, const bench_options *options, bench_result *out) {
+jf_status bench_run(model *m, const jf_bench_options *options, jf_bench_result *out) {
     optimiser opt = {0};
     training_step step = {0};
     flow_run *run = NULL;
     jf_status status;
-    int steps;
-    *out = (bench_result){0};
+    int steps, batch = options->batch > 0 && options->batch < INT_MAX
+                           ? (int)options->batch
+                           : (int)recipe_int(m->recipe, "train.batch");
     if (options->profile && !m->d->kind->profile_start)
         return jf_fail(m->ctx, JF_ERROR_DEVICE, "device %s: has no profile", m->d->kind->name);
     JF_TRY_DONE(optimiser_create(&opt, m));
     optimiser_set(&opt, m, &(train_readings){.step.schedule = {.base = 1e-6, .factor = 1}});
-    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, options->batch, train_run_use(m)));
+    JF_TRY_DONE(flow_run_create(&run, m->flow, m->params, opt.grad, batch, train_run_use(m)));
     run->pass.dropout = optimiser_dropout(&opt, m);
-    JF_TRY_DONE(training_step_create(&step, m, run, &opt, options->batch));
-    measurement k = {m, run, &step, options->batch, 1, flow_measuring_pass(run), options->seconds, NULL};
-    out->train_precision = run->pass.precision;
+    JF_TRY_DONE(training_step_create(&step, m, run, &opt, batch));
+    measurement k = {.m = m,
+                     .run = run,
+                     .step = &step,
+                     .n = batch,
+                     .training = 1,
+                     .sampling = flow_measuring_pass(run),
+                     .seconds = options->seconds > 0 ? options->seconds : BENCH_SECONDS,
+                     .profile = options->profile ? &out->train_profile : NULL};
     if (options->sample_as_trained) k.sampling.precision = run->pass.precision;
-    out->sample_precision = k.sampling.precision;
-    if (options->profile) k.profile = &out->train;
-    JF_TRY_DONE(measure(&k, &out->steps, &out->train_samples_per_s));
+    _Static_assert(sizeof out->device >= DEVICE_MAX_WORDS, "the device's description fits its field");
+    device_describe(m->d, out->device);
+    out->parameters = m->parameters.total;
+    out->batch = batch;
+    out->train_precision = precision_names[run->pass.precision];
+    out->sample_precision = precision_names[k.sampling.precision];
+    JF_TRY_DONE(measure(&k, &steps, &out->train_samples_per_s));
+    out->steps = steps;
     k.training = 0;
-    if (options->profile) k.profile = &out->sample;
+    if (options->profile) k.profile = &out->sample_profile;
     JF_TRY_DONE(measure(&k, &steps, &out->sample_samples_per_s));
     JF_TRY_DONE(m->d->kind->status(m->d));
     out->peak_memory_mib = peak_memory_mib();
 done:
-    if (status != JF_OK) bench_result_free(out);
+    if (status != JF_OK) {
+        bench_result_free(out);
+        *out = (jf_bench_result){0};
+    }
     if (step.m) training_step_free(&step);
     flow_run_free(run);
     optimiser_free(&opt, m);

@@ -172,31 +172,45 @@ static double seconds_left(const trainer *t) {
     return t->s.step > 0 ? left * elapsed(t) / t->s.step : NAN;
 }
 
-/* Whether a stop is wanted is remembered until the next batch would begin. */
+static void fill_terms(jf_term out[TERM_COUNT], const objective_kind *kind, const loss_terms *mean) {
+    for (int i = 0; i < TERM_COUNT; i++)
+        out[i] = (jf_term){.name = loss_term_info[i].name,
+                           .about = loss_about(kind, (term_id)i),
+                           .value = mean->value[i],
+                           .part = loss_term_info[i].role == TERM_IS_PART};
+}
+
+/* Reports the progress. A requested stop is remembered until the next batch would begin. */
 static jf_status report(trainer *t, int batches) {
-    if (!t->options->progress || !ranks_is_first(t->shared.r)) return JF_OK;
+    if (!ranks_is_first(t->shared.r)) return JF_OK;
     const phase *p = &phases[(int)t->s.phase];
-    train_progress progress = {.phase = p->name,
-                               .epoch = (int)t->s.epoch,
-                               .epochs = phase_epochs(p, t->m),
-                               .batch = (int)t->s.batch,
-                               .batches = batches,
-                               .epoch_ended = t->s.batch == batches,
-                               .step = (long)t->s.step,
-                               .terms = epoch_mean(&t->s),
-                               .objective = t->m->objective.kind,
-                               .best = t->s.best,
-                               .rate = rate_of(t),
-                               .seconds = elapsed(t),
-                               .seconds_left = seconds_left(t),
-                               .ks_median = t->s.ks_median,
-                               .ks_max = t->s.ks_max,
-                               .held_out = t->s.held_out,
-                               .best_epoch = (int)t->s.best_epoch,
-                               .model = t->s.batch == batches ? t->m : NULL};
-    int wanted = t->options->progress(t->options->user, &progress);
-    if (wanted < 0) return (jf_status)wanted;
-    t->stop |= wanted != 0;
+    loss_terms mean = epoch_mean(&t->s);
+    jf_term terms[TERM_COUNT];
+    fill_terms(terms, t->m->objective.kind, &mean);
+    jf_training training = {.phase = p->name,
+                            .epoch = (int64_t)t->s.epoch,
+                            .epochs = phase_epochs(p, t->m),
+                            .batch = (int64_t)t->s.batch,
+                            .batches = batches,
+                            .epoch_ended = t->s.batch == batches,
+                            .step = (int64_t)t->s.step,
+                            .term_count = TERM_COUNT,
+                            .terms = terms,
+                            .best = t->s.best,
+                            .rate = rate_of(t),
+                            .seconds = elapsed(t),
+                            .seconds_left = seconds_left(t),
+                            .ks_median = t->s.ks_median,
+                            .ks_max = t->s.ks_max,
+                            .held_out = t->s.held_out,
+                            .best_epoch = (int64_t)t->s.best_epoch,
+                            .model = t->s.batch == batches ? t->m : NULL};
+    jf_status status = context_tell(t->m->ctx, &(jf_progress){.phase = p->name,
+                                                              .done = (uint64_t)training.batch,
+                                                              .total = (uint64_t)batches,
+                                                              .training = &training});
+    if (status < 0) return status;
+    t->stop |= status == JF_STOPPED;
     return JF_OK;
 }
 
@@ -366,7 +380,7 @@ static jf_status run_batches(trainer *t, int batches) {
             return JF_STOPPED;
         }
         run_batch(t, batches);
-        if (t->s.batch < batches && trainer_clock() - t->last_read < t->options->interval) continue;
+        if (t->s.batch < batches && trainer_clock() - t->last_read < t->interval) continue;
         JF_TRY(read_device(t));
         if (t->s.batch < batches) JF_TRY(report(t, batches)); /* of a whole epoch once all is known of it */
     }
@@ -377,7 +391,7 @@ static jf_status run_batches(trainer *t, int batches) {
  * wants it. */
 static jf_status run_shared_batches(trainer *t, int batches) {
     while (t->s.batch < batches) {
-        int due = trainer_clock() - t->last_read >= t->options->interval,
+        int due = trainer_clock() - t->last_read >= t->interval,
             control = (t->stop ? SHARED_STOP : 0) | (due ? SHARED_READ : 0);
         JF_TRY(run_shared_batch(t, batches, &control));
         if (control == 0 && t->s.batch < batches) continue;
@@ -484,8 +498,8 @@ static jf_status tell_what_is_saved(const trainer *t, jf_status status) {
                    t->options->folder, t->saved_epochs);
 }
 
-jf_status train_run(model *m, const dataset *data, const train_options *options) {
-    trainer t = {.m = m, .data = data, .options = options, .saved_epochs = -1};
+jf_status train_run(model *m, const dataset *data, const jf_train_options *options, double interval) {
+    trainer t = {.m = m, .data = data, .options = options, .interval = interval, .saved_epochs = -1};
     jf_status status = trainer_prepare(&t);
     if (status == JF_OK) status = run_phases(&t);
     if (status == JF_OK || status == JF_STOPPED) {

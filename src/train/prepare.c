@@ -61,7 +61,7 @@ static jf_status resume(trainer *t) {
 
 static jf_status use_folder(trainer *t) {
     model *m = t->m;
-    const train_options *o = t->options;
+    const jf_train_options *o = t->options;
     if (!o->resume) JF_TRY(file_make_folder(m->ctx, t->folder));
     JF_TRY(generations_create(m->ctx, &t->checkpoints, t->folder));
     JF_TRY(file_join(m->ctx, &t->history, t->folder, RUN_HISTORY));

@@ -4,40 +4,11 @@
 #define JF_TRAIN_TRAIN_H
 
 #include "data/dataset.h"
+#include "jointflow/jointflow.h"
 #include "model/model.h"
 #include <stdint.h>
 
-/* Where a run stands; reported whenever the device was asked. */
-typedef struct train_progress {
-    const char *phase;
-    int epoch, epochs; /* of this phase, from 1 */
-    int batch, batches;
-    int epoch_ended; /* the terms are then those of the whole epoch */
-    long step;
-    loss_terms terms; /* mean over the epoch so far */
-    const objective_kind *objective;
-    double best; /* best loss of this phase, INFINITY before the first epoch */
-    double rate, seconds, seconds_left;
-    double ks_median, ks_max; /* of the last measurement, NAN before */
-    double held_out;          /* loss of held-out rows after the last epoch that ended; NAN: none */
-    int best_epoch;           /* of the phase so far; 0: none */
-    const model *model;       /* as it is, where an epoch has ended; NULL otherwise */
-} train_progress;
-
-typedef struct train_options {
-    const char *folder; /* the run folder; NULL: nothing is written */
-    int resume;
-    int changed_data;  /* resuming goes on although the data are not those of the checkpoint */
-    int deterministic; /* steps are taken in slices that ranks share: the same bits for any number of them */
-    /* Seconds between two looks at what the device has done, and so between two reports; 0: after every
-     * batch. Epochs end with one in any case. What becomes of the run does not depend on it. */
-    double interval;
-    /* positive: stop after the batch; negative: a failure, without saving; may be NULL */
-    int (*progress)(void *user, const train_progress *p);
-    void *user;
-} train_options;
-
-#define TRAIN_INTERVAL  0.25  /* for people who watch */
+#define TRAIN_INTERVAL  0.25  /* seconds between two reports, for people who watch */
 #define TRAIN_KS_POINTS 10000 /* of the latent histograms that are measured during training */
 
 jf_status train_declare(recipe *r); /* keys of [train] */
@@ -46,32 +17,28 @@ jf_status recipe_declare_all(recipe *r);
 
 /* Units of the models that a recipe makes of these data; free with units_free. */
 jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, const recipe *r);
-/* ---- run.c ---- */
+/* ---- train_run.c ---- */
 
-typedef struct train_origin {
-    const char *device_name; /* NULL: the default */
-    int threads;             /* 0: as many as there are processors */
-    uint64_t seed;
-} train_origin;
-/* Data and a fresh model of a recipe, for a device that can train it; the data set is NULL where the
- * objective does without. */
-jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin);
-/* Opens both, writes recipe.ini into the folder, trains, and writes model.safetensors. JF_STOPPED as below:
- * *out is then the best model so far. */
-jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_origin origin,
-                       const train_options *options);
+/* Opens the data and creates a model of a recipe on a device that can train it: device, threads and seed of
+ * the options. The data set is NULL for objectives that need none. */
+jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r,
+                     const jf_train_options *options);
+/* Opens both, writes recipe.ini into the folder, trains, and writes model.safetensors. After JF_STOPPED *out
+ * is the best model so far. */
+jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, const jf_train_options *options);
 
-/* ---- reach.c ---- */
+/* ---- train_condition_range.c ---- */
 
 /* Of models of vectors with a continuous y: fills in m->units.reach. */
 jf_status train_measure_reach(model *m, const dataset *data);
 
 /* ---- loop.c ---- */
 
-/* Trains `m` (fresh, or to be resumed from its folder). JF_STOPPED where `progress` wanted it, or the
- * context's callback did while something was measured: the checkpoint is then written and m holds the best
- * weights so far. */
-jf_status train_run(model *m, const dataset *data, const train_options *options);
+/* Trains `m`, which is fresh or resumed from the folder of the options. The context's progress callback is
+ * called every `interval` seconds, when the device is read, and at the end of each epoch; 0: after each
+ * batch. The result does not depend on the interval. JF_STOPPED if the callback returned non-zero: the
+ * checkpoint is then written, and m holds the best weights so far. */
+jf_status train_run(model *m, const dataset *data, const jf_train_options *options, double interval);
 
 /* ---- precision.c ---- */
 

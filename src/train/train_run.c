@@ -56,7 +56,8 @@ jf_status train_units(jf_context *ctx, model_units *out, const dataset *data, co
 
 /* ---- opening ---- */
 
-jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin) {
+jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r,
+                     const jf_train_options *options) {
     model_units units = {0};
     *data = NULL;
     *m = NULL;
@@ -64,8 +65,8 @@ jf_status train_open(jf_context *ctx, dataset **data, model **m, const recipe *r
     JF_TRY(recipe_check(r));
     if (loss_kind(r)->from_data) JF_TRY(dataset_open(ctx, data, r));
     JF_TRY_DONE(train_units(ctx, &units, *data, r));
-    JF_TRY_DONE(model_create(ctx, m, r, &units, origin.device_name, origin.threads,
-                             &(model_origin){.seed = origin.seed}));
+    JF_TRY_DONE(model_create(ctx, m, r, &units, options->device, options->threads,
+                             &(model_origin){.seed = options->seed}));
     JF_TRY_DONE(train_check_precision(*m));
 done:
     units_free(&units);
@@ -113,7 +114,7 @@ static jf_status write_into(const model *m, const char *folder, const char *name
 
 /* Before data are read: a folder that another process works in, or that has nothing to resume, is refused at
  * once. */
-static jf_status enter_folder(jf_context *ctx, run_folder **out, const train_options *o) {
+static jf_status enter_folder(jf_context *ctx, run_folder **out, const jf_train_options *o) {
     *out = NULL;
     if (!o->folder) return JF_OK;
     if (file_is_folder(o->folder)) {
@@ -129,7 +130,7 @@ static jf_status enter_folder(jf_context *ctx, run_folder **out, const train_opt
 }
 
 /* Of a run that is resumed: what another recipe asks for is not made first. */
-static jf_status check_recipe(jf_context *ctx, const recipe *r, const train_options *o) {
+static jf_status check_recipe(jf_context *ctx, const recipe *r, const jf_train_options *o) {
     generations g = {0};
     if (!o->folder || !o->resume) return JF_OK;
     JF_TRY(recipe_check(r));
@@ -141,7 +142,7 @@ static jf_status check_recipe(jf_context *ctx, const recipe *r, const train_opti
 
 /* Of a run that is not resumed; a recipe or data that cannot be used leave no trace, since this comes after
  * them. */
-static jf_status begin_folder(const model *m, run_folder **f, const train_options *o) {
+static jf_status begin_folder(const model *m, run_folder **f, const jf_train_options *o) {
     if (!o->folder || o->resume) return JF_OK;
     if (!*f) JF_TRY(file_make_folder(m->ctx, o->folder));
     if (!*f) JF_TRY(run_folder_open(m->ctx, f, o->folder));
@@ -152,12 +153,12 @@ static jf_status begin_folder(const model *m, run_folder **f, const train_option
 /* ---- several ranks ---- */
 
 /* Before anything is read: ranks that were started with something else would read something else. */
-static jf_status check_start(jf_context *ctx, const recipe *r, train_origin origin, const train_options *o) {
+static jf_status check_start(jf_context *ctx, const recipe *r, const jf_train_options *o) {
     ranks *company = ranks_of(ctx);
     char way[160];
     text t = {0};
     if (ranks_size(company) == 1) return JF_OK;
-    number_print(way, sizeof way, "seed %llu%s%s%s", (unsigned long long)origin.seed,
+    number_print(way, sizeof way, "seed %llu%s%s%s", (unsigned long long)o->seed,
                  o->resume ? ", resumed" : "", o->changed_data ? ", with changed data" : "",
                  o->deterministic ? ", deterministic" : "");
     recipe_write(r, &t, 0);
@@ -169,7 +170,8 @@ static jf_status check_start(jf_context *ctx, const recipe *r, train_origin orig
 }
 
 /* Rank 0 alone has the folder; where it fails all of them do. */
-static jf_status open_first(jf_context *ctx, run_folder **folder, const recipe *r, const train_options *o) {
+static jf_status open_first(jf_context *ctx, run_folder **folder, const recipe *r,
+                            const jf_train_options *o) {
     ranks *company = ranks_of(ctx);
     jf_status status = JF_OK;
     if (ranks_is_first(company)) {
@@ -179,12 +181,14 @@ static jf_status open_first(jf_context *ctx, run_folder **folder, const recipe *
     return ranks_agree(company, status);
 }
 
-static jf_status open_all(jf_context *ctx, dataset **data, model **m, const recipe *r, train_origin origin) {
+static jf_status open_all(jf_context *ctx, dataset **data, model **m, const recipe *r,
+                          const jf_train_options *options) {
     ranks *company = ranks_of(ctx);
     char name[DEVICE_MAX_NAME];
-    origin.threads = ranks_threads(company, origin.threads);
-    origin.device_name = device_name_at(origin.device_name, ranks_place(company), name);
-    jf_status status = train_open(ctx, data, m, r, origin);
+    jf_train_options mine = *options; /* this rank's */
+    mine.threads = ranks_threads(company, options->threads);
+    mine.device = device_name_at(options->device, ranks_place(company), name);
+    jf_status status = train_open(ctx, data, m, r, &mine);
     if (status == JF_OK && *data) status = dataset_examine(*data);
     if (status == JF_OK) status = train_tell_loose(*m, *data);
     if (status == JF_OK && *data) status = train_measure_reach(*m, *data);
@@ -199,8 +203,7 @@ static void tell_ranks(const model *m) {
 
 /* ---- all of it ---- */
 
-jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_origin origin,
-                       const train_options *options) {
+jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, const jf_train_options *options) {
     ranks *company = ranks_of(ctx);
     dataset *data = NULL;
     model *m = NULL;
@@ -208,16 +211,16 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, train_orig
     jf_status status, trained;
     int first = ranks_is_first(company);
     *out = NULL;
-    JF_TRY_DONE(check_start(ctx, r, origin, options));
+    JF_TRY_DONE(check_start(ctx, r, options));
     JF_TRY_DONE(open_first(ctx, &folder, r, options));
-    JF_TRY_DONE(open_all(ctx, &data, &m, r, origin));
+    JF_TRY_DONE(open_all(ctx, &data, &m, r, options));
     JF_TRY_DONE(named_make_absolute(m->recipe)); /* of the run and its model, which are used from anywhere */
     tell(m);
     tell_ranks(m);
     status = train_tell_memory(m, data);
     if (status == JF_OK && first) status = begin_folder(m, &folder, options);
     JF_TRY_DONE(ranks_agree(company, status));
-    trained = train_run(m, data, options);
+    trained = train_run(m, data, options, TRAIN_INTERVAL);
     if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
     /* only steps that were not the same could have made them different */
     JF_TRY_DONE(model_check_same(m, "set of weights after training (checksum)"));

@@ -9,7 +9,8 @@
 typedef struct trainer {
     model *m;
     const dataset *data;
-    const train_options *options;
+    const jf_train_options *options;
+    double interval; /* seconds between two reads of the device */
     optimiser opt;
     training_step step;
     flow_run *run;
