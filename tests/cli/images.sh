@@ -424,7 +424,7 @@ case_begin judge__and_report_take_a_separate_test_file
 jointflow sample "$FINE" --row 0,1,2 -n 2 -o test.npy 2> note
 run jointflow judge "$FINE" --test test.npy --inputs 2 --json
 expect_status 0
-expect_line '.*"points": 6, "unseen": true.*'
+expect_line '.*"points": 6,.* "unseen": true.*'
 run jointflow report "$FINE" --test test.npy --inputs 2 -o page
 expect_status 0
 expect test -s page/report.html

@@ -96,7 +96,7 @@ expect grep -aq "'shape': (1, 28, 28)" a.npy
 case_begin data__that_a_model_file_names_are_not_quoted_and_no_pipe_is_opened
 set_traps
 cp trap/secret trap/secret.csv
-printf 'a,b,c\n1,2,letmein\n' > trap/rows.csv
+printf 'a,b,c\n1,2,letmein\n3,4,5\n' > trap/rows.csv
 printf 'hunter2,letmein\n1,2\n' > trap/names.csv
 printf 'hunter2' > trap/array.npy
 truncate -s 3G trap/sparse.csv trap/sparse.npy
