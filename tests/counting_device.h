@@ -2,9 +2,10 @@
  * told to.
  *
  * Every call leaves a letter in its trace:
- *     .  queued work         S  the start of a batch (data_batch, normal)      O  a step of the optimiser
- * (adam) R  returns something to the host, for which a queue would have to be waited for T  transfers A
- * allocates or releases */
+ *     .  queued work         S  the start of a batch (data_batch, normal)
+ *     O  a step of the optimiser (adam)
+ *     R  returns something to the host, for which a queue would have to be waited for
+ *     T  transfers           A  allocates or releases */
 #ifndef JF_TESTS_COUNTING_DEVICE_H
 #define JF_TESTS_COUNTING_DEVICE_H
 

@@ -309,9 +309,10 @@ typedef struct jf_train_options {
 } jf_train_options;
 /* The progress callback of the context is called a few times a second and at the end of every epoch, when the
  * device is asked how far it is. JF_STOPPED where it asked for it: *out is then the best model so far and the
- * run can be resumed; NULL where the data were still being read. One call at a time, of all threads and
- * processes, writes into a folder: JF_ERROR_IO, naming the process, where another one does. A run that is in
- * the folder and not resumed is set aside, whole, in old-run in it until the new one has finished. */
+ * run can be resumed; NULL where the data were still being read.
+ * One call at a time, of all threads and processes, writes into a folder: JF_ERROR_IO, naming the process,
+ * where another one does. A run that is in the folder and not resumed is set aside, whole, in old-run in
+ * it until the new one has finished. */
 jf_status jf_train(jf_model **out, jf_context *ctx, const jf_recipe *r, const jf_train_options *options);
 
 /* ---- use ---- */

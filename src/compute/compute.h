@@ -1,17 +1,17 @@
 /* What a device can do: a table of functions over numbers in the device's own precision and memory.
  *
- * - `real` is one such number. Its pointers are never dereferenced outside of the device; real_at()
- *   steps them.
+ * - `real` is one such number. Its pointers are never dereferenced outside of the device; real_at() steps
+ *   them.
  * - Arrays are dense, row-major, sample first: (n, count).
  * - Operations return nothing. A device that can fail later (a queue, a driver) keeps the first failure and
  *   reports it from `status`; the devices of this machine's memory cannot fail after allocation.
  * - Functions whose comment says += accumulate; all others overwrite. Results do not depend on the thread
  *   count.
  * - `scalar` is one double in the device's memory, whatever its precision; scalar_at() steps its pointers.
- * Sums over arrays, counts and rates stay there, so that a step of training asks the host for nothing.
+ *   Sums over arrays, counts and rates stay there, so that a step of training asks the host for nothing.
  * - Host memory is the caller's again when a function returns: `put` and `put_scalars` have read it by then
- * (a device with a queue copies it first), `get` and `get_scalars` have filled it, for which they wait.
- * Nothing else waits for queued work but `status` and what allocates or releases.
+ *   (a device with a queue copies it first), `get` and `get_scalars` have filled it, for which they wait.
+ *   Nothing else waits for queued work but `status` and what allocates or releases.
  * - Entries marked optional may be NULL; their callers then compose the required ones, or do without.
  * - dL is a gradient: dL/d(that). logdet is always the log-determinant of the forward direction (see
  *   flow/transform.h). */

@@ -8,12 +8,12 @@
 
 /* Masks of vectors with dim_x + dim_y elements, in blocks of layers, random order from the seed:
  *   joint, up to 3 elements   one block = all 2^dim - 2 non-trivial masks (six of three, as in the paper)
- *   fixed, up to 3 elements   the masks that never transform y; of three elements each comes twice, so that
- *                             a block is as long
+ *   fixed, up to 3 elements   the masks that never transform y; of three elements each comes twice, so that a
+ *                             block is as long
  *   more elements             one block = three complementary pairs of random halves (of x only, where y is
  *                             fixed)
  *   a flow of y               one block = one of y alone, then one of x as where y is fixed; a y of one
- * element is transformed as a whole
+ *                             element is transformed as a whole
  * `*out` (layers, dim) is yours to free. */
 jf_status masks_create(jf_context *ctx, uint8_t **out, int *layers, int dim_x, int dim_y,
                        condition_kind condition, int blocks, uint64_t seed);

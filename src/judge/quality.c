@@ -3,9 +3,9 @@
  *
  * - recognised: the share whose nearest training image is of their class (a 1-nearest-neighbour classifier);
  * - precision and recall (Kynkaanniemi et al. 2019): a set of images is taken for the union of balls around
- * them, each as large as the distance to the image's k-th neighbour in the set. Precision is the share of the
- * judged images inside those around real ones, recall the share of real ones inside those around the judged.
- * Both sets have the same number.
+ *   them, each as large as the distance to the image's k-th neighbour in the set. Precision is the share of
+ *   the judged images inside those around real ones, recall the share of real ones inside those around the
+ *   judged. Both sets have the same number.
  *
  * Cost: (rows + 4 n) n pixels multiplications for n images and so many training rows, on the device. */
 #include "data/tasks/task.h"

@@ -1,7 +1,8 @@
 /* Maximum likelihood of (x, y) where y has a flow of its own (model.condition = flow), and both ends are
- * normal: L = E[ -log p_Z(F_Z(x,y)) - log|det dF_Z/dx|  -  log p_Z(F_Y'(y)) - log|det dF_Y'/dy| ] = E[ -log
- * p(x|y)                             -  log p(y) ] The Jacobian is triangular, so that both parts are exact.
- * z and logdet are of x, y is all of -log p(y). */
+ * normal:
+ *     L = E[ -log p_Z(F_Z(x,y)) - log|det dF_Z/dx|  -  log p_Z(F_Y'(y)) - log|det dF_Y'/dy| ]
+ *       = E[ -log p(x|y)                             -  log p(y) ]
+ * The Jacobian is triangular, so that both parts are exact. z and logdet are of x, y is all of -log p(y). */
 #include "loss/likelihood.h"
 
 static const double half_log_2pi_e = 1.41893853320467274178;

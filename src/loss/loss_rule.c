@@ -14,7 +14,8 @@
 /* ---- exact targets ---- */
 
 /* u = |x|^2 has a density proportional to exp(-lambda |u - r^2|) on u >= 0, and the area element is du
- * dphi/2: Z = pi (2 - exp(-lambda r^2)) / lambda */
+ * dphi/2:
+ *     Z = pi (2 - exp(-lambda r^2)) / lambda */
 static double circle_log_normaliser(double r, double lambda) {
     return log(PI * (2 - exp(-lambda * r * r)) / lambda);
 }
@@ -29,9 +30,10 @@ static double circle_quantile(double q, double r, double lambda) {
 }
 
 /* The points with |x0| + |x1| <= t fill an area of 2 t^2, so t has a density proportional to 4 t exp(-lambda
- * |t - r|). Its integrals, times lambda^2/4: 0 to t <= r      (lambda t - 1) exp(-lambda (r - t)) +
- * exp(-lambda r) t >= r onwards   (lambda t + 1) exp(-lambda (t - r)) all              2 lambda r +
- * exp(-lambda r) */
+ * |t - r|). Its integrals, times lambda^2/4:
+ *     0 to t <= r      (lambda t - 1) exp(-lambda (r - t)) + exp(-lambda r)
+ *     t >= r onwards   (lambda t + 1) exp(-lambda (t - r))
+ *     all              2 lambda r + exp(-lambda r) */
 static double diamond_mass(double r, double lambda) {
     return 2 * lambda * r + exp(-lambda * r);
 }

@@ -1,10 +1,11 @@
 /* Tweedie's formula. A model is trained on v = c + sigma N, with c the clean row and sigma = train.noise, all
  * in the model's units: there noise is added, after standardisation and after what the task does to the
- * intensities. The rows it draws follow the density p of v, and E[c | v] = v + sigma^2 grad log p(v) for
- * every p, since sigma N is normal Noise on y is independent of that on x, so the x of it is x + sigma^2
- * grad_x log p(x, y), and grad_x log p(x, y) = grad_x log p(x | y). Standardisation is linear and c = (1 -
- * sigma) s of the standardised s lies in the units already (units.deviation), so the expected clean row in
- * the data's units is this one, unstandardised. */
+ * intensities. The rows it draws follow the density p of v, and
+ *     E[c | v] = v + sigma^2 grad log p(v)                    for every p, since sigma N is normal
+ * Noise on y is independent of that on x, so the x of it is x + sigma^2 grad_x log p(x, y), and grad_x log
+ * p(x, y) = grad_x log p(x | y). Standardisation is linear and c = (1 - sigma) s of the standardised s
+ * lies in the units already (units.deviation), so the expected clean row in the data's units is this one,
+ * unstandardised. */
 #include "model/denoise.h"
 #include "base/finite.h"
 #include "base/memory.h"

@@ -2,8 +2,10 @@
  * image. They are trained along with the flow, whose couplings read e instead of y.
  *
  * A kind is a file that lays out layers, and a line in embed_list.c; embed.c runs whatever they lay out. A
- * layer is rows (positions, in) = patches of what it reads,    rows' (positions, out) = act(rows W + b) so
- * that a dense layer has one row, which is all of it, and a convolution as many as its kernel has places. */
+ * layer is
+ *     rows (positions, in) = patches of what it reads,    rows' (positions, out) = act(rows W + b)
+ * so that a dense layer has one row, which is all of it, and a convolution as many as its kernel has
+ * places. */
 #ifndef JF_NET_EMBED_H
 #define JF_NET_EMBED_H
 

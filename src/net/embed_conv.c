@@ -1,8 +1,10 @@
 /* Embeddings of series and images: convolutions with a stride of 2, Leaky ReLU -> a hidden dense layer -> e.
  *
  * y has zeros put around it once, evenly on both sides and as many as it takes for the kernels of all layers
- * to fit without a rest: n_i = 2 (n_(i+1) - 1) + kernel from the last layer's number of places back to the
- * first. So no number of y is left out, and no layer pads. */
+ * to fit without a rest:
+ *     n_i = 2 (n_(i+1) - 1) + kernel
+ * from the last layer's number of places back to the first. So no number of y is left out, and no layer
+ * pads. */
 #include "base/memory.h"
 #include "net/embed.h"
 #include <stdlib.h>

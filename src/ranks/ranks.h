@@ -2,15 +2,15 @@
  * them, and what they found is added up or gathered.
  *
  * - A program that was started by itself has one rank, with which every function returns at once: callers
- * need not ask.
+ *   need not ask.
  * - All ranks call the same functions in the same order, with the same counts. JF_STOPPED and failures of one
- * rank alone lead to ranks_end(), or the others wait for it in vain.
+ *   rank alone lead to ranks_end(), or the others wait for it in vain.
  * - Sums are taken in a fixed order, the same for every rank: neighbours first, (0 + 1) + (2 + 3), then pairs
- * of pairs. So what a process adds up by halves has the same bits on 2, 4, 8 ... ranks of equal parts, and
- * all ranks have the same bits.
+ *   of pairs. So what a process adds up by halves has the same bits on 2, 4, 8 ... ranks of equal parts, and
+ *   all ranks have the same bits.
  * - Who waits, waits as long as the rank before it in the ring gives signs of life, which it does while it
- * waits, and wherever it calls context_poll(). A rank that was silent for `limit` seconds is lost, and
- * whoever notices fails with JF_ERROR_RANK. */
+ *   waits, and wherever it calls context_poll(). A rank that was silent for `limit` seconds is lost, and
+ *   whoever notices fails with JF_ERROR_RANK. */
 #ifndef JF_RANKS_RANKS_H
 #define JF_RANKS_RANKS_H
 

@@ -3,11 +3,16 @@
  *
  *     interval (lo, hi)   t = log((v - lo) / (hi - v))
  *     uniform (lo, hi)    t with P(Z < t) = (v - lo) / (hi - lo), Z ~ N(0, 1): what fills the interval evenly
- * becomes normal cut (lo, hi)        t = v: a flow on the line, of which only what lies inside counts; see
- * support_is_cut() above lo            t = log(v - lo) below hi            t = -log(hi - v) circle [lo, hi)
- * t = v, wrapped into one turn from `cut` on, where the data are fewest whole lo .. hi      whole numbers: v
- * + U(-1/2, 1/2), then the interval or the half line around them, or the line constant lo         one value:
- * a uniform number around it stands for it, t as of the uniform interval; other values: t = 0
+ *                         becomes normal
+ *     cut (lo, hi)        t = v: a flow on the line, of which only what lies inside counts; see
+ *                         support_is_cut()
+ *     above lo            t = log(v - lo)
+ *     below hi            t = -log(hi - v)
+ *     circle [lo, hi)     t = v, wrapped into one turn from `cut` on, where the data are fewest
+ *     whole lo .. hi      whole numbers: v + U(-1/2, 1/2), then the interval or the half line around them, or
+ *                         the line
+ *     constant lo         one value: a uniform number around it stands for it, t as of the uniform interval;
+ *                         other values: t = 0
  *
  * What comes back from the line lies in the support, whatever t is: samples never leave it. Beyond a cut
  * interval t comes back as the nearer bound, and has no density: samples from there are drawn again, and

@@ -4,15 +4,16 @@
  *     LD_PRELOAD=libjointflow-faults.so FAULTS="allocation=17 report=/tmp/counts" jointflow ...
  *
  *     allocation=N   the Nth allocation gives NULL, once; whoever asks: the program, cairo, curl, the C
- * library; all but those that do not survive it themselves (`spared`) call=N         the Nth call that
- * changes a file fails, once, as on a full disk kill=N         the process is killed where it would make its
- * Nth call that changes a file stacks=FILE    writes a line per allocation there: a number for the way that
- * led to it report=FILE    at its end it writes there how many allocations and calls there were, how many
- * blocks that the program itself asked for were never freed, and how many that libraries asked for; FILE.who
- * names the object that asked for what failed
+ *                    library; all but those that do not survive it themselves (`spared`)
+ *     call=N         the Nth call that changes a file fails, once, as on a full disk
+ *     kill=N         the process is killed where it would make its Nth call that changes a file
+ *     stacks=FILE    writes a line per allocation there: a number for the way that led to it
+ *     report=FILE    at its end it writes there how many allocations and calls there were, how many blocks
+ *                    that the program itself asked for were never freed, and how many that libraries asked
+ *                    for; FILE.who names the object that asked for what failed
  *
- * All is counted from the start of main on. What stdio keeps in its buffers is written when a file is flushed
- * or closed, so those calls count in place of the system calls behind them. */
+ * All is counted from the start of main on. What stdio keeps in its buffers is written when a file is
+ * flushed or closed, so those calls count in place of the system calls behind them. */
 #undef _FORTIFY_SOURCE /* functions of the C library are defined here, which it makes inline */
 #define _GNU_SOURCE    /* RTLD_NEXT, dl_iterate_phdr */
 #include <dlfcn.h>

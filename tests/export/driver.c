@@ -1,6 +1,9 @@
 /* A program around an exported model, "answers.c": rows of numbers from standard input, their answers to
- * standard output. driver sample SEED   y     -> x driver encode        x, y  -> z, y' driver density x, y ->
- * log p(x | y) A first line that is no number is passed over. */
+ * standard output.
+ *     driver sample SEED   y     -> x
+ *     driver encode        x, y  -> z, y'
+ *     driver density       x, y  -> log p(x | y)
+ * A first line that is no number is passed over. */
 #include "answers.c"
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,9 +3,11 @@
  *
  * Four neighbouring outputs of a row read six inputs d. With one row of taps w both sides are polynomials,
  * and the outputs follow from products at six points (0, 1, -1, 2, -2, infinity), 6 multiplications instead
- * of 12: y = A [(G w) x (B d)] Three outputs do without the point -2; B is scaled so that weights are the
- * same. G w is packed once per call (image_pack.c). Rows of taps and inputs are summed at the points, as in
- * any convolution; see winograd.h for columns, lines, strips. */
+ * of 12:
+ *     y = A [(G w) x (B d)]
+ * Three outputs do without the point -2; B is scaled so that weights are the same. G w is packed once per
+ * call (image_pack.c). Rows of taps and inputs are summed at the points, as in any convolution; see
+ * winograd.h for columns, lines, strips. */
 #include "compute/cpu/winograd.h"
 #include "compute/cpu/vector.h"
 

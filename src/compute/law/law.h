@@ -9,16 +9,17 @@
  *     NAME_outputs(c, m)                  how many numbers the network A gives for m elements
  *     NAME_forward(...)    -> logdet      u to v in place
  *     NAME_inverse(...)    -> logdet      (of u -> v) v to u in place
- *     NAME_backward(...)                  v -> u, dv -> du in place; dA, db overwritten, ds +=; dl =
- * dL/dlogdet
+ *     NAME_backward(...)                  v -> u, dv -> du in place; dA, db overwritten, ds +=;
+ *                                         dl = dL/dlogdet
  *
  * A LAW_EACH law treats each element by itself: its functions take one element,
  *     (c, A, b, s, &u)  and  (c, A, b, s, &v, &dv, dl, dA, &db, &ds),
  * where A and dA are that element's outputs(c, 1) numbers. A LAW_ALL law couples the m elements with one
- * another: (c, m, A, b, s, u)  and  (c, m, A, b, s, v, dv, dl, dA, db, &ds). A shared law is SHARED_EACH or
- * SHARED_ALL. It takes the same, except that its backward functions add to dA and db. c is the law with its
- * hyperparameters. A law without shift or scale is handed b = 0 or s = 0 and leaves db or ds alone; the
- * devices know from the shape that there is none. */
+ * another:
+ *     (c, m, A, b, s, u)  and  (c, m, A, b, s, v, dv, dl, dA, db, &ds).
+ * A shared law is SHARED_EACH or SHARED_ALL. It takes the same, except that its backward functions add to
+ * dA and db. c is the law with its hyperparameters. A law without shift or scale is handed b = 0 or s = 0
+ * and leaves db or ds alone; the devices know from the shape that there is none. */
 #ifndef JF_COMPUTE_LAW_LAW_H
 #define JF_COMPUTE_LAW_LAW_H
 

@@ -1,8 +1,10 @@
 /* Inverse kinematics of an arm on a rail: x ~ N(0, diag(0.25, 0.5, 0.5, 0.5)^2), the height of its base and
- * three joints; y1 =      0.5 cos x2 + 0.5 cos(x2 + x3) + cos(x2 + x3 + x4) y2 = x1 + 0.5 sin x2 + 0.5 sin(x2
- * + x3) + sin(x2 + x3 + x4) without noise, so p(x | y) lies on a surface and has no entropy in the plain
- * sense. Posterior samples are drawn by rejection: joints of the prior whose y1 is within TOLERANCE, x1 then
- * follows from y2 and is taken with its own density. */
+ * three joints;
+ *     y1 =      0.5 cos x2 + 0.5 cos(x2 + x3) + cos(x2 + x3 + x4)
+ *     y2 = x1 + 0.5 sin x2 + 0.5 sin(x2 + x3) + sin(x2 + x3 + x4)
+ * without noise, so p(x | y) lies on a surface and has no entropy in the plain sense. Posterior samples
+ * are drawn by rejection: joints of the prior whose y1 is within TOLERANCE, x1 then follows from y2 and is
+ * taken with its own density. */
 #include "data/problem.h"
 #include <math.h>
 

@@ -2,9 +2,10 @@
  *     x = (f, a, b),   f ~ U(1, 8), a and b ~ N(0, 1)
  *     y_i = exp(-t_i) (a cos 2 pi f t_i + b sin 2 pi f t_i) + N(0, 0.5^2),   t_i = i/128, i = 0 .. 127
  *
- * Given f the problem is linear and Gaussian. With the columns B_f (128, 2) and M = I + B_f^t B_f/s^2, m =
- * M^-1 B_f^t y/s^2, p(y | f) ~ |M|^(-1/2) exp(m^t M m/2),   (a, b) | f, y ~ N(m, M^-1) so the posterior is
- * known by the density of f on a grid, which is fine beside its narrowest peaks. */
+ * Given f the problem is linear and Gaussian. With the columns B_f (128, 2) and M = I + B_f^t B_f/s^2,
+ * m = M^-1 B_f^t y/s^2,
+ *     p(y | f) ~ |M|^(-1/2) exp(m^t M m/2),   (a, b) | f, y ~ N(m, M^-1)
+ * so the posterior is known by the density of f on a grid, which is fine beside its narrowest peaks. */
 #include "base/memory.h"
 #include "data/problem.h"
 #include <math.h>
