@@ -1,5 +1,4 @@
 #include "cli.h"
-#include "words.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
@@ -51,11 +50,10 @@ static void wait_for_first_rank(void) {
 }
 
 int cli_fail_library(const call *c) {
-    char told[WORDS_SIZE];
     int first = jf_ranks_rank(c->ctx) == 0;
     if (!first && jf_ranks_have_failed(c->ctx)) return CLI_FAILED;
     if (!first) wait_for_first_rank();
-    return cli_fail("%s", words_for_users(jf_context_error(c->ctx), told));
+    return cli_fail("%s", jf_context_error(c->ctx));
 }
 
 int cli_fail_memory(void) {
@@ -75,6 +73,27 @@ int cli_misuse(const command *k, const char *format, ...) {
     say(before, format, rest, after);
     va_end(rest);
     return CLI_MISUSE;
+}
+
+/* ---- the context ---- */
+
+static const struct {
+    const char *option, *words;
+} option_names[] = {{"key", "--set "},
+                    {"bounds", "--bounds "},
+                    {"ordered", "--ordered"},
+                    {"resume", "--resume"},
+                    {"changed_data", "--changed-data"},
+                    {"models", "--model"}};
+
+jf_status cli_context_create(jf_context **out) {
+    jf_status status = jf_context_create(out);
+    for (size_t i = 0; status == JF_OK && i < sizeof option_names / sizeof *option_names; i++)
+        status = jf_context_name_option(*out, option_names[i].option, option_names[i].words, "");
+    if (status == JF_OK) return JF_OK;
+    jf_context_free(*out);
+    *out = NULL;
+    return status;
 }
 
 /* ---- ranks ---- */

@@ -61,6 +61,9 @@ jf_load_options cli_device_options(const call *c);                     /* both, 
 const char *cli_device(const call *c);                                 /* --device */
 int cli_threads(const call *c);                                        /* --threads */
 
+/* A context whose messages name the options of the command line. */
+jf_status cli_context_create(jf_context **out);
+
 /* Lines of a name, a tab and what it is, in two columns. */
 void cli_print_list(const char *lines);
 /* The fewest digits that read back as the same number, at most `most` (17 are always enough). Returns the

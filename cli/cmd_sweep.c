@@ -4,7 +4,6 @@
 #include "progress.h"
 #include "stop.h"
 #include "sweep/deal.h"
-#include "words.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -137,10 +136,9 @@ typedef struct noted {
 /* What several ranks warn of is told with the run. */
 static void note(void *user, const char *line) {
     const noted *n = user;
-    char told[WORDS_SIZE];
     int warning = strncmp(line, JF_WARNING, strlen(JF_WARNING)) == 0;
     if (warning && n->folder)
-        fprintf(stderr, "jointflow: %s: %s\n", n->folder, words_for_users(line, told));
+        fprintf(stderr, "jointflow: %s: %s\n", n->folder, line);
     else
         progress_note(n->line, line);
 }
@@ -170,8 +168,7 @@ static jf_status train(sweep *s, const jf_recipe *r, const char *folder, int see
 }
 
 static int tell_failure(const sweep *s, const char *folder) {
-    char told[WORDS_SIZE];
-    const char *why = words_for_users(jf_context_error(s->c->ctx), told);
+    const char *why = jf_context_error(s->c->ctx);
     if (s->deal.ranks > 1) return cli_fail("rank %d: %s: %s", s->deal.rank, folder, why);
     return cli_fail("%s: %s", folder, why);
 }

@@ -5,7 +5,6 @@
 #include "outputs.h"
 #include "progress.h"
 #include "stop.h"
-#include "words.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,9 +56,8 @@ static int check_table(const call *c) {
 }
 
 static void say_found(void *user, const char *line) {
-    char told[WORDS_SIZE];
     (void)user;
-    puts(words_for_users(line, told));
+    puts(line);
     fflush(stdout);
 }
 

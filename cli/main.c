@@ -5,7 +5,6 @@
 #include "cli.h"
 #include "help.h"
 #include "nearest.h"
-#include "words.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -61,10 +60,9 @@ static int unknown_command(const char *name) {
 
 /* What the library wants people to know, where the command has no better place for it. */
 static void note(void *user, const char *line) {
-    char told[WORDS_SIZE];
     (void)user;
     int warning = strncmp(line, JF_WARNING, strlen(JF_WARNING)) == 0; /* which says so itself */
-    fprintf(stderr, "jointflow: %s%s\n", warning ? "" : "note: ", words_for_users(line, told));
+    fprintf(stderr, "jointflow: %s%s\n", warning ? "" : "note: ", line);
 }
 
 static int run_command(const command *k, int argc, char **argv) {
@@ -75,7 +73,7 @@ static int run_command(const command *k, int argc, char **argv) {
         code = cli_misuse(k, "%s", a.error);
     } else if (a.help) {
         help_print_command(k);
-    } else if (jf_context_create(&c.ctx) != JF_OK) {
+    } else if (cli_context_create(&c.ctx) != JF_OK) {
         code = cli_fail_memory();
     } else {
         jf_context_set_log(c.ctx, note, NULL);

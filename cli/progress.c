@@ -1,5 +1,4 @@
 #include "progress.h"
-#include "words.h"
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,15 +120,14 @@ static void close_line(progress *p) {
 
 /* Warnings are said in any case, and to standard error. */
 void progress_note(void *user, const char *line) {
-    char told[WORDS_SIZE];
     progress *p = user;
     int warning = strncmp(line, JF_WARNING, strlen(JF_WARNING)) == 0;
     if (p->quiet && !warning) return;
     if (p->line_open) printf("\r\033[K");
     p->line_open = 0;
-    if (!warning) puts(words_for_users(line, told));
+    if (!warning) puts(line);
     fflush(stdout);
-    if (warning) fprintf(stderr, "jointflow: %s\n", words_for_users(line, told));
+    if (warning) fprintf(stderr, "jointflow: %s\n", line);
 }
 
 void progress_end(progress *p) {

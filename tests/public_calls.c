@@ -155,6 +155,12 @@ CALL(jf_context_set_log) {
 CALL(jf_context_set_progress) {
     FREES(jf_context_set_progress(O(0, f->ctx), O(1, on_progress), NULL));
 }
+CALL(jf_context_name_option) {
+    return jf_context_name_option(A(0, f->ctx), A(1, "resume"), A(2, "resume"), A(3, ""));
+}
+CALL(jf_option_name) {
+    TEXT_OF(jf_option_name(0));
+}
 CALL(jf_context_error) {
     TEXT_OF(jf_context_error(A(0, f->ctx)));
 }

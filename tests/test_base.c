@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/utf8.h"
+#include "cli.h"
 
 #include <dirent.h>
 #include <locale.h>
@@ -60,6 +61,30 @@ TEST(context__log_lines_reach_the_callback_and_nobody_else) {
     CHECK_TEXT(lines.chars, "epoch 3|done|");
     text_free(&lines);
     jf_context_free(ctx);
+}
+
+TEST(context__messages_name_options_as_the_program_does) {
+    jf_context *own = new_context(), *cli = NULL;
+    char words[OPTION_WORDS];
+    int count = 0;
+    CHECK_STATUS(cli_context_create(&cli), JF_OK);
+    for (; jf_option_name(count); count++) {
+        CHECK(strncmp(option_words(own, count, "", words), "--", 2) != 0);
+        CHECK(strncmp(option_words(cli, count, "", words), "--", 2) == 0);
+        CHECK_STATUS(jf_context_name_option(own, jf_option_name(count), "<", ">"), JF_OK);
+        CHECK_TEXT(option_words(own, count, "value", words), "<value>");
+    }
+    CHECK(count == NAMED_OPTIONS);
+    CHECK_TEXT(option_words(cli, OPTION_KEY, "train.keep", words), "--set train.keep");
+    CHECK_TEXT(option_words(NULL, OPTION_BOUNDS, "x0=0:", words), "bounds x0=0:");
+    CHECK_STATUS(jf_context_name_option(own, "speed", "", ""), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(own), "\"speed\"");
+    CHECK_STATUS(jf_context_name_option(own, "key", "", "12345678901234567890123456789012345678901234567"),
+                 JF_OK);
+    CHECK_STATUS(jf_context_name_option(own, "key", "", "123456789012345678901234567890123456789012345678"),
+                 JF_ERROR_ARGUMENT);
+    jf_context_free(cli);
+    jf_context_free(own);
 }
 
 TEST(status__every_code_has_its_name_and_text) {

@@ -245,11 +245,11 @@ TEST(bounds__of_evenly_filled_intervals_are_found_and_no_others) {
     }
     char hint[256];
     column_look look = look_of(digit, 1000);
-    CHECK_HAS(look_hint(&look, "n", hint, sizeof hint), "n=whole:0:9");
+    CHECK_HAS(look_hint(NULL, &look, "n", hint, sizeof hint), "n=whole:0:9");
     look = look_of(exponential, 1000);
-    CHECK_HAS(look_hint(&look, "t", hint, sizeof hint), "t=0:");
+    CHECK_HAS(look_hint(NULL, &look, "t", hint, sizeof hint), "t=0:");
     look = look_of(normal, 1000);
-    CHECK_TEXT(look_hint(&look, "t", hint, sizeof hint), "");
+    CHECK_TEXT(look_hint(NULL, &look, "t", hint, sizeof hint), "");
 }
 
 static double bimodal(rng *r) {

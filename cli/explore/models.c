@@ -8,7 +8,7 @@ enum { DATA_ROWS = 4000, DATA_SEED = 1 }; /* that are drawn behind the samples *
 
 explorer *explorer_create(void) {
     explorer *e = calloc(1, sizeof *e);
-    if (e && jf_context_create(&e->ctx) != JF_OK) {
+    if (e && cli_context_create(&e->ctx) != JF_OK) {
         free(e);
         return NULL;
     }

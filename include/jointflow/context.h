@@ -39,6 +39,13 @@ typedef struct jf_progress {
 typedef int (*jf_progress_fn)(void *user, const jf_progress *progress);
 void jf_context_set_progress(jf_context *ctx, jf_progress_fn progress, void *user); /* none by default */
 #define JF_WARNING "warning: " /* what lines begin with that nobody should miss */
+/* Messages name options that help: "set train.keep", "resume". A program that has other names for them gives
+ * these, with what stands before and behind the value of those that have one; less than 48 characters each,
+ * which are copied. Like the log callback they are set before other threads begin. */
+jf_status jf_context_name_option(jf_context *ctx, const char *option, const char *before, const char *after);
+/* The options: "key" (of a recipe; value: the key), "bounds" (value: one item) and "ordered" of tables
+ * without a recipe, "resume" and "changed_data" of training, "models" of figures. NULL: there are no more. */
+const char *jf_option_name(int index);
 const char *
 jf_context_error(const jf_context *ctx); /* the calling thread's last failure, "" before the first */
 

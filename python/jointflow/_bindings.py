@@ -458,6 +458,8 @@ FUNCTIONS = {
     'jf_context_free': (None, (c_void_p,)),
     'jf_context_set_log': (None, (c_void_p, jf_log_fn, c_void_p)),
     'jf_context_set_progress': (None, (c_void_p, jf_progress_fn, c_void_p)),
+    'jf_context_name_option': (c_int, (c_void_p, c_char_p, c_char_p, c_char_p)),
+    'jf_option_name': (c_char_p, (c_int,)),
     'jf_context_error': (c_char_p, (c_void_p,)),
     'jf_version': (c_char_p, ()),
     'jf_version_check': (c_int, (c_int, c_int, c_int)),

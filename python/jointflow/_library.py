@@ -110,10 +110,32 @@ def watched(watch: Callable[[Any], Any]) -> Iterator[None]:
         _log.watch = before
 
 
+# How messages name options: what stands before and behind the value of those that have one.
+OPTIONS = {
+    "key": ('setting "', '"'),
+    "bounds": ('bounds="', '"'),
+    "ordered": ("ordered=True", ""),
+    "resume": ("resume=True", ""),
+    "changed_data": ("jointflow train --resume --changed-data", ""),
+    "models": ("jointflow figure --model", ""),
+}
+
+
+def option_names() -> List[str]:
+    """The options that messages of the library name."""
+    names: List[str] = []
+    while (name := lib.jf_option_name(len(names))) is not None:
+        names.append(name.decode())
+    return names
+
+
 def _create_context() -> ctypes.c_void_p:
     made = ctypes.c_void_p()
     if lib.jf_context_create(ctypes.byref(made)) != c.JF_OK:
         raise MemoryError("jointflow: not enough memory")
+    for option in option_names():
+        before, after = OPTIONS[option]
+        lib.jf_context_name_option(made, option.encode(), before.encode(), after.encode())
     lib.jf_context_set_log(made, _on_log, None)
     lib.jf_context_set_progress(made, _on_progress, None)
     return made

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,22 @@ typedef struct thread_message {
     char text[MESSAGE_SIZE];
 } thread_message;
 
+enum { OPTION_PART = 48 };
+typedef struct option_name {
+    char before[OPTION_PART], after[OPTION_PART]; /* the value */
+} option_name;
+
+static const struct {
+    const char *name, *before;
+} known_options[NAMED_OPTIONS] = {
+    [OPTION_KEY] = {"key", "set "},
+    [OPTION_BOUNDS] = {"bounds", "bounds "},
+    [OPTION_ORDERED] = {"ordered", "ordered"},
+    [OPTION_RESUME] = {"resume", "resume"},
+    [OPTION_CHANGED_DATA] = {"changed_data", "changed_data"},
+    [OPTION_MODELS] = {"models", "models"},
+};
+
 struct jf_context {
     atomic_size_t holders;
     _Atomic(thread_message *) messages;
@@ -35,6 +52,7 @@ struct jf_context {
     void *log_user;
     jf_progress_fn progress;
     void *progress_user;
+    option_name options[NAMED_OPTIONS];
     void *company; /* NULL: this process works by itself */
     void (*company_poll)(void *company);
     void (*company_leave)(void *company);
@@ -63,6 +81,8 @@ jf_status jf_context_create(jf_context **out) {
     if (!out) return JF_ERROR_ARGUMENT;
     *out = calloc(1, sizeof **out);
     if (*out) atomic_init(&(*out)->holders, 1);
+    for (int i = 0; *out && i < NAMED_OPTIONS; i++)
+        memcpy((*out)->options[i].before, known_options[i].before, strlen(known_options[i].before) + 1);
     /* The thread that makes the context has its place from the start: it is told about missing memory, too.
      */
     if (*out && !add_message(*out)) {
@@ -101,6 +121,32 @@ void jf_context_set_progress(jf_context *ctx, jf_progress_fn progress, void *use
     if (!ctx) return;
     ctx->progress = progress;
     ctx->progress_user = user;
+}
+
+const char *jf_option_name(int index) {
+    return index >= 0 && index < NAMED_OPTIONS ? known_options[index].name : NULL;
+}
+
+jf_status jf_context_name_option(jf_context *ctx, const char *option, const char *before, const char *after) {
+    JF_NEEDS(ctx, ctx, option, before, after);
+    for (int i = 0; i < NAMED_OPTIONS; i++) {
+        if (strcmp(option, known_options[i].name) != 0) continue;
+        if (strlen(before) >= OPTION_PART || strlen(after) >= OPTION_PART)
+            return jf_fail(ctx, JF_ERROR_ARGUMENT,
+                           "option %s: a name of %zu characters, expected less than %d", option,
+                           strlen(before) + strlen(after), OPTION_PART);
+        memcpy(ctx->options[i].before, before, strlen(before) + 1);
+        memcpy(ctx->options[i].after, after, strlen(after) + 1);
+        return JF_OK;
+    }
+    return jf_fail(ctx, JF_ERROR_ARGUMENT, "no message names an option \"%s\"", option);
+}
+
+const char *option_words(const jf_context *ctx, named_option option, const char *value,
+                         char out[OPTION_WORDS]) {
+    const char *before = ctx ? ctx->options[option].before : known_options[option].before;
+    snprintf(out, OPTION_WORDS, "%s%s%s", before, value, ctx ? ctx->options[option].after : "");
+    return out;
 }
 
 void context_set_company(jf_context *ctx, void *company, void (*poll)(void *company),

@@ -20,6 +20,21 @@ void jf_log(jf_context *ctx, const char *format, ...) __attribute__((format(prin
 /* The same for what people should not miss: the line begins with JF_WARNING. */
 void jf_warn(jf_context *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* Options that messages name, in the words of the program (jf_context_name_option). `value`: "" for those
+ * that have none. */
+typedef enum named_option {
+    OPTION_KEY,
+    OPTION_BOUNDS,
+    OPTION_ORDERED,
+    OPTION_RESUME,
+    OPTION_CHANGED_DATA,
+    OPTION_MODELS,
+    NAMED_OPTIONS
+} named_option;
+enum { OPTION_WORDS = 320 };
+const char *option_words(const jf_context *ctx, named_option option, const char *value,
+                         char out[OPTION_WORDS]); /* returns out */
+
 /* For handles: keeps the context until jf_context_free() is called once more. */
 jf_context *context_hold(jf_context *ctx);
 

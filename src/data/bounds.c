@@ -174,19 +174,21 @@ column_support look_interval(const column_look *look, int *found) {
     return s;
 }
 
-const char *look_hint(const column_look *look, const char *name, char *out, size_t size) {
-    char lo[NUMBER_SIZE], hi[NUMBER_SIZE];
+const char *look_hint(jf_context *ctx, const column_look *look, const char *name, char *out, size_t size) {
+    char lo[NUMBER_SIZE], hi[NUMBER_SIZE], item[200], option[OPTION_WORDS];
     out[0] = '\0';
     number_shortest(lo, look->lo);
     number_shortest(hi, look->hi);
     if (look->rows < ENOUGH_ROWS || !(look->hi > look->lo)) return out;
-    if (look->whole)
+    if (look->whole) {
+        number_print(item, sizeof item, "%s=whole:%s:%s", name, lo, hi);
         number_print(out, size,
-                     "%s: all values are whole numbers from %s to %s: bounds %s=whole:%s:%s makes samples "
-                     "such numbers, too",
-                     name, lo, hi, name, lo, hi);
-    else if (look->lo >= 0 && look->lo < 1e-2 * look->hi)
-        number_print(out, size, "%s: no value is below %.3g: bounds %s=0: keeps samples above 0", name,
-                     look->lo, name);
+                     "%s: all values are whole numbers from %s to %s: %s makes samples such numbers, too",
+                     name, lo, hi, option_words(ctx, OPTION_BOUNDS, item, option));
+    } else if (look->lo >= 0 && look->lo < 1e-2 * look->hi) {
+        number_print(item, sizeof item, "%s=0:", name);
+        number_print(out, size, "%s: no value is below %.3g: %s keeps samples above 0", name, look->lo,
+                     option_words(ctx, OPTION_BOUNDS, item, option));
+    }
     return out;
 }

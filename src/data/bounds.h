@@ -32,6 +32,6 @@ void look_edges(column_look *look, double *values, long count);
  * interval; of uniform columns at least 95% with 300 rows, and all with 1,000. */
 column_support look_interval(const column_look *look, int *found);
 /* "0 or more; ...": a support that people may have forgotten to name; "" where there is none. */
-const char *look_hint(const column_look *look, const char *name, char *out, size_t size);
+const char *look_hint(jf_context *ctx, const column_look *look, const char *name, char *out, size_t size);
 
 #endif

@@ -126,11 +126,12 @@ jf_status figure_model(const figure_job *job, int index, const figure_subject *s
     JF_TRY(ready_model(job, subject, out));
     if (*out) return JF_OK;
     if (job->may_train) return train_model(job, subject, out);
-    return jf_fail(
-        job->ctx, JF_ERROR_IO,
-        "no model \"%s\" %s%s: train the recipe %s and pack it under that name, or name one (models)",
-        subject->shipped, o->model_folder ? "in " : "came with the program",
-        o->model_folder ? o->model_folder : "", subject->recipe);
+    char words[OPTION_WORDS];
+    return jf_fail(job->ctx, JF_ERROR_IO,
+                   "no model \"%s\" %s%s: train the recipe %s and pack it under that name, or name one (%s)",
+                   subject->shipped, o->model_folder ? "in " : "came with the program",
+                   o->model_folder ? o->model_folder : "", subject->recipe,
+                   option_words(job->ctx, OPTION_MODELS, "", words));
 }
 
 jf_status figure_samples(const model *m, long n, double y, uint64_t seed, double *x, double *z,

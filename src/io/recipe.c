@@ -8,6 +8,7 @@
 
 #include <limits.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -157,33 +158,42 @@ static int is_space(char c) {
 
 /* A value must survive being written and read again: one line, and nothing that starts a comment. */
 static jf_status check_writable(const recipe *r, const char *dotted_key, const char *value, size_t length) {
+    char words[OPTION_WORDS];
+    option_words(r->ctx, OPTION_KEY, dotted_key, words);
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)value[i];
         if ((c < ' ' && c != '\t') || c == 127)
-            return jf_fail(r->ctx, JF_ERROR_RECIPE, "set %s: the value holds a control character (code %d)",
-                           dotted_key, c);
+            return jf_fail(r->ctx, JF_ERROR_RECIPE, "%s: the value holds a control character (code %d)",
+                           words, c);
         if ((c == '#' || c == ';') && (i == 0 || is_space(value[i - 1])))
             return jf_fail(r->ctx, JF_ERROR_RECIPE,
-                           "set %s: found \"%.*s\"; \"%c\" after a space would start a comment", dotted_key,
+                           "%s: found \"%.*s\"; \"%c\" after a space would start a comment", words,
                            (int)(length < 200 ? length : 200), value, c);
     }
     size_t good = shown_prefix(value, length, "\t");
     if (good < length)
         return jf_fail(r->ctx, JF_ERROR_RECIPE,
-                       "set %s: byte %zu of the value has code %d, expected text in UTF-8 without control "
+                       "%s: byte %zu of the value has code %d, expected text in UTF-8 without control "
                        "characters (no model file could hold another)",
-                       dotted_key, good + 1, (unsigned char)value[good]);
+                       words, good + 1, (unsigned char)value[good]);
     if (length > 4000)
-        return jf_fail(r->ctx, JF_ERROR_RECIPE, "set %s: a value of %zu characters; expected at most 4000",
-                       dotted_key, length);
+        return jf_fail(r->ctx, JF_ERROR_RECIPE, "%s: a value of %zu characters; expected at most 4000", words,
+                       length);
     return JF_OK;
+}
+
+static jf_status fail_key(jf_context *ctx, const char *dotted_key) {
+    char words[OPTION_WORDS], shown[201];
+    snprintf(shown, sizeof shown, "%s", dotted_key);
+    return jf_fail(ctx, JF_ERROR_RECIPE, "%s: expected a key written section.key",
+                   option_words(ctx, OPTION_KEY, shown, words));
 }
 
 static jf_status set_value(recipe *r, const char *dotted_key, const char *value, int line) {
     const char *dot = strchr(dotted_key, '.');
     if (!dot || strlen(dotted_key) > 200 || !recipe_valid_name(dotted_key, (size_t)(dot - dotted_key)) ||
         !recipe_valid_name(dot + 1, strlen(dot + 1)))
-        return jf_fail(r->ctx, JF_ERROR_RECIPE, "set %.200s: expected a key written section.key", dotted_key);
+        return fail_key(r->ctx, dotted_key);
     while (is_space(*value)) value++;
     size_t length = strlen(value);
     while (length > 0 && is_space(value[length - 1])) length--;

@@ -9,14 +9,16 @@
 
 /* ---- messages ---- */
 
-/* Where a value was written: "FILE:LINE: ", "set " for one set by hand, "FILE: " where it is nowhere. */
-static void add_place(const recipe *r, const recipe_entry *entry, text *out) {
+/* A key and where it was written: "FILE:LINE: KEY: ", "set KEY: " where it was set by hand, "FILE: KEY: "
+ * where it has its default. */
+static void add_key(const recipe *r, const recipe_entry *entry, const char *dotted_key, text *out) {
+    char words[OPTION_WORDS];
     if (!entry)
-        text_add(out, "%s: ", r->name);
+        text_add(out, "%s: %s: ", r->name, dotted_key);
     else if (entry->line <= RECIPE_BY_HAND)
-        text_add(out, "set ");
+        text_add(out, "%s: ", option_words(r->ctx, OPTION_KEY, dotted_key, words));
     else
-        text_add(out, "%s:%d: ", r->name, entry->line);
+        text_add(out, "%s:%d: %s: ", r->name, entry->line, dotted_key);
 }
 
 /* Ends a message that was put together in `t`. */
@@ -34,8 +36,8 @@ jf_status recipe_fail(const recipe *r, const char *dotted_key, const char *forma
     number_vprint(message, sizeof message, format, arguments);
     va_end(arguments);
     text t = {0};
-    add_place(r, recipe_find_entry(r, dotted_key), &t);
-    text_add(&t, "%s: %s", dotted_key, message);
+    add_key(r, recipe_find_entry(r, dotted_key), dotted_key, &t);
+    text_add(&t, "%s", message);
     return fail_text(r, &t);
 }
 
@@ -139,11 +141,12 @@ static const recipe_key *nearest_key(const recipe *r, const char *dotted_key) {
 
 static jf_status fail_unknown(const recipe *r, const recipe_entry *entry) {
     text t = {0};
-    add_place(r, entry, &t);
-    if (entry->line <= RECIPE_BY_HAND)
-        text_add(&t, "%s: unknown key", entry->key);
-    else
-        text_add(&t, "unknown key \"%s\"", entry->key);
+    if (entry->line <= RECIPE_BY_HAND) {
+        add_key(r, entry, entry->key, &t);
+        text_add(&t, "unknown key");
+    } else {
+        text_add(&t, "%s:%d: unknown key \"%s\"", r->name, entry->line, entry->key);
+    }
     const recipe_key *near = nearest_key(r, entry->key);
     if (near) text_add(&t, "; did you mean \"%s.%s\"?", near->section, near->name);
     return fail_text(r, &t);
@@ -196,10 +199,11 @@ static int is_allowed(const recipe_key *key, const char *value) {
 /* `entry` is NULL where the value is the default. */
 static jf_status check_value(const recipe *r, const recipe_key *key, const recipe_entry *entry) {
     const char *value = entry ? entry->value : key->fallback;
+    char dotted_key[256];
     if (value && is_allowed(key, value)) return JF_OK;
     text t = {0};
-    add_place(r, entry, &t);
-    text_add(&t, "%s.%s: ", key->section, key->name);
+    number_print(dotted_key, sizeof dotted_key, "%s.%s", key->section, key->name);
+    add_key(r, entry, dotted_key, &t);
     if (value)
         text_add(&t, "found%s \"%.200s\"%s, expected ", entry ? "" : " the default", value,
                  strlen(value) > 200 ? "..." : "");

@@ -490,12 +490,12 @@ static jf_status close_run(trainer *t) {
 /* A device that was lost, or had no memory: what was learned until the last checkpoint is not lost with it.
  */
 static jf_status tell_what_is_saved(const trainer *t, jf_status status) {
-    char why[1024];
+    char why[1024], words[OPTION_WORDS];
     if ((status != JF_ERROR_DEVICE && status != JF_ERROR_MEMORY) || t->saved_epochs < 0) return status;
     snprintf(why, sizeof why, "%s", jf_context_error(t->m->ctx));
     return jf_fail(t->m->ctx, status,
-                   "%s; %s holds the run as it was after %.0f epochs: go on from there (resume)", why,
-                   t->options->folder, t->saved_epochs);
+                   "%s; %s holds the run as it was after %.0f epochs: go on from there (%s)", why,
+                   t->options->folder, t->saved_epochs, option_words(t->m->ctx, OPTION_RESUME, "", words));
 }
 
 jf_status train_run(model *m, const dataset *data, const jf_train_options *options, double interval) {

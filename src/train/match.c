@@ -73,12 +73,13 @@ jf_status match_recipe(const char *path, const char *there, const recipe *r) {
 static jf_status match_data(const char *path, const char *there, jf_context *ctx, checkpoint_data *data) {
     data->differ = there && *there && *data->identity && strcmp(there, data->identity) != 0;
     if (!data->differ) return JF_OK;
+    char words[OPTION_WORDS];
     if (!data->may_differ)
         return jf_fail(
             ctx, JF_ERROR_ARGUMENT,
             "%s: the run to resume has other data: %s there, %s now; bring those back, begin a new "
-            "run, or go on with the changed data (changed_data)",
-            path, there, data->identity);
+            "run, or go on with the changed data (%s)",
+            path, there, data->identity, option_words(ctx, OPTION_CHANGED_DATA, "", words));
     jf_log(ctx, "%s: of other data: %s there, %s now; going on with these", path, there, data->identity);
     return JF_OK;
 }

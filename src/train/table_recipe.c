@@ -124,7 +124,7 @@ static const char *kind_of_intervals(const column_look *looks, int count) {
 static void add_found(jf_context *ctx, const row_file *f, const size_t *columns, int count,
                       const column_look *looks, text *out) {
     enum { HINTS = 4 }; /* more would be read by nobody */
-    char place[32], words[96], hint[256];
+    char place[32], none[48], words[96], option[OPTION_WORDS], hint[512];
     const char *kind = kind_of_intervals(looks, count);
     int found, hints = 0;
     for (int i = 0; i < count; i++) {
@@ -136,11 +136,12 @@ static void add_found(jf_context *ctx, const row_file *f, const size_t *columns,
             text_add_number(out, s.lo);
             text_add(out, ":");
             text_add_number(out, s.hi);
+            number_print(none, sizeof none, "%s=none", place);
             jf_log(ctx,
-                   "%s: %s fills %s evenly up to both edges, which is taken as its support (bounds %s=none: "
-                   "any number)",
-                   row_file_path(f), name ? name : place, support_words(&s, words, sizeof words), place);
-        } else if (hints < HINTS && look_hint(&looks[i], name ? name : place, hint, sizeof hint)[0]) {
+                   "%s: %s fills %s evenly up to both edges, which is taken as its support (%s: any number)",
+                   row_file_path(f), name ? name : place, support_words(&s, words, sizeof words),
+                   option_words(ctx, OPTION_BOUNDS, none, option));
+        } else if (hints < HINTS && look_hint(ctx, &looks[i], name ? name : place, hint, sizeof hint)[0]) {
             jf_log(ctx, "hint: %s: %s", row_file_path(f), hint);
             hints++;
         }
@@ -249,16 +250,17 @@ static int has_bounds_of_y(const table_request *q, const char *name, char *item)
 }
 
 static void tell_classes(jf_context *ctx, const row_file *f, size_t column, const class_column *found) {
-    char words[160];
+    char words[160], option[OPTION_WORDS];
     row_file_column_words(f, column, words, sizeof words);
+    option_words(ctx, OPTION_ORDERED, "", option);
     if (found->words)
-        jf_log(ctx, "%s: %s holds names of %zu classes, each with a column of its own (ordered: one number)",
-               row_file_path(f), words, row_file_words(f, column));
+        jf_log(ctx, "%s: %s holds names of %zu classes, each with a column of its own (%s: one number)",
+               row_file_path(f), words, row_file_words(f, column), option);
     else
         jf_log(ctx,
                "%s: %s has %d different values, each in %ld rows or more: taken for classes, each with a "
-               "column of its own (ordered: one number)",
-               row_file_path(f), words, found->values, found->least);
+               "column of its own (%s: one number)",
+               row_file_path(f), words, found->values, found->least, option);
 }
 
 static jf_status find_class(jf_context *ctx, const table_files *t, const table_request *q,

@@ -21,6 +21,13 @@ def test_bindings__are_those_of_the_public_headers():
     assert done.returncode == 0, done.stdout
 
 
+def test_messages__name_options_as_python_does():
+    from jointflow import _library
+    assert set(_library.option_names()) == set(_library.OPTIONS)
+    with pytest.raises(ValueError, match='^setting "train.rate": found "fast"'):
+        jointflow.Flow(settings={"train.rate": "fast"}).fit([[1.0], [2.0]])
+
+
 def test_types__are_consistent(tmp_path):
     if not _has("mypy"):
         pytest.skip("mypy is not installed")
