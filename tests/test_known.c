@@ -38,7 +38,7 @@ static const char *put_mirror(const char *name, const char *abc, const char *a) 
 /* Fetches into the folder of the test; the lines are to be freed. */
 static char *fetch(jf_context *ctx, jf_status expected, const char *const *mirrors, int count) {
     text lines = {0};
-    known_fetch_options options = {.folder = test_folder(), .mirrors = mirrors, .mirror_count = count};
+    jf_fetch_options options = {.folder = test_folder(), .mirrors = mirrors, .mirror_count = (size_t)count};
     CHECK_STATUS(known_fetch(ctx, &lines, &letters, &options), expected);
     text_add(&lines, "%s", "");
     return lines.chars;
@@ -160,7 +160,7 @@ TEST(known__fetch_goes_to_the_folder_of_the_user_without_another) {
     int calls = 0;
     const char *mirror = put_mirror("mirror", "abc", "a");
     text lines = {0};
-    known_fetch_options options = {.mirrors = &mirror, .mirror_count = 1};
+    jf_fetch_options options = {.mirrors = &mirror, .mirror_count = 1};
     jf_context_set_progress(ctx, count_calls, &calls);
     setenv("XDG_DATA_HOME", test_path("share"), 1);
     CHECK_STATUS(known_fetch(ctx, &lines, &letters, &options), JF_OK);
@@ -180,7 +180,7 @@ TEST(known__fetch_stops_when_asked) {
     jf_context *ctx = new_context();
     const char *mirror = put_mirror("mirror", "abc", "a");
     text lines = {0};
-    known_fetch_options options = {.folder = test_folder(), .mirrors = &mirror, .mirror_count = 1};
+    jf_fetch_options options = {.folder = test_folder(), .mirrors = &mirror, .mirror_count = 1};
     jf_context_set_progress(ctx, stop_at_once, NULL);
     CHECK_STATUS(known_fetch(ctx, &lines, &letters, &options), JF_STOPPED);
     CHECK(!file_exists(test_path("letters/abc.gz")));

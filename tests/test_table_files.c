@@ -226,7 +226,7 @@ TEST(table__found_bounds_of_uniform_columns_far_from_zero_hold_every_row_and_lit
         recipe *r;
         dataset *d;
         CHECK_STATUS(npy_write(ctx, path, values, 2, (size_t[]){ROWS, (size_t)columns}, 0), JF_OK);
-        CHECK_STATUS(table_recipe_create(ctx, &r, &(table_request){.x = path}), JF_OK);
+        CHECK_STATUS(table_recipe_create(ctx, &r, &(jf_table_request){.x = path}), JF_OK);
         if (dataset_open(ctx, &d, r) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
         for (int i = 0; i < columns; i++) {
             double width = wide[WIDE - 1 - i], resolved = width / fabs(far[k / 2]);

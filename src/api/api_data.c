@@ -25,31 +25,23 @@ jf_status jf_data_fetch(char **out, jf_context *ctx, const char *name, const jf_
     text lines = {0};
     JF_TRY(SIZED_TAKE(ctx, jf_fetch_options, &o, options));
     JF_NEEDS_EACH(ctx, o.mirrors, o.mirror_count);
+    if (o.mirror_count > INT_MAX)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%zu mirrors, expected less", o.mirror_count);
     const known_set *set = known_find(ctx, name);
     if (!set) return JF_ERROR_ARGUMENT;
-    jf_status status = known_fetch(ctx, &lines, set,
-                                   &(known_fetch_options){.folder = o.folder,
-                                                          .mirrors = o.mirrors,
-                                                          .mirror_count = count_as_int(o.mirror_count)});
+    jf_status status = known_fetch(ctx, &lines, set, &o);
     return give_text(ctx, out, &lines, status);
-}
-
-static jf_status take_export(jf_context *ctx, jf_export_options *to, const jf_export_options *options) {
-    JF_TRY(SIZED_TAKE(ctx, jf_export_options, to, options));
-    if (to->rows > LONG_MAX) return jf_fail(ctx, JF_ERROR_ARGUMENT, "%zu rows, expected less", to->rows);
-    return JF_OK;
 }
 
 jf_status jf_data_export(jf_context *ctx, const char *set, const jf_export_options *options) {
     JF_NEEDS(ctx, ctx, set, options);
     jf_export_options o;
     dataset *d;
-    JF_TRY(take_export(ctx, &o, options));
+    JF_TRY(SIZED_TAKE(ctx, jf_export_options, &o, options));
     if (!o.file && !o.x_file && !o.y_file)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "no file to write \"%s\" to was given", set);
     JF_TRY(export_open(ctx, &d, set, recipe_declare_all));
-    jf_status status =
-        export_rows(d, o.seed, (long)o.rows, &(export_files){.both = o.file, .x = o.x_file, .y = o.y_file});
+    jf_status status = export_rows(d, &o);
     dataset_free(d);
     return status;
 }
@@ -59,17 +51,12 @@ jf_status jf_data_posterior(jf_context *ctx, const char *set, size_t count, size
     JF_NEEDS(ctx, ctx, set, options);
     jf_export_options o;
     dataset *d;
-    jf_status status;
-    JF_TRY(take_export(ctx, &o, options));
+    JF_TRY(SIZED_TAKE(ctx, jf_export_options, &o, options));
     if (count) JF_NEEDS(ctx, y);
     if (!o.file)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "no file to write samples of \"%s\" to was given", set);
     JF_TRY(export_open(ctx, &d, set, recipe_declare_all));
-    if (dim_y != (size_t)d->dim_y)
-        status = jf_fail(ctx, JF_ERROR_SHAPE, "found a y of %zu numbers, expected %d for data set \"%s\"",
-                         dim_y, d->dim_y, set);
-    else
-        status = export_posterior(d, o.seed, (long)o.rows, count, y, o.file);
+    jf_status status = export_posterior(d, count, dim_y, y, &o);
     dataset_free(d);
     return status;
 }

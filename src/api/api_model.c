@@ -329,49 +329,20 @@ jf_status jf_denoise(const jf_model *m, size_t n, const double *x, const double 
     return map_rows(m, model_denoise, n, x, y, clean, NULL, options);
 }
 
-/* Of those that there are: the sampler's density of some rows is not known, and rows outside of the support
- * have none. */
-static double mean(const double *values, size_t n) {
-    double sum = 0;
-    size_t count = 0;
-    for (size_t i = 0; i < n; i++)
-        if (isfinite(values[i])) {
-            sum += values[i];
-            count++;
-        }
-    return count ? sum / (double)count : NAN;
-}
-
 jf_status jf_density(const jf_model *m, size_t n, const double *x, const double *y, double *log_p,
                      jf_density_summary *summary, const jf_use_options *options) {
     JF_NEEDS(CONTEXT_OF(m), m, log_p);
     jf_use_options o;
+    jf_density_summary told;
     double *rows;
-    densities d = {0};
     JF_TRY(take_use_options(m->ctx, &o, options));
     if (summary) JF_TRY(SIZED_BEGIN(m->ctx, jf_density_summary, summary));
-    row_units units = units_of(&o);
     if (n < 1) return jf_fail(m->ctx, JF_ERROR_ARGUMENT, "the density of 0 rows, expected 1 or more");
     JF_TRY(check_values(m, n, x, y));
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, x, y, rows);
-    jf_status status = JF_OK;
-    if (units == DATA_UNITS) status = model_check_support(m, ROWS_OF_LATENT, (long)n, rows); /* y alone */
-    if (status == JF_OK) status = model_warn_of_reach(m, units, (long)n, rows);
-    if (status == JF_OK) status = densities_of_rows(m, &d, units, (long)n, rows, summary != NULL);
-    if (status == JF_OK) memcpy(log_p, d.paper, n * sizeof *log_p);
-    if (status == JF_OK && summary) {
-        jf_density_summary told = {.mean = mean(log_p, n),
-                                   .sampler_mean = mean(d.sampler, n),
-                                   .whole_mean = mean(d.whole, n),
-                                   .y_error = d.y_error,
-                                   .log_dy = d.log_dy,
-                                   .lost = d.lost,
-                                   .exact = d.exact,
-                                   .outside = d.outside};
-        SIZED_GIVE(jf_density_summary, summary, &told);
-    }
-    densities_free(&d);
+    jf_status status = density_of_rows(m, units_of(&o), (long)n, rows, log_p, summary ? &told : NULL);
+    if (status == JF_OK && summary) SIZED_GIVE(jf_density_summary, summary, &told);
     free(rows);
     return status;
 }

@@ -7,31 +7,9 @@
 jf_status jf_grid_draw(jf_context *ctx, const jf_grid *grid, const char *path) {
     JF_NEEDS(ctx, ctx, grid, path);
     jf_grid g;
-    image_cell *cells;
     JF_TRY(SIZED_TAKE(ctx, jf_grid, &g, grid));
-    int rows = count_as_int(g.rows), columns = count_as_int(g.columns);
-    JF_TRY(draw_check_cells(ctx, rows, columns));
-    size_t count = g.rows * g.columns;
-    if (count) JF_NEEDS(ctx, g.cells);
-    JF_TRY(MEM_NEW(ctx, &cells, count));
-    for (size_t i = 0; i < count; i++) {
-        const jf_grid_cell *cell = &g.cells[i];
-        cells[i] = (image_cell){.values = cell->values,
-                                .h = cell->h,
-                                .w = cell->w,
-                                .channels = cell->channels,
-                                .boxed = cell->boxed};
-    }
-    jf_status status = draw_cells(ctx, path,
-                                  &(cell_grid){.rows = rows,
-                                               .columns = columns,
-                                               .cells = cells,
-                                               .row_labels = g.row_labels,
-                                               .column_labels = g.column_labels,
-                                               .title = g.title,
-                                               .full_range = g.full_range});
-    free(cells);
-    return status;
+    if (g.rows && g.columns) JF_NEEDS(ctx, g.cells);
+    return draw_cells(ctx, path, &g);
 }
 
 jf_status jf_draw_image_samples(const jf_model *m, size_t n, const double *x, const double *y, int full_range,
@@ -73,6 +51,5 @@ jf_status jf_draw_groups(jf_context *ctx, const jf_groups *groups, const char *p
         return jf_fail(ctx, JF_ERROR_ARGUMENT,
                        "%zu groups of %zu values: expected 1 to 1000 groups of 1 to 100000", g.count, g.each);
     JF_NEEDS(ctx, g.labels, g.values, g.value_label);
-    return picture_groups(ctx, &(value_groups){g.count, g.each, g.labels, g.values, g.value_label, g.title},
-                          path);
+    return picture_groups(ctx, &g, path);
 }

@@ -78,15 +78,7 @@ jf_status jf_recipe_for_table(jf_recipe **out, jf_context *ctx, const jf_table_r
     if (q.data && (q.x || q.y))
         return jf_fail(ctx, JF_ERROR_ARGUMENT,
                        "a recipe for a table: both data in memory and a file were given");
-    return table_recipe_create(ctx, out,
-                               &(table_request){.x = q.x,
-                                                .y = q.y,
-                                                .rows = q.data,
-                                                .x_columns = q.x_columns,
-                                                .y_columns = q.y_columns,
-                                                .discrete = q.discrete,
-                                                .ordered = q.ordered,
-                                                .bounds = q.bounds});
+    return table_recipe_create(ctx, out, &q);
 }
 
 jf_status jf_recipe_set(jf_recipe *r, const char *key, const char *value) {

@@ -88,18 +88,18 @@ static jf_status write_columns(const dataset *d, const char *path, int from, int
     return status;
 }
 
-jf_status export_rows(const dataset *d, uint64_t seed, long rows, const export_files *to) {
+jf_status export_rows(const dataset *d, const jf_export_options *o) {
     double *xy;
     size_t dim = (size_t)dataset_dim(d);
-    rng_key key = {.seed = seed, .purpose = RNG_DATA, .epoch = 0};
+    rng_key key = {.seed = o->seed, .purpose = RNG_DATA, .epoch = 0};
     jf_status status = JF_OK;
-    if (rows < 1 || rows > INT32_MAX)
-        return jf_fail(d->ctx, JF_ERROR_ARGUMENT, "%ld rows, expected 1 to %d", rows, INT32_MAX);
-    JF_TRY(MEM_NEW(d->ctx, &xy, (size_t)rows * dim));
-    JF_TRY_DONE(dataset_draw(d, key, 0, (int)rows, -1, xy));
-    if (to->both) JF_TRY_DONE(write_columns(d, to->both, 0, (int)dim, (size_t)rows, xy));
-    if (to->x) JF_TRY_DONE(write_columns(d, to->x, 0, d->dim_x, (size_t)rows, xy));
-    if (to->y) JF_TRY_DONE(write_columns(d, to->y, d->dim_x, d->dim_y, (size_t)rows, xy));
+    if (o->rows < 1 || o->rows > INT32_MAX)
+        return jf_fail(d->ctx, JF_ERROR_ARGUMENT, "%zu rows, expected 1 to %d", o->rows, INT32_MAX);
+    JF_TRY(MEM_NEW(d->ctx, &xy, o->rows * dim));
+    JF_TRY_DONE(dataset_draw(d, key, 0, (int)o->rows, -1, xy));
+    if (o->file) JF_TRY_DONE(write_columns(d, o->file, 0, (int)dim, o->rows, xy));
+    if (o->x_file) JF_TRY_DONE(write_columns(d, o->x_file, 0, d->dim_x, o->rows, xy));
+    if (o->y_file) JF_TRY_DONE(write_columns(d, o->y_file, d->dim_x, d->dim_y, o->rows, xy));
 done:
     free(xy);
     return status;
@@ -107,35 +107,38 @@ done:
 
 /* ---- exact posteriors ---- */
 
-static jf_status draw_posterior(const dataset *d, uint64_t seed, long rows, size_t count, const double *y,
+static jf_status draw_posterior(const dataset *d, uint64_t seed, size_t rows, size_t count, const double *y,
                                 double *xy) {
     size_t dim_y = (size_t)d->dim_y;
     rng_key key = {.seed = seed, .purpose = RNG_SAMPLE, .epoch = 0};
-    for (size_t i = 0; i < count * (size_t)rows; i++, xy += dataset_dim(d)) {
-        const double *given = y + i / (size_t)rows * dim_y;
+    for (size_t i = 0; i < count * rows; i++, xy += dataset_dim(d)) {
+        const double *given = y + i / rows * dim_y;
         rng stream = rng_stream(key, i);
         if (!d->kind->posterior(d, &stream, given, xy))
             return jf_fail(d->ctx, JF_ERROR_ARGUMENT,
                            "row %zu of y: no x was found for it: expected one that data set \"%s\" can give",
-                           i / (size_t)rows + 1, d->kind->name);
+                           i / rows + 1, d->kind->name);
         memcpy(xy + d->dim_x, given, dim_y * sizeof *xy);
     }
     return JF_OK;
 }
 
-jf_status export_posterior(const dataset *d, uint64_t seed, long rows, size_t count, const double *y,
-                           const char *path) {
+jf_status export_posterior(const dataset *d, size_t count, size_t dim_y, const double *y,
+                           const jf_export_options *o) {
     double *xy;
+    if (dim_y != (size_t)d->dim_y)
+        return jf_fail(d->ctx, JF_ERROR_SHAPE, "found a y of %zu numbers, expected %d for data set \"%s\"",
+                       dim_y, d->dim_y, d->kind->name);
     if (!d->kind->posterior)
         return jf_fail(d->ctx, JF_ERROR_ARGUMENT, "data set \"%s\": its posterior cannot be drawn exactly",
                        d->kind->name);
-    if (rows < 1 || count < 1 || (double)rows * (double)count > INT32_MAX)
+    if (o->rows < 1 || count < 1 || (double)o->rows * (double)count > INT32_MAX)
         return jf_fail(d->ctx, JF_ERROR_ARGUMENT,
-                       "%ld samples for each of %zu rows of y, expected 1 to %d in all", rows, count,
+                       "%zu samples for each of %zu rows of y, expected 1 to %d in all", o->rows, count,
                        INT32_MAX);
-    JF_TRY(MEM_NEW(d->ctx, &xy, (size_t)rows * count * (size_t)dataset_dim(d)));
-    jf_status status = draw_posterior(d, seed, rows, count, y, xy);
-    if (status == JF_OK) status = write_columns(d, path, 0, dataset_dim(d), (size_t)rows * count, xy);
+    JF_TRY(MEM_NEW(d->ctx, &xy, o->rows * count * (size_t)dataset_dim(d)));
+    jf_status status = draw_posterior(d, o->seed, o->rows, count, y, xy);
+    if (status == JF_OK) status = write_columns(d, o->file, 0, dataset_dim(d), o->rows * count, xy);
     free(xy);
     return status;
 }

@@ -278,9 +278,8 @@ static jf_status user_folder(jf_context *ctx, char **out) {
 /* A set on its way. */
 typedef struct fetch {
     jf_context *ctx;
-    const known_fetch_options *options;
     const char *const *mirrors; /* (mirror_count) */
-    int mirror_count;
+    size_t mirror_count;
     const char *folder; /* of the set */
     const known_file *file;
 } fetch;
@@ -303,20 +302,19 @@ static uint64_t largest_download(const known_file *file) {
 static jf_status download_known(jf_context *ctx, fetch *f, const char *path) {
     char **urls;
     jf_status status = JF_OK;
-    JF_TRY(MEM_NEW(ctx, &urls, (size_t)f->mirror_count + 1));
-    for (int i = 0; i < f->mirror_count; i++)
+    JF_TRY(MEM_NEW(ctx, &urls, f->mirror_count + 1));
+    for (size_t i = 0; i < f->mirror_count; i++)
         JF_TRY_DONE(path_of(ctx, &urls[i], f->mirrors[i], f->file, FETCHED_FORM));
     status = download_file(ctx, path,
                            &(download){.urls = (const char *const *)urls,
-                                       .url_count = f->mirror_count,
+                                       .url_count = (int)f->mirror_count,
                                        .limit = largest_download(f->file),
-                                       .stall_seconds = f->options->stall_seconds,
                                        .check = check_fetched,
                                        .check_user = f->file,
                                        .progress = tell_progress,
                                        .user = f});
 done:
-    for (int i = 0; i < f->mirror_count; i++) free(urls[i]);
+    for (size_t i = 0; i < f->mirror_count; i++) free(urls[i]);
     free(urls);
     return status;
 }
@@ -356,9 +354,8 @@ static jf_status fetch_files(jf_context *ctx, text *out, const known_set *set, f
     return JF_OK;
 }
 
-jf_status known_fetch(jf_context *ctx, text *out, const known_set *set, const known_fetch_options *options) {
-    fetch f = {
-        .ctx = ctx, .options = options, .mirrors = options->mirrors, .mirror_count = options->mirror_count};
+jf_status known_fetch(jf_context *ctx, text *out, const known_set *set, const jf_fetch_options *options) {
+    fetch f = {.ctx = ctx, .mirrors = options->mirrors, .mirror_count = options->mirror_count};
     char *parent = NULL, *folder = NULL;
     jf_status status = JF_OK;
     if (is_generated(set)) {

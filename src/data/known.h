@@ -6,6 +6,7 @@
 #define JF_DATA_KNOWN_H
 
 #include "base/memory.h"
+#include "jointflow/jointflow.h"
 #include <stdint.h>
 
 enum { KNOWN_FILES = 4, KNOWN_MIRRORS = 2 };
@@ -34,13 +35,7 @@ jf_status known_list(jf_context *ctx, text *out);
  * missing or wrong. */
 jf_status known_check(jf_context *ctx, text *out, const char *folder, int *bad);
 
-typedef struct known_fetch_options {
-    const char *folder;         /* the set gets a folder in it; NULL: the user's data folder */
-    const char *const *mirrors; /* (mirror_count), in place of the set's own */
-    int mirror_count;
-    double stall_seconds; /* see io/download.h */
-} known_fetch_options;
 /* Fetches the files that are not there or wrong. */
-jf_status known_fetch(jf_context *ctx, text *out, const known_set *set, const known_fetch_options *options);
+jf_status known_fetch(jf_context *ctx, text *out, const known_set *set, const jf_fetch_options *options);
 
 #endif

@@ -7,13 +7,13 @@
 enum { MAX_CELLS = 40000 };
 
 /* Grey or colours of a cell; a further channel is a mask. */
-static int colours_of(const image_cell *cell) {
+static int colours_of(const jf_grid_cell *cell) {
     return cell->channels >= 3 ? 3 : 1;
 }
 
 /* Cell (h, w, channels) -> out (oh, ow, ochannels), each pixel as often as it takes. What a mask covers is
  * shown in grey. */
-static void enlarge(const image_cell *cell, int oh, int ow, int ochannels, double *out) {
+static void enlarge(const jf_grid_cell *cell, int oh, int ow, int ochannels, double *out) {
     for (int i = 0; i < oh; i++)
         for (int j = 0; j < ow; j++) {
             size_t row = (size_t)i * (size_t)cell->h / (size_t)oh,
@@ -25,17 +25,18 @@ static void enlarge(const image_cell *cell, int oh, int ow, int ochannels, doubl
         }
 }
 
-jf_status draw_check_cells(jf_context *ctx, int rows, int columns) {
-    if (rows >= 1 && columns >= 1 && (long)rows * columns <= MAX_CELLS) return JF_OK;
-    return jf_fail(ctx, JF_ERROR_ARGUMENT,
-                   "a picture of %d rows and %d columns of images, expected 1 or more and at most %d images",
-                   rows, columns, MAX_CELLS);
+jf_status draw_check_cells(jf_context *ctx, size_t rows, size_t columns) {
+    if (rows >= 1 && columns >= 1 && rows <= MAX_CELLS && columns <= MAX_CELLS / rows) return JF_OK;
+    return jf_fail(
+        ctx, JF_ERROR_ARGUMENT,
+        "a picture of %zu rows and %zu columns of images, expected 1 or more and at most %d images", rows,
+        columns, MAX_CELLS);
 }
 
 /* The largest cell gives the size of all. */
-static jf_status grid_form(jf_context *ctx, const cell_grid *g, image_grid *out) {
-    for (int i = 0; i < g->rows * g->columns; i++) {
-        const image_cell *cell = &g->cells[i];
+static jf_status grid_form(jf_context *ctx, const jf_grid *g, image_grid *out) {
+    for (size_t i = 0; i < g->rows * g->columns; i++) {
+        const jf_grid_cell *cell = &g->cells[i];
         if (!cell->values) continue;
         if (cell->h < 1 || cell->w < 1 || cell->channels < 1 || cell->channels > 4)
             return jf_fail(
@@ -50,11 +51,11 @@ static jf_status grid_form(jf_context *ctx, const cell_grid *g, image_grid *out)
     return out->height ? JF_OK : jf_fail(ctx, JF_ERROR_ARGUMENT, "a grid without any image");
 }
 
-static void range_of(const cell_grid *g, double *low, double *high) {
+static void range_of(const jf_grid *g, double *low, double *high) {
     *low = INFINITY;
     *high = -INFINITY;
-    for (int i = 0; i < g->rows * g->columns; i++) {
-        const image_cell *cell = &g->cells[i];
+    for (size_t i = 0; i < g->rows * g->columns; i++) {
+        const jf_grid_cell *cell = &g->cells[i];
         size_t n = cell->values ? (size_t)cell->h * (size_t)cell->w * (size_t)cell->channels : 0;
         for (size_t k = 0; k < n; k++) {
             *low = fmin(*low, cell->values[k]);
@@ -63,15 +64,16 @@ static void range_of(const cell_grid *g, double *low, double *high) {
     }
 }
 
-jf_status draw_cells(jf_context *ctx, const char *path, const cell_grid *g) {
-    image_grid out = {.columns = g->columns, .row_labels = g->row_labels, .column_labels = g->column_labels};
+jf_status draw_cells(jf_context *ctx, const char *path, const jf_grid *g) {
+    image_grid out = {
+        .columns = (int)g->columns, .row_labels = g->row_labels, .column_labels = g->column_labels};
     double *values = NULL;
     unsigned char *marks = NULL; /* (2, count): boxed, blank */
     jf_status status;
     JF_TRY(draw_check_cells(ctx, g->rows, g->columns));
     JF_TRY(grid_form(ctx, g, &out));
-    out.count = g->rows * g->columns;
-    size_t size = (size_t)out.height * (size_t)out.width * (size_t)out.channels, count = (size_t)out.count;
+    size_t size = (size_t)out.height * (size_t)out.width * (size_t)out.channels, count = g->rows * g->columns;
+    out.count = (int)count;
     JF_TRY_DONE(mem_alloc(ctx, &values, count, size * sizeof(double)));
     JF_TRY_DONE(MEM_NEW(ctx, &marks, 2 * count));
     for (size_t i = 0; i < count; i++) {

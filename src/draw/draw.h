@@ -11,6 +11,7 @@
 #define JF_DRAW_DRAW_H
 
 #include "base/context.h"
+#include "jointflow/jointflow.h"
 
 #define DRAW_SCALE        2   /* pixels per unit */
 #define DRAW_PANEL_WIDTH  360 /* a panel that suits most purposes */
@@ -165,21 +166,9 @@ jf_status draw_images(jf_context *ctx, const char *path, const image_grid *grid,
 
 /* ---- images of different sizes (cells.c) ---- */
 
-typedef struct image_cell {
-    const double *values; /* (h, w, channels); NULL: the cell stays empty */
-    int h, w, channels;   /* channels: 1, or 3; one more is a mask, 1 where the image is missing */
-    int boxed;            /* with a coloured frame */
-} image_cell;
-typedef struct cell_grid {
-    int rows, columns;
-    const image_cell *cells;          /* (rows, columns) */
-    const char *const *row_labels;    /* (rows) or NULL */
-    const char *const *column_labels; /* (columns) or NULL */
-    const char *title;                /* may be NULL */
-    int full_range; /* black and white are the least and the greatest of all values instead of 0 and 1 */
-} cell_grid;
 /* A picture of images side by side, smaller ones enlarged to the size of the largest. */
-jf_status draw_cells(jf_context *ctx, const char *path, const cell_grid *grid);
-jf_status draw_check_cells(jf_context *ctx, int rows, int columns); /* refuses grids too large to be drawn */
+jf_status draw_cells(jf_context *ctx, const char *path, const jf_grid *grid);
+jf_status draw_check_cells(jf_context *ctx, size_t rows,
+                           size_t columns); /* refuses grids too large to be drawn */
 
 #endif

@@ -26,8 +26,8 @@ void class_words(const model *m, const double *y, char *out, size_t size) {
         number_print(out, size, "y = %.4g", units_label_of(&m->units, y));
 }
 
-static image_cell cell_of(const image_array *images, int index) {
-    return (image_cell){
+static jf_grid_cell cell_of(const image_array *images, int index) {
+    return (jf_grid_cell){
         .values = image_at(images, index), .h = images->h, .w = images->w, .channels = images->channels};
 }
 
@@ -45,68 +45,68 @@ static void line_words_free(line_words *w) {
     free(w->words);
 }
 
-static jf_status line_words_create(const model *m, const answer_lines *l, line_words *w) {
+static jf_status line_words_create(const model *m, const jf_lines *l, line_words *w) {
     size_t dim_y = (size_t)m->units.dim_y;
-    JF_TRY(MEM_NEW(m->ctx, &w->rows, (size_t)l->rows));
-    JF_TRY(MEM_NEW(m->ctx, &w->columns, (size_t)l->steps));
-    JF_TRY(mem_alloc(m->ctx, &w->words, (size_t)(l->rows + l->steps), sizeof *w->words));
-    for (int i = 0; i < l->rows; i++) {
+    JF_TRY(MEM_NEW(m->ctx, &w->rows, l->rows));
+    JF_TRY(MEM_NEW(m->ctx, &w->columns, l->steps));
+    JF_TRY(mem_alloc(m->ctx, &w->words, l->rows + l->steps, sizeof *w->words));
+    for (size_t i = 0; i < l->rows; i++) {
         char *word = w->words[i], name[MAX_CLASS_NAME + 16] = "";
         w->rows[i] = word;
-        if (!l->along_y && m->units.classes)
-            class_words(m, l->y + (size_t)i * (size_t)l->steps * dim_y, name, sizeof name);
+        if (!l->along_y && m->units.classes) class_words(m, l->y + i * l->steps * dim_y, name, sizeof name);
         if (l->rows == l->conditions && name[0])
             number_print(word, sizeof *w->words, "%s", name);
         else
-            number_print(word, sizeof *w->words, "z %d%s%s", i / l->conditions + 1, name[0] ? ", " : "",
+            number_print(word, sizeof *w->words, "z %zu%s%s", i / l->conditions + 1, name[0] ? ", " : "",
                          name);
     }
-    for (int i = 0; i < l->steps; i++) {
+    for (size_t i = 0; i < l->steps; i++) {
         char *word = w->words[l->rows + i];
         w->columns[i] = word;
         if (l->along_y && m->units.classes)
-            class_words(m, l->y + (size_t)i * dim_y, word, sizeof *w->words);
+            class_words(m, l->y + i * dim_y, word, sizeof *w->words);
         else
-            number_print(word, sizeof *w->words, "%.2f", (double)i / (l->steps - 1));
+            number_print(word, sizeof *w->words, "%.2f", (double)i / (double)(l->steps - 1));
     }
     return JF_OK;
 }
 
-static jf_status restore_lines(const model *m, const answer_lines *l, image_array *out) {
+static jf_status restore_lines(const model *m, const jf_lines *l, image_array *out) {
     task *t;
     JF_TRY(model_task(m, &t));
-    jf_status status = restore_images(t, l->rows * l->steps, (row_view){l->x, (size_t)m->units.dim_x},
+    jf_status status = restore_images(t, (int)(l->rows * l->steps), (row_view){l->x, (size_t)m->units.dim_x},
                                       (row_view){l->y, (size_t)m->units.dim_y}, out);
     task_free(t);
     return status;
 }
 
-jf_status picture_lines(const model *m, const answer_lines *l, const image_array *images, const char *title,
+jf_status picture_lines(const model *m, const jf_lines *l, const image_array *images, const char *title,
                         int full_range, const char *path) {
-    int count = l->rows * l->steps;
+    size_t count = l->rows * l->steps;
     image_array own = {0};
-    image_cell *cells = NULL;
+    jf_grid_cell *cells = NULL;
     line_words words = {0};
     jf_status status;
+    JF_TRY(draw_check_cells(m->ctx, l->rows, l->steps));
     if (!images) JF_TRY_DONE(restore_lines(m, l, &own));
-    if (images && images->count != count)
-        JF_TRY_DONE(jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%d images of %d lines of %d steps, expected %d",
+    if (images && (size_t)images->count != count)
+        JF_TRY_DONE(jf_fail(m->ctx, JF_ERROR_ARGUMENT, "%d images of %zu lines of %zu steps, expected %zu",
                             images->count, l->rows, l->steps, count));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &cells, (size_t)count));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &cells, count));
     JF_TRY_DONE(line_words_create(m, l, &words));
-    for (int i = 0; i < count; i++) {
-        cells[i] = cell_of(images ? images : &own, i);
+    for (size_t i = 0; i < count; i++) {
+        cells[i] = cell_of(images ? images : &own, (int)i);
         cells[i].boxed = l->along_y && m->units.classes &&
-                         units_class_of(&m->units, l->y + (size_t)i * (size_t)m->units.dim_y) >= 0;
+                         units_class_of(&m->units, l->y + i * (size_t)m->units.dim_y) >= 0;
     }
     JF_TRY_DONE(draw_cells(m->ctx, path,
-                           &(cell_grid){.rows = l->rows,
-                                        .columns = l->steps,
-                                        .cells = cells,
-                                        .row_labels = words.rows,
-                                        .column_labels = words.columns,
-                                        .title = title,
-                                        .full_range = full_range}));
+                           &(jf_grid){.rows = l->rows,
+                                      .columns = l->steps,
+                                      .cells = cells,
+                                      .row_labels = words.rows,
+                                      .column_labels = words.columns,
+                                      .title = title,
+                                      .full_range = full_range}));
 done:
     image_array_free(&own);
     free(cells);
@@ -131,7 +131,7 @@ static chain_grid grid_of(const chain_result *r) {
 }
 
 /* Truth and input stand before the first row; the first of a step says how large its images are. */
-static void fill_grid(const chain_grid *g, image_cell *cells, char (*words)[24]) {
+static void fill_grid(const chain_grid *g, jf_grid_cell *cells, char (*words)[24]) {
     const chain_result *r = g->r;
     if (g->known) cells[0] = cell_of(&r->truth, 0);
     if (g->known) number_print(words[0], sizeof *words, "truth");
@@ -150,7 +150,7 @@ static void fill_grid(const chain_grid *g, image_cell *cells, char (*words)[24])
 jf_status picture_chain(jf_context *ctx, const chain_result *r, const char *title, int full_range,
                         const char *path) {
     chain_grid g = grid_of(r);
-    image_cell *cells = NULL;
+    jf_grid_cell *cells = NULL;
     const char **labels = NULL;
     char(*words)[24] = NULL; /* (columns) */
     jf_status status;
@@ -160,12 +160,12 @@ jf_status picture_chain(jf_context *ctx, const chain_result *r, const char *titl
     fill_grid(&g, cells, words);
     for (int c = 0; c < g.columns; c++) labels[c] = words[c];
     JF_TRY_DONE(draw_cells(ctx, path,
-                           &(cell_grid){.rows = g.rows,
-                                        .columns = g.columns,
-                                        .cells = cells,
-                                        .column_labels = labels,
-                                        .title = title,
-                                        .full_range = full_range}));
+                           &(jf_grid){.rows = (size_t)g.rows,
+                                      .columns = (size_t)g.columns,
+                                      .cells = cells,
+                                      .column_labels = labels,
+                                      .title = title,
+                                      .full_range = full_range}));
 done:
     free(cells);
     free(labels);

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 
 /* Dots of a group stand a little beside each other. */
-static double place_of(const value_groups *g, size_t group, size_t i) {
+static double place_of(const jf_groups *g, size_t group, size_t i) {
     double share = g->each > 1 ? (double)i / (double)(g->each - 1) - 0.5 : 0;
     return (double)group + 1 + 0.3 * share;
 }
 
-static void paint_group(panel *p, const value_groups *g, size_t group, double *place) {
+static void paint_group(panel *p, const jf_groups *g, size_t group, double *place) {
     const double *values = g->values + group * g->each;
     const colour ink = group == 0 ? colour_warning : colour_class(0);
     double sum = 0;
@@ -29,7 +29,7 @@ static void paint_group(panel *p, const value_groups *g, size_t group, double *p
     panel_line(p, 2, from_to, mean, 1, &(line_style){.ink = ink, .width = 2});
 }
 
-static jf_status paint_names(jf_context *ctx, panel *p, const value_groups *g) {
+static jf_status paint_names(jf_context *ctx, panel *p, const jf_groups *g) {
     text words = {0};
     for (size_t i = 0; i < g->count; i++) text_add(&words, "%zu  %s\n", i + 1, g->labels[i]);
     jf_status status = text_check(ctx, &words);
@@ -38,7 +38,7 @@ static jf_status paint_names(jf_context *ctx, panel *p, const value_groups *g) {
     return status;
 }
 
-jf_status picture_groups(jf_context *ctx, const value_groups *g, const char *path) {
+jf_status picture_groups(jf_context *ctx, const jf_groups *g, const char *path) {
     double low, high, *place;
     figure *fig;
     JF_TRY(MEM_NEW(ctx, &place, g->each));

@@ -27,14 +27,8 @@ jf_status picture_corner(const model *m, long n, const double *x, const double *
 
 /* ---- picture_groups.c ---- */
 
-typedef struct value_groups {
-    size_t count, each;              /* groups, and values of each */
-    const char *const *labels;       /* (count) */
-    const double *values;            /* (count, each); those that are not finite are left out */
-    const char *value_label, *title; /* the title may be NULL */
-} value_groups;
 /* A dot for each value and a bar at the mean of each group, of which the first stands out. */
-jf_status picture_groups(jf_context *ctx, const value_groups *g, const char *path);
+jf_status picture_groups(jf_context *ctx, const jf_groups *g, const char *path);
 
 /* ---- picture_images.c ---- */
 
@@ -50,7 +44,7 @@ jf_status picture_images_of(const model *m, const image_array *images, const dou
 
 /* A row for each line; the places of classes are boxed. images: (rows * steps) that were made of those of the
  * lines; NULL: these. */
-jf_status picture_lines(const model *m, const answer_lines *l, const image_array *images, const char *title,
+jf_status picture_lines(const model *m, const jf_lines *l, const image_array *images, const char *title,
                         int full_range, const char *path);
 /* Truth, input, and a row for each image of the first step with those that the further ones made of it; of
  * one input. */

@@ -9,6 +9,7 @@
 
 #include "base/context.h"
 #include "io/words.h"
+#include "jointflow/jointflow.h"
 #include "types/y_axes.h"
 #include <stddef.h>
 
@@ -17,31 +18,23 @@
 
 typedef struct jf_data memory_rows; /* public name: jf_data */
 
-/* One array (rows, columns); strides in bytes, of either sign. */
-typedef struct memory_array {
-    const char *values;
-    int is_float; /* of type float; otherwise double */
-    size_t columns;
-    ptrdiff_t row_stride, column_stride;
-} memory_array;
-
-jf_status memory_rows_create(jf_context *ctx, memory_rows **out, size_t rows, const memory_array *x,
-                             const memory_array *y);
+/* y NULL: there is none. Refuses arrays of different rows, and columns that occur twice. */
+jf_status memory_rows_create(jf_context *ctx, memory_rows **out, const jf_array *x, const jf_array *y);
 /* Rows of their own, doubles: `fill` writes rows first .. first + count - 1 of x and of y, in their order and
  * a few at a time; non-zero: it cannot, and JF_STOPPED follows. */
-typedef int (*memory_fill)(void *user, size_t first, size_t count, double *x, double *y);
 jf_status memory_rows_fill(jf_context *ctx, memory_rows **out, size_t rows, size_t dim_x, size_t dim_y,
-                           memory_fill fill, void *user);
+                           jf_fill_fn fill, void *user);
 /* The same rows under other names. */
 jf_status memory_rows_renamed(jf_context *ctx, memory_rows **out, memory_rows *rows,
                               const char *const *names);
 /* (columns of x, then those of y), copied; NULL: they have none. */
 jf_status memory_rows_set_names(memory_rows *r, const char *const *names);
-/* The one column of y holds numbers of these words, from 0. They are copied. */
+/* The one column of y holds numbers of these words, from 0. They are copied; refuses several columns, and
+ * words that are NULL or empty. */
 jf_status memory_rows_set_words(memory_rows *r, const char *const *words, size_t count);
 const word_list *memory_rows_words(const memory_rows *r);
-/* y is a series or an image of these sizes, as many numbers as it has columns. */
-void memory_rows_set_axes(memory_rows *r, y_axes axes);
+/* y is a series or an image of these sizes (count), as many numbers as it has columns; refuses others. */
+jf_status memory_rows_set_axes(memory_rows *r, const size_t *sizes, size_t count);
 y_axes memory_rows_axes(const memory_rows *r); /* of rank 0: a vector */
 /* Called when the last holder has freed them. */
 void memory_rows_on_release(memory_rows *r, void (*release)(void *user), void *user);

@@ -89,3 +89,36 @@ jf_status densities_of_rows(const model *m, densities *out, row_units units, lon
     free(place);
     return status;
 }
+
+/* Of those that there are: the sampler's density of some rows is not known, and rows outside of the support
+ * have none. */
+static double mean(const double *values, long n) {
+    double sum = 0;
+    long count = 0;
+    for (long i = 0; i < n; i++)
+        if (isfinite(values[i])) {
+            sum += values[i];
+            count++;
+        }
+    return count ? sum / (double)count : NAN;
+}
+
+jf_status density_of_rows(const model *m, row_units units, long n, double *rows, double *log_p,
+                          jf_density_summary *summary) {
+    densities d;
+    if (units == DATA_UNITS) JF_TRY(model_check_support(m, ROWS_OF_LATENT, n, rows)); /* y alone */
+    JF_TRY(model_warn_of_reach(m, units, n, rows));
+    JF_TRY(densities_of_rows(m, &d, units, n, rows, summary != NULL));
+    memcpy(log_p, d.paper, (size_t)n * sizeof *log_p);
+    if (summary)
+        *summary = (jf_density_summary){.mean = mean(log_p, n),
+                                        .sampler_mean = mean(d.sampler, n),
+                                        .whole_mean = mean(d.whole, n),
+                                        .y_error = d.y_error,
+                                        .log_dy = d.log_dy,
+                                        .lost = d.lost,
+                                        .exact = d.exact,
+                                        .outside = d.outside};
+    densities_free(&d);
+    return JF_OK;
+}

@@ -50,6 +50,9 @@ int judge_keeps_y(const flow *f);
  * outside of the support of x; their y has to be inside of its own. */
 jf_status densities_of_rows(const model *m, densities *out, row_units units, long n, double *rows,
                             int with_sampler);
+/* The same as log_p (n) and, where it is not NULL, their summary; refuses a y outside of its support. */
+jf_status density_of_rows(const model *m, row_units units, long n, double *rows, double *log_p,
+                          jf_density_summary *summary);
 void densities_free(densities *d);
 double log_abs_det(double *a, int n); /* overwrites a (n, n) */
 

@@ -19,17 +19,17 @@ typedef struct table_files {
 } table_files;
 
 /* x and y together, all of their columns. */
-static jf_status examine_memory(jf_context *ctx, table_files *t, const table_request *q) {
-    size_t dim_x = memory_rows_columns_x(q->rows), dim_y = memory_rows_columns(q->rows) - dim_x;
+static jf_status examine_memory(jf_context *ctx, table_files *t, const jf_table_request *q) {
+    size_t dim_x = memory_rows_columns_x(q->data), dim_y = memory_rows_columns(q->data) - dim_x;
     if (q->x_columns || q->y_columns)
         return jf_fail(ctx, JF_ERROR_ARGUMENT,
                        "data in memory: columns were named, expected none: x and y are given apart");
-    t->size = (table_size){.rows = (long)memory_rows_count(q->rows),
+    t->size = (table_size){.rows = (long)memory_rows_count(q->data),
                            .dim_x = (int)dim_x,
                            .dim_y = (int)dim_y,
                            .discrete = q->discrete};
-    t->axes = memory_rows_axes(q->rows);
-    return row_file_open_memory(ctx, &t->x, q->rows);
+    t->axes = memory_rows_axes(q->data);
+    return row_file_open_memory(ctx, &t->x, q->data);
 }
 
 static jf_status open_file(jf_context *ctx, row_file **out, const char *name) {
@@ -52,7 +52,7 @@ static void add_columns(text *out, const row_file *f, const char *list) {
     for (size_t i = 0; !list && i < row_file_columns(f); i++) text_add(out, "%s%zu", i ? "," : "", i + 1);
 }
 
-static jf_status examine_files(jf_context *ctx, table_files *t, const table_request *q) {
+static jf_status examine_files(jf_context *ctx, table_files *t, const jf_table_request *q) {
     JF_TRY(open_file(ctx, &t->x, q->x));
     if (q->y) JF_TRY(open_file(ctx, &t->y, q->y));
     JF_TRY(row_file_check_flat(ctx, t->x));
@@ -148,7 +148,7 @@ static void add_found(jf_context *ctx, const row_file *f, const size_t *columns,
     }
 }
 
-static jf_status find_bounds(jf_context *ctx, const table_files *t, const table_request *q, text *out) {
+static jf_status find_bounds(jf_context *ctx, const table_files *t, const jf_table_request *q, text *out) {
     size_t *columns = NULL, dim = (size_t)t->size.dim_x;
     column_look *looks = NULL;
     double *values = NULL;
@@ -170,7 +170,7 @@ done:
 }
 
 /* "auto" and "none" are words of the request; the rest is data.bounds as it is. */
-static jf_status set_bounds(recipe *r, const table_files *t, const table_request *q) {
+static jf_status set_bounds(recipe *r, const table_files *t, const jf_table_request *q) {
     jf_context *ctx = recipe_context(r);
     const char *list = q->bounds ? q->bounds : "auto";
     char *item;
@@ -223,11 +223,11 @@ static jf_status suggest_embedding(recipe *r, const table_files *t) {
 /* ---- classes ---- */
 
 /* Where the only column of y is. */
-static jf_status y_column_of(jf_context *ctx, const table_files *t, const table_request *q,
+static jf_status y_column_of(jf_context *ctx, const table_files *t, const jf_table_request *q,
                              const row_file **f, size_t *column) {
     char *name;
     *f = t->y ? t->y : t->x;
-    *column = q->rows ? (size_t)t->size.dim_x : 0;
+    *column = q->data ? (size_t)t->size.dim_x : 0;
     if (!q->y_columns) return JF_OK;
     JF_TRY(MEM_NEW(ctx, &name, strlen(q->y_columns) + 1));
     const char *list = q->y_columns;
@@ -238,7 +238,7 @@ static jf_status y_column_of(jf_context *ctx, const table_files *t, const table_
 }
 
 /* Whether the user has said where y can be, which is of numbers. */
-static int has_bounds_of_y(const table_request *q, const char *name, char *item) {
+static int has_bounds_of_y(const jf_table_request *q, const char *name, char *item) {
     for (const char *at = q->bounds; row_names_next(&at, item);) {
         char *equals = strrchr(item, '=');
         if (equals) *equals = '\0';
@@ -263,7 +263,7 @@ static void tell_classes(jf_context *ctx, const row_file *f, size_t column, cons
                row_file_path(f), words, found->values, found->least, option);
 }
 
-static jf_status find_class(jf_context *ctx, const table_files *t, const table_request *q,
+static jf_status find_class(jf_context *ctx, const table_files *t, const jf_table_request *q,
                             class_column *found, int *is_class) {
     const row_file *f;
     size_t column;
@@ -283,7 +283,7 @@ static jf_status find_class(jf_context *ctx, const table_files *t, const table_r
 }
 
 /* Batches are mixed, so that classes count as often as they occur. */
-static jf_status set_classes(recipe *r, const table_files *t, const table_request *q) {
+static jf_status set_classes(recipe *r, const table_files *t, const jf_table_request *q) {
     class_column found = {0};
     int is_class;
     JF_TRY(find_class(recipe_context(r), t, q, &found, &is_class));
@@ -293,13 +293,13 @@ static jf_status set_classes(recipe *r, const table_files *t, const table_reques
     return recipe_suggest(r, "train.classes", "mixed");
 }
 
-static jf_status fill_in(recipe *r, const table_files *t, const table_request *q) {
+static jf_status fill_in(recipe *r, const table_files *t, const jf_table_request *q) {
     JF_TRY(recipe_declare_all(r));
     JF_TRY(table_defaults_apply(r, &t->size));
     JF_TRY(suggest_embedding(r, t));
     JF_TRY(recipe_set(r, "data.set", "table"));
-    JF_TRY(recipe_set(r, "data.file", q->rows ? MEMORY_ROWS_FILE : q->x));
-    recipe_set_rows(r, q->rows);
+    JF_TRY(recipe_set(r, "data.file", q->data ? MEMORY_ROWS_FILE : q->x));
+    recipe_set_rows(r, q->data);
     if (t->y) JF_TRY(recipe_set(r, "data.y_file", q->y));
     if (t->columns.length > 0) JF_TRY(recipe_set(r, "data.columns", t->columns.chars));
     JF_TRY(set_number(r, "data.x", t->size.dim_x));
@@ -321,13 +321,13 @@ static jf_status create_named(jf_context *ctx, recipe **out, const char *path) {
     return status;
 }
 
-jf_status table_recipe_create(jf_context *ctx, recipe **out, const table_request *request) {
+jf_status table_recipe_create(jf_context *ctx, recipe **out, const jf_table_request *request) {
     table_files t = {0};
     recipe *r = NULL;
     jf_status status;
     *out = NULL;
-    JF_TRY_DONE(request->rows ? examine_memory(ctx, &t, request) : examine_files(ctx, &t, request));
-    JF_TRY_DONE(request->rows ? recipe_create(ctx, &r, MEMORY_ROWS_FILE) : create_named(ctx, &r, request->x));
+    JF_TRY_DONE(request->data ? examine_memory(ctx, &t, request) : examine_files(ctx, &t, request));
+    JF_TRY_DONE(request->data ? recipe_create(ctx, &r, MEMORY_ROWS_FILE) : create_named(ctx, &r, request->x));
     JF_TRY_DONE(fill_in(r, &t, request));
     *out = r;
     r = NULL;

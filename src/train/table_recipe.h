@@ -4,6 +4,7 @@
 #define JF_TRAIN_TABLE_RECIPE_H
 
 #include "io/recipe.h"
+#include "jointflow/jointflow.h"
 
 /* What the defaults are chosen by. */
 typedef struct table_size {
@@ -12,17 +13,8 @@ typedef struct table_size {
     int discrete; /* y is a class */
 } table_size;
 
-typedef struct table_request {
-    const char *x, *y;                 /* files; y NULL: columns of the same file, or no y at all */
-    memory_rows *rows;                 /* or rows in memory; NULL: there are files */
-    const char *x_columns, *y_columns; /* names or numbers, "a,b"; NULL: all */
-    int discrete;                      /* y is a class */
-    int ordered;                       /* y stays one number, whatever its values look like */
-    const char *bounds;                /* data.bounds; NULL, or with the word "auto": what is found, too */
-} table_request;
-
 /* A recipe with all keys declared, that can be changed and trained like any other. */
-jf_status table_recipe_create(jf_context *ctx, recipe **out, const table_request *request);
+jf_status table_recipe_create(jf_context *ctx, recipe **out, const jf_table_request *request);
 
 /* table_defaults.c: sets the values that are best for tables of this size. */
 jf_status table_defaults_apply(recipe *r, const table_size *size);

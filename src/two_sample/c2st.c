@@ -190,7 +190,7 @@ static void run_fold(void *arg, int task, int worker) {
     c->accuracy = test_accuracy(a, c, division);
 }
 
-static jf_status measure(const two_samples *s, two_sample_result *out) {
+static jf_status measure(const two_samples *s, jf_two_sample *out) {
     call *a;
     jf_status status;
     double accuracy[DIVISIONS] = {0};
@@ -201,7 +201,8 @@ static jf_status measure(const two_samples *s, two_sample_result *out) {
     pool_run(s->pool, DIVISIONS * FOLDS, run_fold, a);
     for (int i = 0; i < DIVISIONS * FOLDS; i++) accuracy[i / FOLDS] += a->each[i].accuracy / FOLDS;
     /* Each row is tested once: the accuracy of guessing, with the deviation of so many tosses. */
-    *out = (two_sample_result){accuracy[0], accuracy[1], 0.5 + 1.645 * sqrt(0.25 / (2 * (double)s->n))};
+    *out = (jf_two_sample){
+        .value = accuracy[0], .same = accuracy[1], .limit = 0.5 + 1.645 * sqrt(0.25 / (2 * (double)s->n))};
 done:
     for (int i = 0; i < DIVISIONS * FOLDS; i++) classifier_free(&a->each[i]);
     free(a);

@@ -64,7 +64,7 @@ static jf_status median_distance(const two_samples *s, double *out) {
     return JF_OK;
 }
 
-static jf_status measure(const two_samples *s, two_sample_result *out) {
+static jf_status measure(const two_samples *s, jf_two_sample *out) {
     call c = {.s = s};
     double width, values[COMPARE_DIVISIONS], n = (double)s->n;
     JF_TRY(median_distance(s, &width));

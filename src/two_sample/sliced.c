@@ -56,7 +56,7 @@ static void slice(void *arg, int direction, int worker) {
     }
 }
 
-static jf_status measure(const two_samples *s, two_sample_result *out) {
+static jf_status measure(const two_samples *s, jf_two_sample *out) {
     call c = {.s = s};
     double mean[COMPARE_DIVISIONS] = {0};
     jf_status status;

@@ -9,6 +9,7 @@
 #include "base/context.h"
 #include "base/random.h"
 #include "base/threads.h"
+#include "jointflow/jointflow.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,15 +26,9 @@ typedef struct two_samples {
     uint64_t seed;
 } two_samples;
 
-typedef struct two_sample_result {
-    double value;
-    double same;  /* for two samples of one distribution, */
-    double limit; /* and what these exceed once in twenty times */
-} two_sample_result;
-
 typedef struct two_sample_measure {
     const char *name, *label, *about; /* of a field, of a line of a table, a few words */
-    jf_status (*measure)(const two_samples *s, two_sample_result *out);
+    jf_status (*measure)(const two_samples *s, jf_two_sample *out); /* sets value, same and limit */
 } two_sample_measure;
 
 extern const two_sample_measure *const two_sample_measures[]; /* ends with NULL */
@@ -46,11 +41,12 @@ static inline rng compare_stream(const two_samples *s, uint32_t use, uint64_t in
 }
 
 /* The value of the first division beside the mean and the largest of the others. */
-two_sample_result two_sample_summary(const double values[COMPARE_DIVISIONS]);
+jf_two_sample two_sample_summary(const double values[COMPARE_DIVISIONS]);
 
-/* Takes n rows of a (rows_a, dim) and b (rows_b, dim), at random where there are more, and measures by all of
- * two_sample_measures: out has one result for each. threads 0: all processors. */
-jf_status compare_samples(jf_context *ctx, const double *a, size_t rows_a, const double *b, size_t rows_b,
-                          int dim, size_t n, uint64_t seed, int threads, two_sample_result *out);
+/* Takes as many rows of each table, at random where there are more, and measures by all of
+ * two_sample_measures.
+ */
+jf_status compare_tables(jf_context *ctx, const jf_table *a, const jf_table *b, const jf_compare_options *o,
+                         jf_comparison *out);
 
 #endif

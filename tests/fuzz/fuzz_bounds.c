@@ -24,7 +24,7 @@ static void look_at(const column_support *s) {
     }
 }
 
-static jf_status open_set(jf_context *ctx, const table_request *request) {
+static jf_status open_set(jf_context *ctx, const jf_table_request *request) {
     recipe *r = NULL;
     dataset *set = NULL;
     jf_status status = table_recipe_create(ctx, &r, request);
@@ -45,9 +45,9 @@ static jf_status read_input(jf_context *ctx, const fuzz_input *in) {
     for (int i = 0; i < 3 && rest; i++) lines[i] = strsep(&rest, "\n");
     text_add(&path, "%s/table.csv", in->folder);
     FUZZ_EXPECT(!path.failed && file_write(ctx, path.chars, table, sizeof table - 1) == JF_OK);
-    jf_status status = open_set(
-        ctx,
-        &(table_request){.x = path.chars, .x_columns = lines[0], .y_columns = lines[1], .bounds = lines[2]});
+    jf_status status =
+        open_set(ctx, &(jf_table_request){
+                          .x = path.chars, .x_columns = lines[0], .y_columns = lines[1], .bounds = lines[2]});
     text_free(&path);
     free(chars);
     return status;
