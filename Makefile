@@ -11,7 +11,7 @@ THREAD_TESTS ?= pool batches train__ one_model__many_threads_get handles__ \
                  device_cpu__law_has device_cpu__dense_coupling_has device_cpu__image_coupling_has
 
 # Those that a GPU is asked to pass.
-GPU_TESTS ?= device_cuda profile golden flow__ embed__ image_flow transforms loss__ model__ old_models \
+GPU_TESTS ?= device_cuda profile golden flow__ embed__ image_flow transforms loss__ model__ stored_models \
              one_model__many_threads_get parity precision train_devices device_memory
 
 # Seconds of fuzzing for each reader.

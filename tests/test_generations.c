@@ -187,9 +187,11 @@ TEST(generations__a_run_of_another_recipe_is_refused_by_its_newest) {
 
 /* Writes the newest again with a NaN in a tensor, as a file that is whole. */
 static void put_nan(jf_context *ctx, const char *name) {
-    static const char *const keys[] = {"jointflow.checkpoint", "recipe", "seed", "device"};
+    static const char *const keys[] = {
+        "jointflow.checkpoint", "recipe", "seed", "device", "precision", "data"};
+    enum { NOTES = sizeof keys / sizeof *keys };
     tensor_file *file = NULL;
-    tensor_note notes[4];
+    tensor_note notes[NOTES];
     int changed = 0;
     CHECK_STATUS(tensors_read(ctx, &file, test_path(NEWEST)), JF_OK);
     size_t count = tensors_count(file);
@@ -202,9 +204,9 @@ static void put_nan(jf_context *ctx, const char *name) {
         ((float *)tensors[i].data)[tensor_elements(&tensors[i]) - 1] = NAN;
         changed = 1;
     }
-    for (int i = 0; i < 4; i++) notes[i] = (tensor_note){keys[i], tensors_note(file, keys[i])};
+    for (int i = 0; i < NOTES; i++) notes[i] = (tensor_note){keys[i], tensors_note(file, keys[i])};
     CHECK(changed);
-    CHECK_STATUS(tensors_write_summed(ctx, test_path(NEWEST), tensors, count, notes, 4, TENSORS_FILE_SUM,
+    CHECK_STATUS(tensors_write_summed(ctx, test_path(NEWEST), tensors, count, notes, NOTES, TENSORS_FILE_SUM,
                                       file_replace),
                  JF_OK);
     free(tensors);

@@ -163,11 +163,12 @@ static void write_recipe(const golden *g, char *to, size_t size) {
         snprintf(to + used, size - (size_t)used, "%s\n", words(g, "loss_keys"));
         return;
     }
-    used += snprintf(to + used, size - (size_t)used, "lambda = %.17g\ndistance = %s\n", number(g, "lambda"),
-                     words(g, "distance"));
     if (g->by_rule)
-        snprintf(to + used, size - (size_t)used, "rule = %s\nsize = %.17g\n", words(g, "rule"),
-                 number(g, "rule_size"));
+        snprintf(to + used, size - (size_t)used, "lambda = %.17g\nrule = %s\nsize = %.17g\n",
+                 number(g, "lambda"), words(g, "rule"), number(g, "rule_size"));
+    else if (strcmp(words(g, "objective"), "plain") != 0)
+        snprintf(to + used, size - (size_t)used, "lambda = %.17g\ndistance = %s\n", number(g, "lambda"),
+                 words(g, "distance"));
 }
 
 /* Offset and factor of the formula for a parameter of a transform that is no coupling; 0: it is of one. A

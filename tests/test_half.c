@@ -49,7 +49,7 @@ TEST(half__tensors_come_back_from_a_file) {
 
 static jf_model *golden(jf_context *ctx) {
     jf_model *m = NULL;
-    CHECK_STATUS(jf_model_load(&m, ctx, JF_TESTS_DIR "/golden/models/format_1.safetensors", NULL), JF_OK);
+    CHECK_STATUS(jf_model_load(&m, ctx, JF_TESTS_DIR "/golden/models/vector.safetensors", NULL), JF_OK);
     return m;
 }
 

@@ -146,22 +146,24 @@ TEST(image_model__files_with_sizes_that_are_none_are_refused) {
     tensor_file *file = NULL;
     CHECK_STATUS(model_save(f.m, path), JF_OK);
     CHECK_STATUS(tensors_read(f.ctx, &file, path), JF_OK);
-    static const char *const notes[] = {"jointflow.format", "recipe",     "recipe_name", "seed",
-                                        "trained",          "class_names"};
+    static const char *const notes[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
+                                        "trained",          "class_names", "chain",       "columns"};
     enum { NOTES = sizeof notes / sizeof *notes };
     tensor_note kept[NOTES];
     for (int i = 0; i < NOTES; i++) kept[i] = (tensor_note){notes[i], tensors_note(file, notes[i])};
     size_t count = tensors_count(file);
     tensor *all = calloc(count, sizeof *all);
     static const double sizes[][4] = {{12.25, 16, 1, 1}, {-14, -14, 1, 1}, {14, 7, 1, 1}, {NAN, 14, 1, 1}};
-    for (int k = 0; k < 4; k++) { /* no checksum: another program may have written it */
+    for (int k = 0; k < 4; k++) {
         model *m = NULL;
         for (size_t i = 0; i < count; i++) {
             all[i] = *tensors_at(file, i);
             if (strcmp(all[i].name, "units.image") == 0)
                 all[i] = (tensor){"units.image", TENSOR_F64, 1, {4}, sizes[k]};
         }
-        CHECK_STATUS(tensors_write(f.ctx, changed, all, count, kept, NOTES), JF_OK);
+        CHECK_STATUS(
+            tensors_write_summed(f.ctx, changed, all, count, kept, NOTES, TENSORS_CONTENT_SUM, file_replace),
+            JF_OK);
         CHECK_STATUS(model_load(f.ctx, &m, changed, "cpu", 1, recipe_declare_all), JF_ERROR_FORMAT);
         CHECK(strstr(jf_context_error(f.ctx), "units.image"));
     }

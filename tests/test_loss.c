@@ -410,15 +410,16 @@ TEST(objective__every_kind_of_the_list_is_chosen_by_its_name_and_says_what_it_is
     lab_close(l);
 }
 
-/* A key of one objective does not go unnoticed in another's recipe; what older files name still may be there.
- */
+/* A key of one objective does not go unnoticed in another's recipe. */
 TEST(objective__keys_belong_to_the_objective_that_reads_them) {
     static const struct {
         const char *loss;
         jf_status status;
     } tried[] = {{"lambda = 3\ndistance = l2", JF_OK},
-                 {"objective = plain\nlambda = 3\ndistance = l2", JF_OK},
-                 {"objective = rule\nrule = diamond\nsize = 2.5\nlambda = 3\ndistance = l2", JF_OK},
+                 {"objective = plain", JF_OK},
+                 {"objective = rule\nrule = diamond\nsize = 2.5\nlambda = 3", JF_OK},
+                 {"objective = plain\nlambda = 3", JF_ERROR_RECIPE},
+                 {"objective = rule\ndistance = l2", JF_ERROR_RECIPE},
                  {"rule = circle", JF_ERROR_RECIPE},
                  {"objective = plain\nconfine = 1", JF_ERROR_RECIPE},
                  {"objective = rule\nrule = square", JF_ERROR_RECIPE}};

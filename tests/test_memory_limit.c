@@ -281,13 +281,13 @@ TEST(memory__too_little_of_it_is_told_by_models_of_images) {
 
 /* ---- files that ask for more than they hold ---- */
 
-/* The golden model of a format with one line of its recipe changed, and no checksum to tell it by. */
-static const char *forge(jf_context *ctx, const char *format, const char *line, const char *forged_line) {
-    static const char *const keys[] = {"jointflow.format", "recipe",     "recipe_name", "seed",
-                                       "trained",          "class_names"};
+/* A stored model with one line of its recipe changed, and the checksum of that. */
+static const char *forge(jf_context *ctx, const char *name, const char *line, const char *forged_line) {
+    static const char *const keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
+                                       "trained",          "class_names", "chain",       "columns"};
     enum { NOTES = sizeof keys / sizeof *keys };
     char path[512];
-    snprintf(path, sizeof path, JF_TESTS_DIR "/golden/models/%s.safetensors", format);
+    snprintf(path, sizeof path, JF_TESTS_DIR "/golden/models/%s.safetensors", name);
     tensor_file *file = NULL;
     CHECK_STATUS(tensors_read(ctx, &file, path), JF_OK);
     tensor *tensors = calloc(tensors_count(file), sizeof *tensors);
@@ -300,7 +300,9 @@ static const char *forge(jf_context *ctx, const char *format, const char *line, 
     text_add(&forged, "%.*s%s%s", (int)(place - notes[1].value), notes[1].value, forged_line,
              place + strlen(line));
     notes[1].value = forged.chars;
-    CHECK_STATUS(tensors_write(ctx, test_path("forged"), tensors, tensors_count(file), notes, NOTES), JF_OK);
+    CHECK_STATUS(tensors_write_summed(ctx, test_path("forged"), tensors, tensors_count(file), notes, NOTES,
+                                      TENSORS_CONTENT_SUM, file_replace),
+                 JF_OK);
     text_free(&forged);
     free(tensors);
     tensors_free(file);
@@ -309,12 +311,12 @@ static const char *forge(jf_context *ctx, const char *format, const char *line, 
 
 TEST(memory__of_a_model_file_is_taken_only_for_what_it_holds) {
     static const struct {
-        const char *format, *line, *forged, *message;
+        const char *name, *line, *forged, *message;
     } cases[] = {
-        {"format_1", "\ndepth = 1\nwidth = 8\n", "\ndepth = 64\nwidth = 4096\n",
+        {"vector", "\ndepth = 1\nwidth = 8\n", "\ndepth = 64\nwidth = 4096\n",
          "tensor \"layer.000.A.00.w\" is (1, 8), expected (1, 4096)"},
-        {"format_2", "\nkernels = 2\n", "\nkernels = 4096\n", "tensor \"layer.000.A"},
-        {"format_2", "\nblocks = 2\n", "\nblocks = 1000\n", "tensor \"layer.008.s\" is missing"},
+        {"image", "\nkernels = 2\n", "\nkernels = 4096\n", "tensor \"layer.000.A"},
+        {"image", "\nblocks = 2\n", "\nblocks = 1000\n", "tensor \"layer.008.s\" is missing"},
     };
     enum { ENOUGH = 16 << 20 };
     skip_without_limits();
@@ -323,7 +325,7 @@ TEST(memory__of_a_model_file_is_taken_only_for_what_it_holds) {
             jf_context *ctx = NULL;
             jf_model *m = NULL;
             CHECK_STATUS(jf_context_create(&ctx), JF_OK);
-            const char *path = forge(ctx, cases[i].format, cases[i].line, cases[i].forged);
+            const char *path = forge(ctx, cases[i].name, cases[i].line, cases[i].forged);
             limit_memory(ENOUGH);
             jf_status status = jf_model_load(&m, ctx, path,
                                              &(jf_load_options){.size = sizeof(jf_load_options),

@@ -245,8 +245,7 @@ static void put_bytes(const char *path, const char *bytes, size_t size) {
     CHECK(file && fwrite(bytes, 1, size, file) == size && fclose(file) == 0);
 }
 
-/* Harmless flips exist: blanks of the header, the name of the checksum's note. They must not change the
- * model. */
+/* Harmless flips exist: blanks of the header. They must not change the model. */
 static void check_flips(const char *content) {
     jf_context *ctx = NULL;
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
@@ -288,15 +287,30 @@ typedef struct change {
     const char *reshaped;     /* a tensor of two dimensions with its extents swapped */
     const char *renumbered;   /* a tensor whose first number becomes -1 */
     const char *infinite;     /* a tensor whose first number becomes infinite */
+    int as_it_is;             /* a recipe does not get the keys that it lacks */
     const char *message[2];   /* parts of the refusal */
 } change;
 
+/* A recipe of a change, with the defaults of the keys that it does not name; one that is wrong as it is. */
+static void complete_recipe(jf_context *ctx, const char *value, text *out) {
+    recipe *r = NULL;
+    CHECK_STATUS(recipe_parse(ctx, &r, value, "change"), JF_OK);
+    CHECK_STATUS(model_declare(r), JF_OK);
+    if (recipe_check(r) == JF_OK)
+        recipe_write(r, out, 0);
+    else
+        text_add(out, "%s", value);
+    recipe_free(r);
+}
+
 static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
     static const char *const keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
-                                       "trained",          "class_names", "chain"};
+                                       "trained",          "class_names", "chain",       "columns"};
+    enum { NOTES = sizeof keys / sizeof *keys };
     tensor_file *file = NULL;
     tensor tensors[256];
-    tensor_note notes[7];
+    tensor_note notes[NOTES];
+    text complete = {0};
     double minus_one[128] = {-1, 1, 1}, infinity[128] = {INFINITY, 1, 1};
     int32_t whole_minus_one[3] = {-1, 1, 2};
     size_t count = 0, note_count = 0;
@@ -316,12 +330,19 @@ static jf_status load_changed(jf_context *ctx, const change *c, model **out) {
         CHECK(count < 256);
         tensors[count++] = t;
     }
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < NOTES; i++) {
         int changed = c->note && strcmp(keys[i], c->note) == 0;
-        if ((changed && !c->value) || (!changed && !tensors_note(file, keys[i]))) continue;
-        notes[note_count++] = (tensor_note){keys[i], changed ? c->value : tensors_note(file, keys[i])};
+        const char *value = changed ? c->value : tensors_note(file, keys[i]);
+        if (changed && value && strcmp(keys[i], "recipe") == 0 && !c->as_it_is) {
+            complete_recipe(ctx, value, &complete);
+            value = complete.chars;
+        }
+        if (value) notes[note_count++] = (tensor_note){keys[i], value};
     }
-    CHECK_STATUS(tensors_write(ctx, path, tensors, count, notes, note_count), JF_OK);
+    CHECK_STATUS(
+        tensors_write_summed(ctx, path, tensors, count, notes, note_count, TENSORS_CONTENT_SUM, file_replace),
+        JF_OK);
+    text_free(&complete);
     tensors_free(file);
     return model_load(ctx, out, path, "cpu", 1, model_declare);
 }
@@ -332,7 +353,7 @@ static void check_refusals(const char *content, const change *changes, size_t co
     size_t size = 0;
     model *m = NULL;
     free(saved_bytes(ctx, content, &size));
-    CHECK_STATUS(load_changed(ctx, &(change){0}, &m), JF_OK); /* unchanged but without a checksum: fine */
+    CHECK_STATUS(load_changed(ctx, &(change){0}, &m), JF_OK);
     model_free(m);
     for (size_t i = 0; i < count; i++) {
         jf_status status = load_changed(ctx, &changes[i], &m);
@@ -347,10 +368,24 @@ static void check_refusals(const char *content, const change *changes, size_t co
 
 TEST(model_file__what_does_not_fit_is_refused_and_named) {
     static const change changes[] = {
-        {.note = "jointflow.format", .value = "7", .message = {"a model of format 7", "at most 6"}},
-        {.note = "jointflow.format", .value = "x", .message = {"format \"x\"", "from 1 to 6"}},
+        {.note = "jointflow.format",
+         .value = "8",
+         .message = {"a model of format 8, expected 7: ", "a later jointflow wrote it"}},
+        {.note = "jointflow.format",
+         .value = "6",
+         .message = {"a model of format 6, expected 7: an earlier jointflow wrote it",
+                     "train the model again with this version"}},
+        {.note = "jointflow.format", .value = "x", .message = {"format \"x\"", "expected 7"}},
         {.note = "jointflow.format", .message = {"not a jointflow model", "\"jointflow.format\" is missing"}},
         {.note = "recipe", .message = {"\"recipe\" is missing", ""}},
+        {.note = "recipe_name", .message = {"\"recipe_name\" is missing", ""}},
+        {.note = "seed", .message = {"\"seed\" is missing", ""}},
+        {.note = "trained", .message = {"\"trained\" is missing", ""}},
+        {.note = "class_names", .message = {"\"class_names\" is missing", ""}},
+        {.note = "class_names", .value = "left", .message = {"\"class_names\"", "names 1, expected 2"}},
+        {.note = "class_names", .value = "a\nb\nc", .message = {"\"class_names\"", "names 3, expected 2"}},
+        {.note = "columns", .message = {"\"columns\" is missing", ""}},
+        {.note = "columns", .value = "a\nb", .message = {"\"columns\"", "names 2, expected 3"}},
         {.note = "recipe", .value = "[model]\ndepht = 2\n", .message = {"depht", ""}},
         {.note = "recipe",
          .value = "[model]\nblocks = 1\nwidth = 6\ndepth = 2\nlaw = shear\n",
@@ -358,6 +393,8 @@ TEST(model_file__what_does_not_fit_is_refused_and_named) {
         {.without = "layer.003.B.01.b", .message = {"tensor \"layer.003.B.01.b\" is missing", ""}},
         {.without = "masks", .message = {"\"masks\" is missing", ""}},
         {.without = "units.mean", .message = {"\"units.mean\" is missing", ""}},
+        {.without = "units.labels", .message = {"\"units.labels\" is missing", ""}},
+        {.without = "units.support", .message = {"\"units.support\" is missing", ""}},
         {.without = "units.dims", .message = {"\"units.dims\" is missing", ""}},
         {.reshaped = "layer.002.A.02.w", .message = {"tensor \"layer.002.A.02.w\" is (", "expected (5, "}},
         {.reshaped = "masks", .message = {"\"masks\"", "(steps, 3)"}},
@@ -383,27 +420,63 @@ TEST(model_file__a_chain_that_is_not_that_of_the_recipe_is_refused) {
         {.note = "recipe",
          .value = "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nlaw = shear\n",
          .message = {"layer 6 of the chain is \"coupling\"", "expected \"\""}},
-        {.note = "jointflow.format",
-         .value = "1",
-         .message = {"format 1 is for couplings alone", "coupling coupling"}},
     };
     check_refusals(of_two, changes, sizeof changes / sizeof *changes);
 }
 
-/* Numbers that were learned for one direction would be read in the other. */
-TEST(model_file__of_a_flow_that_runs_the_other_way_is_refused) {
-    static const change of_a_rule[] = {
-        {.note = "jointflow.format",
-         .value = "4",
-         .message = {"format 4, whose flow runs from data to latent points, with loss.objective = rule",
-                     "train the model again"}}};
-    static const change of_data[] = {
-        {.note = "jointflow.format",
-         .value = "6",
-         .message = {"format 6, whose flow runs from latent points to data, with loss.objective = joint",
-                     "expected format 1 to 5"}}};
-    check_refusals("[model]\nblocks = 1\nwidth = 5\n[loss]\nobjective = rule\n", of_a_rule, 1);
-    check_refusals(recipe_text, of_data, 1);
+/* Defaults may change: a file says what its model is. */
+TEST(model_file__a_recipe_that_leaves_a_key_to_its_default_is_refused) {
+    static const change changes[] = {
+        {.note = "recipe",
+         .value = "[model]\nblocks = 1\ndepth = 2\nwidth = 5\nlaw = shear\n",
+         .as_it_is = 1,
+         .message = {"model.", "missing, expected a value for every key that applies"}}};
+    check_refusals(recipe_text, changes, 1);
+}
+
+TEST(model_file__without_its_checksum_is_refused) {
+    jf_context *ctx = NULL;
+    model *m = NULL;
+    size_t size = 0;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    char *bytes = saved_bytes(ctx, recipe_text, &size), *key = NULL;
+    for (size_t i = 0; i + 10 < size && !key; i++)
+        if (memcmp(bytes + i, "\"checksum\"", 10) == 0) key = bytes + i;
+    CHECK(key != NULL);
+    memcpy(key, "\"shecksum\"", 10);
+    put_bytes(test_path("unsummed.safetensors"), bytes, size);
+    CHECK_STATUS(model_load(ctx, &m, test_path("unsummed.safetensors"), "cpu", 1, model_declare),
+                 JF_ERROR_FORMAT);
+    CHECK_HAS(jf_context_error(ctx), "\"checksum\" is missing from its metadata");
+    free(bytes);
+    jf_context_free(ctx);
+}
+
+/* Vectors with a y that is no class have its range. */
+TEST(model_file__without_the_range_of_y_is_refused) {
+    static const char *const parts[] = {"units.y_reach", "units.y_lo", "units.y_hi", "units.y_mean",
+                                        "units.y_whiten"};
+    double mean[3] = {0}, deviation[3] = {1, 1, 1};
+    model_units units = units_of(mean, deviation);
+    jf_context *ctx = NULL;
+    model *m = NULL;
+    CHECK_STATUS(jf_context_create(&ctx), JF_OK);
+    recipe *r = recipe_of(ctx, recipe_text);
+    units.classes = 0;
+    CHECK_STATUS(reach_alloc(ctx, &units.reach, 1), JF_OK);
+    CHECK_STATUS(model_create(ctx, &m, r, &units, "cpu", 1, &(model_origin){.seed = 1}), JF_OK);
+    CHECK_STATUS(model_save(m, test_path("good.safetensors")), JF_OK);
+    model_free(m);
+    CHECK_STATUS(load_changed(ctx, &(change){0}, &m), JF_OK);
+    model_free(m);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        CHECK_STATUS(load_changed(ctx, &(change){.without = parts[i]}, &m), JF_ERROR_FORMAT);
+        CHECK_HAS(jf_context_error(ctx), parts[i]);
+        CHECK_HAS(jf_context_error(ctx), "is missing");
+    }
+    reach_free(units.reach);
+    recipe_free(r);
+    jf_context_free(ctx);
 }
 
 TEST(model_file__tables_that_do_not_fit_are_refused_and_named) {

@@ -12,7 +12,7 @@ enum { THREADS = 8, ROUNDS = 3 };
 static const struct {
     const char *file;
     int rows;
-} models[] = {{"format_1", 300}, {"format_2", 10}};
+} models[] = {{"vector", 300}, {"image", 10}};
 enum { MODELS = sizeof models / sizeof *models };
 
 typedef struct answers {

@@ -174,12 +174,3 @@ TEST(precision__is_told_where_a_device_has_a_choice) {
     check_words(open_on(&kind, "auto"), "1 thread; products in fp32)", NULL);
     check_words(open_on(&device_cpu, "auto"), "1 thread)", NULL);
 }
-
-TEST(precision__left_at_auto_is_not_written_into_recipes) {
-    run *r = open_on(&device_cpu, "auto");
-    text written = {0};
-    recipe_write(r->recipe, &written, 0);
-    CHECK(strstr(written.chars, "precision =") == NULL); /* older programs read the file */
-    text_free(&written);
-    run_close(r);
-}

@@ -440,30 +440,31 @@ TEST(recipe__a_table_declared_twice_is_written_once) {
     jf_context_free(ctx);
 }
 
-TEST(recipe__keys_that_came_later_are_written_only_where_they_say_something) {
-    static const recipe_key keys[] = {{"model", "newer", KEY_WORDS, "old", 0, 0, NULL, "A later key."}, {0}};
-    for (int set = 0; set < 2; set++) {
-        jf_context *ctx = new_context();
-        recipe *plain = parse(ctx, WITH_BLOCKS), *r = parse(ctx, WITH_BLOCKS), *copy = NULL;
-        CHECK_STATUS(recipe_declare_later(r, keys, NULL), JF_OK);
-        CHECK_STATUS(recipe_set(r, "model.newer", set ? "old new" : "old"), JF_OK);
-        CHECK_STATUS(recipe_clone(&copy, r), JF_OK);
-        text before = {0}, now = {0}, docs = {0};
-        recipe_write(plain, &before, 0);
-        recipe_write(copy, &now, 0);
-        recipe_write(copy, &docs, 1);
-        CHECK((strcmp(before.chars, now.chars) == 0) == !set);
-        CHECK((strstr(now.chars, "newer = old new\n") != NULL) == set);
-        CHECK_HAS(docs.chars, "# A later key.");
-        CHECK_HAS(docs.chars, set ? "newer = old new\n" : "newer = old\n");
-        text_free(&before);
-        text_free(&now);
-        text_free(&docs);
-        recipe_free(plain);
-        recipe_free(r);
-        recipe_free(copy);
-        jf_context_free(ctx);
-    }
+TEST(recipe__what_is_written_is_complete_and_what_leaves_a_key_to_its_default_is_not) {
+    static const recipe_key keys[] = {{"model", "newer", KEY_WORDS, "old", 0, 0, NULL, "A newer key."}, {0}},
+                            others[] = {{"model", "elsewhere", KEY_INT, "1", 0, 9, NULL, "Not here."}, {0}};
+    jf_context *ctx = new_context();
+    recipe *r = parse(ctx, WITH_BLOCKS), *again = NULL;
+    CHECK_STATUS(recipe_declare(r, keys, NULL), JF_OK);
+    CHECK_STATUS(recipe_declare(r, others, "model.newer=new"), JF_OK);
+    CHECK_STATUS(recipe_check(r), JF_OK);
+    CHECK_STATUS(recipe_check_complete(r), JF_ERROR_RECIPE);
+    CHECK_HAS(jf_context_error(ctx), "missing, expected a value for every key that applies");
+    text t = {0};
+    recipe_write(r, &t, 0);
+    CHECK_HAS(t.chars, "newer = old\n");
+    again = parse(ctx, t.chars);
+    CHECK_STATUS(recipe_check_complete(again), JF_OK);
+    CHECK_STATUS(recipe_declare(again, keys, NULL), JF_OK);
+    CHECK_STATUS(recipe_declare(again, others, "model.newer=new"), JF_OK);
+    CHECK_STATUS(recipe_check_complete(again), JF_OK);
+    CHECK_STATUS(recipe_set(again, "model.newer", "new"), JF_OK);
+    CHECK_STATUS(recipe_check_complete(again), JF_ERROR_RECIPE);
+    CHECK_HAS(jf_context_error(ctx), "model.elsewhere: missing");
+    text_free(&t);
+    recipe_free(r);
+    recipe_free(again);
+    jf_context_free(ctx);
 }
 
 TEST(recipe__a_clone_is_equal_and_independent) {

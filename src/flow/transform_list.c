@@ -28,11 +28,11 @@ static const recipe_key keys[] = {
     {0}};
 
 jf_status transforms_declare(recipe *r) {
-    JF_TRY(recipe_declare_later(r, keys, NULL));
+    JF_TRY(recipe_declare(r, keys, NULL));
     for (int i = 0; transform_kinds[i]; i++) {
         char condition[64];
         number_print(condition, sizeof condition, "model.transforms=%s", transform_kinds[i]->name);
-        if (transform_kinds[i]->keys) JF_TRY(recipe_declare_later(r, transform_kinds[i]->keys, condition));
+        if (transform_kinds[i]->keys) JF_TRY(recipe_declare(r, transform_kinds[i]->keys, condition));
     }
     return JF_OK;
 }

@@ -47,8 +47,6 @@ jf_status recipe_create(jf_context *ctx, recipe **out, const char *name) {
     return status;
 }
 
-static jf_status declare(recipe *r, const recipe_key *keys, const char *only_if, int later);
-
 jf_status recipe_clone(recipe **out, const recipe *r) {
     recipe *copy = NULL;
     *out = NULL;
@@ -59,7 +57,7 @@ jf_status recipe_clone(recipe **out, const recipe *r) {
         status = recipe_add_entry(copy, e->key, e->value, e->line);
     }
     for (size_t i = 0; i < r->table_count && status == JF_OK; i++)
-        status = declare(copy, r->tables[i].keys, r->tables[i].only_if, r->tables[i].later);
+        status = recipe_declare(copy, r->tables[i].keys, r->tables[i].only_if);
     recipe_set_rows(copy, r->rows);
     copy->foreign = r->foreign;
     if (status == JF_OK)
@@ -228,25 +226,17 @@ static int same_condition(const char *a, const char *b) {
     return a && b ? strcmp(a, b) == 0 : a == b;
 }
 
-static jf_status declare(recipe *r, const recipe_key *keys, const char *only_if, int later) {
+jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if) {
     for (size_t i = 0; i < r->table_count; i++)
         if (r->tables[i].keys == keys && same_condition(r->tables[i].only_if, only_if)) return JF_OK;
     if (only_if && (!strchr(only_if, '=') || !strchr(only_if, '.')))
         return jf_fail(r->ctx, JF_ERROR_ARGUMENT, "condition of a key table: found \"%s\", expected \"%s\"",
                        only_if, "section.key=value");
     JF_TRY(grow(r->ctx, &r->tables, r->table_count, &r->table_capacity, sizeof *r->tables));
-    recipe_table table = {.keys = keys, .later = later};
+    recipe_table table = {.keys = keys};
     if (only_if) JF_TRY(mem_copy_text(r->ctx, &table.only_if, only_if));
     r->tables[r->table_count++] = table;
     return JF_OK;
-}
-
-jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if) {
-    return declare(r, keys, only_if, 0);
-}
-
-jf_status recipe_declare_later(recipe *r, const recipe_key *keys, const char *only_if) {
-    return declare(r, keys, only_if, 1);
 }
 
 int recipe_key_is(const recipe_key *key, const char *dotted_key) {

@@ -39,11 +39,10 @@ memory_rows *recipe_rows(const recipe *r);
 /* Declares a table as allowed (pointer kept). `only_if`: NULL, or "section.key=value" under which the table
  * applies; a key used outside it is refused with that condition in the message. */
 jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if);
-/* The same for keys that were added after model files had been written: without docs recipe_write() leaves
- * them out where they have their default, so that what it writes is what older programs wrote, and can read.
- */
-jf_status recipe_declare_later(recipe *r, const recipe_key *keys, const char *only_if);
 jf_status recipe_check(const recipe *r);
+/* Refuses a recipe without a value of its own for each key that applies: one from a file may not depend on
+ * defaults, which another version may have changed. */
+jf_status recipe_check_complete(const recipe *r);
 /* All declared keys that apply, with their values, as recipe text that recipe_parse() reads back. */
 void recipe_write(const recipe *r, text *out, int with_docs);
 

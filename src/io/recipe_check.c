@@ -224,6 +224,19 @@ static jf_status fail_outside(const recipe *r, const recipe_entry *entry, const 
                        value ? "\"" : "");
 }
 
+jf_status recipe_check_complete(const recipe *r) {
+    for (size_t i = 0; i < r->table_count; i++) {
+        if (!recipe_table_applies(r, &r->tables[i])) continue;
+        for (const recipe_key *key = r->tables[i].keys; key->name; key++) {
+            char dotted_key[256];
+            number_print(dotted_key, sizeof dotted_key, "%s.%s", key->section, key->name);
+            if (!recipe_find_entry(r, dotted_key))
+                return recipe_fail(r, dotted_key, "missing, expected a value for every key that applies");
+        }
+    }
+    return JF_OK;
+}
+
 /* In the order that finds the cause first: a misspelt data.set has to be reported before the keys that it
  * puts out of use. */
 jf_status recipe_check(const recipe *r) {

@@ -16,7 +16,6 @@ typedef struct recipe_entry {
 typedef struct recipe_table {
     const recipe_key *keys;
     char *only_if; /* "section.key=value" or NULL */
-    int later;     /* recipe_declare_later() */
 } recipe_table;
 
 struct jf_recipe {

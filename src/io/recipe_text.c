@@ -232,8 +232,6 @@ static void write_key(const recipe *r, const recipe_table *table, const recipe_k
     recipe_found found = recipe_find_key(r, dotted_key.chars);
     if (found.key == key && found.table == table) { /* of several declarations that apply the first counts */
         const char *value = recipe_get(r, dotted_key.chars);
-        if (!with_docs && table->later && value && key->fallback && strcmp(value, key->fallback) == 0)
-            value = NULL;
         if (with_docs) {
             text_add(out, "\n");
             write_docs(r, table, key, out);

@@ -351,10 +351,14 @@ static jf_status compare_sums(jf_context *ctx, const char *path, uint64_t sum, c
                    found, stored);
 }
 
+static jf_status fail_unsummed(jf_context *ctx, const char *path, const char *key) {
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: damaged: its checksum (\"%s\") is missing", path, key);
+}
+
 jf_status tensors_check_content(jf_context *ctx, const tensor_file *file, const char *path,
                                 const char *const *keys, size_t key_count) {
     const char *stored = tensors_note(file, TENSORS_CONTENT_SUM);
-    if (!stored) return JF_OK;
+    if (!stored) return fail_unsummed(ctx, path, TENSORS_CONTENT_SUM);
     uint64_t sum = checksum_start();
     for (size_t i = 0; i < key_count; i++) sum = checksum_add_text(sum, tensors_note(file, keys[i]));
     for (size_t i = 0; i < file->count; i++) sum = checksum_add_tensor(sum, &file->tensors[i]);
@@ -363,8 +367,6 @@ jf_status tensors_check_content(jf_context *ctx, const tensor_file *file, const 
 
 jf_status tensors_check_file(jf_context *ctx, const tensor_file *file, const char *path) {
     const char *stored = tensors_note(file, TENSORS_FILE_SUM);
-    if (!stored)
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: damaged: its checksum (\"%s\") is missing", path,
-                       TENSORS_FILE_SUM);
+    if (!stored) return fail_unsummed(ctx, path, TENSORS_FILE_SUM);
     return compare_sums(ctx, path, file->sum, stored);
 }

@@ -55,9 +55,8 @@ const tensor *tensors_at(const tensor_file *file,
                          size_t index); /* in the order in which the data lie; NULL beyond */
 const tensor *tensors_find(const tensor_file *file, const char *name); /* NULL: none of that name */
 const char *tensors_note(const tensor_file *file, const char *key);    /* NULL: none of that key */
-/* Compares a file with its checksum; a difference is told as damage. Without a checksum of its content a file
- * is taken as it is; the one of all bytes has to be there. `keys` are the notes that the former covers, in
- * their order. */
+/* Compares a file with its checksum; a difference is told as damage, and so is the lack of one. `keys` are
+ * the notes that the checksum of the content covers, in their order. */
 jf_status tensors_check_content(jf_context *ctx, const tensor_file *file, const char *path,
                                 const char *const *keys, size_t key_count);
 jf_status tensors_check_file(jf_context *ctx, const tensor_file *file, const char *path);

@@ -57,12 +57,6 @@ static const recipe_key joint_keys[] = {
     {"loss", "distance", KEY_CHOICE, "l1", 0, 0, "l1 l2", "d: sum of absolute differences, or of squares."},
     {0},
 };
-/* Files from before each objective had keys of its own name these. */
-static const recipe_key plain_keys[] = {
-    {"loss", "lambda", KEY_REAL, "100", 0, 1e9, NULL, "Without effect: there is no y to hold."},
-    {"loss", "distance", KEY_CHOICE, "l1", 0, 0, "l1 l2", "Without effect."},
-    {0},
-};
 
 const objective_kind objective_joint = {
     .name = "joint",
@@ -72,9 +66,14 @@ const objective_kind objective_joint = {
     .create = create,
     .evaluate = evaluate,
 };
+
+static void evaluate_plain(const objective *o, flow_run *run, int n, double weight, scalar *terms) {
+    (void)o;
+    likelihood_evaluate(run, n, NULL, weight, terms);
+}
+
 const objective_kind objective_plain = {
     .name = "plain",
-    .keys = plain_keys,
     .from_data = 1,
-    .evaluate = evaluate,
+    .evaluate = evaluate_plain,
 };

@@ -87,8 +87,6 @@ const rule *rule_find(const char *name) {
 
 static const recipe_key keys[] = {
     {"loss", "lambda", KEY_REAL, "100", 0, 1e9, NULL, "Weight of the rule."},
-    /* Files from before each objective had keys of its own name this one. */
-    {"loss", "distance", KEY_CHOICE, "l1", 0, 0, "l1 l2", "Without effect: there is no y to hold."},
 #define X(name, formula) " " #name
     {"loss", "rule", KEY_CHOICE, "circle", 0, 0, RULE_LIST(X),
 #undef X

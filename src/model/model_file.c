@@ -1,27 +1,44 @@
-/* The model file: safetensors, weights under readable names, and in the metadata everything needed to use
- * them.
+/* clang-format off */
+/* The model file: safetensors, with the weights under readable names and all that is needed to use them.
  *
- *     metadata   jointflow.format, recipe (text), recipe_name, seed, trained (a sentence),
- *                class_names (separated by commas, or one a line where a name holds a comma), checksum (of
- * all else); from format 3 on: chain (the names of all transforms, in their order); from format 5 on: columns
- * (their names, x first, one a line; empty: they have none) tensors    units.dims (dim_x, dim_y), units.mean,
- * units.deviation (dim), units.labels (classes), masks (steps, dim) of vector models (dim: of x and what the
- * embedding makes of y, where there is one), units.image (h, w, x channels, y channels) of image models,
- *                layer.000.s, layer.000.A.00.w, ...; format 3: tables of transforms, I32;
- *                of vectors with a continuous y units.y_lo, y_hi, y_mean (dim_y), y_reach (rows, 99% and
- * largest distance), y_whiten (dim_y, dim_y), all in model units (reach.h), which older programs do without;
- *                format 5: units.support (dim, 4: kind, lo, hi, cut; types/support.h), where columns have
- * bounds
+ * Notes, all required:
+ *     jointflow.format   the number below; no other is read
+ *     recipe             its text, with a value for every key that applies
+ *     recipe_name        the file that it came from, without folders
+ *     seed               a whole number from 0 to 2^64 - 1
+ *     trained            a sentence about the training, or nothing
+ *     class_names        one a line; nothing where y is no class
+ *     chain              the kinds of all layers, separated by blanks
+ *     columns            the names of the columns, x first, one a line; nothing where they have none
+ *     checksum           FNV-1a 64 of the notes above, in this order, and of all tensors
  *
- * Formats: 1 is a vector model of couplings alone, 2 the same of images, 3 any other chain of transforms, 4
- * any chain with weights in half precision, 5 any model whose columns have names or supports, 6 models of
- * objectives without data, whose flows run from latent points to data. A model is written in the lowest that
- * can hold it, so that older programs read what they can use. Models without data of lower formats run the
- * other way: they are refused.
+ * Tensors, each required where it applies; dim is dim_x + dim_y, with x first:
+ *     units.dims         I32 (2)             dim_x, dim_y
+ *     units.mean         F64 (dim)
+ *     units.deviation    F64 (dim)
+ *   where y is a class:
+ *     units.labels       F64 (classes)
+ *   of images:
+ *     units.image        I32 (4)             height, width, channels of x, channels of y
+ *   of vectors:
+ *     masks              I32 (steps, dim)    of x and what the embedding makes of y, where there is one
+ *     units.support      F64 (dim, 4)        kind, lo, hi and cut of each column (types/support.h)
+ *   of vectors with a y that is no class, in model units (model/condition_range.h):
+ *     units.y_lo         F64 (dim_y)
+ *     units.y_hi         F64 (dim_y)
+ *     units.y_mean       F64 (dim_y)
+ *     units.y_reach      F64 (3)             rows, distance of 99 % of them, largest distance
+ *     units.y_whiten     F64 (dim_y, dim_y)  where y has few enough elements for a covariance
+ *   of transforms with tables, such as layer.000.mixing.p:
+ *     by their names     I32
+ *   weights:
+ *     by their names     F32, F64 or F16     such as layer.000.A.00.w
  *
- * Readers refuse a format number above their own, a checksum that is not that of the content, and name the
- * first tensor that is missing or of another shape. A file without a checksum (another program wrote it) is
- * read as it is. */
+ * The flow of an objective with data runs from data to latent points, that of one without the other way.
+ *
+ * A reader refuses another format number, a checksum that is not that of the content, what is missing or of
+ * another shape, by its name, a chain that is not that of the recipe, and strings with control characters. */
+/* clang-format on */
 #include "base/half.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -34,39 +51,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    FORMAT_VECTOR = 1,
-    FORMAT_IMAGE,
-    FORMAT_CHAIN,
-    FORMAT_HALF,
-    FORMAT_COLUMNS,
-    FORMAT_TO_DATA,
-    FORMAT_HIGHEST = FORMAT_TO_DATA
-};
+#define FORMAT  7
 #define MAX_DIM (1 << 22)
 
-/* The notes that a checksum covers, in this order; the last ones from formats 3 and 5 on. */
+/* The notes that the checksum covers, in this order. */
 static const char *const note_keys[] = {"jointflow.format", "recipe",      "recipe_name", "seed",
                                         "trained",          "class_names", "chain",       "columns"};
 enum { NOTES = sizeof note_keys / sizeof *note_keys };
 
-static size_t notes_of(int format) {
-    return format < FORMAT_CHAIN ? NOTES - 2 : format < FORMAT_COLUMNS ? NOTES - 1 : NOTES;
-}
-
-static int format_of(const model *m, model_weights as) {
-    if (!model_is_encoder(m)) return FORMAT_TO_DATA;
-    if (m->units.names || m->units.support) return FORMAT_COLUMNS;
-    if (as == WEIGHTS_HALF) return FORMAT_HALF;
-    if (!flow_is_plain(m->flow)) return FORMAT_CHAIN;
-    return m->units.image.h > 0 ? FORMAT_IMAGE : FORMAT_VECTOR;
-}
-
 enum { SUPPORT_NUMBERS = 4 }; /* of a column */
 
 static void pack_supports(const model_units *u, double *out) {
-    for (int i = 0; u->support && i < u->dim_x + u->dim_y; i++, out += SUPPORT_NUMBERS) {
-        const column_support *s = &u->support[i];
+    const column_support line = {.kind = SUPPORT_LINE};
+    for (int i = 0; i < u->dim_x + u->dim_y; i++, out += SUPPORT_NUMBERS) {
+        const column_support *s = u->support ? &u->support[i] : &line;
         memcpy(out, (double[]){s->kind, s->lo, s->hi, s->cut}, SUPPORT_NUMBERS * sizeof *out);
     }
 }
@@ -88,9 +86,6 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     all[k++] = (tensor){"units.deviation", TENSOR_F64, 1, {dim}, m->units.deviation};
     if (m->units.classes)
         all[k++] = (tensor){"units.labels", TENSOR_F64, 1, {(size_t)m->units.classes}, m->units.label};
-    pack_supports(&m->units, supports);
-    if (m->units.support)
-        all[k++] = (tensor){"units.support", TENSOR_F64, 2, {dim, SUPPORT_NUMBERS}, supports};
     const y_reach *reach = m->units.reach;
     size_t dim_y = (size_t)f->dim_y;
     if (reach) {
@@ -101,10 +96,13 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
         if (reach->whiten)
             all[k++] = (tensor){"units.y_whiten", TENSOR_F64, 2, {dim_y, dim_y}, reach->whiten};
     }
-    if (image->h > 0)
+    if (image->h > 0) {
         all[k++] = (tensor){"units.image", TENSOR_I32, 1, {4}, sizes};
-    else
+    } else {
+        pack_supports(&m->units, supports);
+        all[k++] = (tensor){"units.support", TENSOR_F64, 2, {dim, SUPPORT_NUMBERS}, supports};
         all[k++] = (tensor){"masks", TENSOR_I32, 2, {(size_t)f->steps, chain}, masks};
+    }
     for (int i = 0; i < f->tables.count; i++) {
         const flow_table *t = &f->tables.items[i];
         all[k++] = (tensor){t->name, TENSOR_I32, 1, {t->count}, t->values};
@@ -112,12 +110,11 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     return k;
 }
 
-static jf_status write_file(const model *m, const char *path, int format, const tensor *all, size_t count,
+static jf_status write_file(const model *m, const char *path, const tensor *all, size_t count,
                             const char *const values[NOTES], file_writer *write) {
     tensor_note notes[NOTES];
-    size_t used = notes_of(format);
-    for (size_t i = 0; i < used; i++) notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
-    return tensors_write_summed(m->ctx, path, all, count, notes, used, TENSORS_CONTENT_SUM, write);
+    for (size_t i = 0; i < NOTES; i++) notes[i] = (tensor_note){note_keys[i], values[i] ? values[i] : ""};
+    return tensors_write_summed(m->ctx, path, all, count, notes, NOTES, TENSORS_CONTENT_SUM, write);
 }
 
 /* The numbers of a small tensor, such as the factor of a coupling's exponent, act on all that passes a layer:
@@ -186,11 +183,8 @@ jf_status model_save_as(const model *m, const char *path, model_weights as, file
     memcpy(all + k, weights, count * sizeof *weights);
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
-    const char *between = ",";
     for (int i = 0; i < m->units.classes; i++)
-        if (strchr(m->units.class_name[i], ',')) between = "\n";
-    for (int i = 0; i < m->units.classes; i++)
-        text_add(&names, "%s%s", i ? between : "", m->units.class_name[i]);
+        text_add(&names, "%s%s", i ? "\n" : "", m->units.class_name[i]);
     JF_TRY_DONE(text_check(m->ctx, &names));
     for (int i = 0; i < f->layers; i++) text_add(&chain, "%s%s", i ? " " : "", f->chain[i].kind->name);
     JF_TRY_DONE(text_check(m->ctx, &chain));
@@ -198,11 +192,11 @@ jf_status model_save_as(const model *m, const char *path, model_weights as, file
         text_add(&columns, "%s%s", i ? "\n" : "", m->units.names[i]);
     JF_TRY_DONE(text_check(m->ctx, &columns));
     snprintf(seed, sizeof seed, "%" PRIu64, m->seed);
-    snprintf(format, sizeof format, "%d", format_of(m, as));
+    snprintf(format, sizeof format, "%d", FORMAT);
     const char *values[NOTES] = {format,      recipe_text.chars, recipe_short_name(m->recipe),
                                  seed,        m->trained,        names.chars,
                                  chain.chars, columns.chars};
-    JF_TRY_DONE(write_file(m, path, format_of(m, as), all, k + count, values, write));
+    JF_TRY_DONE(write_file(m, path, all, k + count, values, write));
 done:
     model_tensors_free(m, weights, storage);
     free(halves);
@@ -216,27 +210,26 @@ done:
     return status;
 }
 
-static jf_status read_note(jf_context *ctx, const tensor_file *file, const char *path, const char *key,
-                           const char **out) {
-    *out = tensors_note(file, key);
-    if (*out) return JF_OK;
+static jf_status check_noted(jf_context *ctx, const tensor_file *file, const char *path, const char *key) {
+    if (tensors_note(file, key)) return JF_OK;
     return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow model: \"%s\" is missing from its metadata",
                    path, key);
 }
 
+static jf_status check_all_noted(jf_context *ctx, const tensor_file *file, const char *path) {
+    for (size_t i = 0; i < NOTES; i++) JF_TRY(check_noted(ctx, file, path, note_keys[i]));
+    return check_noted(ctx, file, path, TENSORS_CONTENT_SUM);
+}
+
 /* Whatever a model file says may be shown on a terminal, and stand in tables and pages. Of its strings a
  * recipe and columns have several lines. */
-static jf_status check_notes(jf_context *ctx, const tensor_file *file, const char *path) {
+static jf_status check_strings(jf_context *ctx, const tensor_file *file, const char *path) {
     for (size_t i = 0; i < NOTES; i++) {
         const char *value = tensors_note(file, note_keys[i]);
         int is_recipe = strcmp(note_keys[i], "recipe") == 0;
         int is_lines = strcmp(note_keys[i], "columns") == 0 || strcmp(note_keys[i], "class_names") == 0;
-        size_t good = value ? shown_prefix(value, strlen(value),
-                                           is_recipe  ? "\n\t"
-                                           : is_lines ? "\n"
-                                                      : "")
-                            : 0;
-        if (value && value[good])
+        size_t good = shown_prefix(value, strlen(value), is_recipe ? "\n\t" : is_lines ? "\n" : "");
+        if (value[good])
             return jf_fail(ctx, JF_ERROR_FORMAT,
                            "%s: byte %zu of \"%s\" in its metadata has code %d, expected text without "
                            "control characters",
@@ -246,9 +239,8 @@ static jf_status check_notes(jf_context *ctx, const tensor_file *file, const cha
 }
 
 static jf_status read_seed(jf_context *ctx, const tensor_file *file, const char *path, uint64_t *out) {
-    const char *note;
+    const char *note = tensors_note(file, "seed");
     char *end;
-    JF_TRY(read_note(ctx, file, path, "seed", &note));
     errno = 0;
     *out = strtoull(note, &end, 10); /* which takes signs and spaces, too */
     if (*note >= '0' && *note <= '9' && !*end && errno == 0) return JF_OK;
@@ -256,7 +248,7 @@ static jf_status read_seed(jf_context *ctx, const tensor_file *file, const char 
                    "%s: seed \"%s\", expected a whole number from 0 to 18446744073709551615", path, note);
 }
 
-static jf_status read_format(jf_context *ctx, const tensor_file *file, const char *path, int *format) {
+static jf_status check_format(jf_context *ctx, const tensor_file *file, const char *path) {
     const char *note = tensors_note(file, "jointflow.format");
     long long number = 0;
     if (!note && tensors_note(file, "jointflow.checkpoint"))
@@ -270,14 +262,12 @@ static jf_status read_format(jf_context *ctx, const tensor_file *file, const cha
             "metadata",
             path);
     if (!number_parse_int(note, &number) || number < 1)
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: format \"%.20s\", expected a number from 1 to %d", path,
-                       note, FORMAT_HIGHEST);
-    if (number > FORMAT_HIGHEST)
-        return jf_fail(ctx, JF_ERROR_FORMAT,
-                       "%s: a model of format %lld, expected at most %d: a later jointflow wrote it", path,
-                       number, FORMAT_HIGHEST);
-    *format = (int)number;
-    return JF_OK;
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: format \"%.20s\", expected %d", path, note, FORMAT);
+    if (number == FORMAT) return JF_OK;
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a model of format %lld, expected %d: %s", path, number, FORMAT,
+                   number > FORMAT
+                       ? "a later jointflow wrote it"
+                       : "an earlier jointflow wrote it; train the model again with this version");
 }
 
 static jf_status check_size(jf_context *ctx, const tensor_file *file, const char *path, const char *name,
@@ -315,11 +305,12 @@ static jf_status read_image_size(jf_context *ctx, const tensor_file *file, const
     return JF_OK;
 }
 
-/* Formats before 5 have no supports. */
 static jf_status read_supports(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
     size_t dim = (size_t)(u->dim_x + u->dim_y);
     const tensor *t = tensors_find(file, "units.support");
-    if (!t) return JF_OK;
+    int bounded = 0;
+    if (u->image.h > 0) return JF_OK;
+    if (!t) return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"units.support\" is missing", path);
     if (t->type != TENSOR_F64 || t->rank != 2 || t->shape[0] != dim || t->shape[1] != SUPPORT_NUMBERS)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"units.support\" is not F64 (%zu, %d)", path, dim,
                        SUPPORT_NUMBERS);
@@ -334,16 +325,19 @@ static jf_status read_supports(jf_context *ctx, const tensor_file *file, const c
                 ctx, JF_ERROR_FORMAT,
                 "%s: units.support[%zu] is (%g, %g, %g, %g), expected a kind from 0 to %d with its bounds",
                 path, i, v[0], v[1], v[2], v[3], SUPPORT_KINDS - 1);
+        bounded |= u->support[i].kind != SUPPORT_LINE;
     }
+    if (bounded) return JF_OK;
+    free(u->support);
+    u->support = NULL;
     return JF_OK;
 }
 
-/* Files from before there was a reach do without. */
 static jf_status read_reach(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
     size_t dim = (size_t)u->dim_y;
     double numbers[3];
     const tensor *whiten = tensors_find(file, "units.y_whiten");
-    if (dim == 0 || !tensors_find(file, "units.y_reach")) return JF_OK;
+    if (u->image.h > 0 || dim == 0 || u->classes > 0) return JF_OK;
     JF_TRY(reach_alloc(ctx, &u->reach, u->dim_y));
     y_reach *r = u->reach;
     JF_TRY(read_vector(ctx, file, path, "units.y_reach", 3, numbers));
@@ -365,7 +359,7 @@ static jf_status read_reach(jf_context *ctx, const tensor_file *file, const char
 static jf_status read_columns(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
     size_t dim = (size_t)(u->dim_x + u->dim_y);
     const char *at = tensors_note(file, "columns");
-    if (!at || !*at) return JF_OK;
+    if (!*at) return JF_OK;
     JF_TRY(MEM_NEW(ctx, &u->names, dim + 1));
     for (size_t i = 0; i < dim; i++) {
         size_t length = at ? strcspn(at, "\n") : 0;
@@ -377,6 +371,46 @@ static jf_status read_columns(jf_context *ctx, const tensor_file *file, const ch
         at = at[length] ? at + length + 1 : NULL;
     }
     return JF_OK;
+}
+
+/* One a line, as many as there are classes. */
+static jf_status read_class_names(jf_context *ctx, const tensor_file *file, const char *path,
+                                  model_units *u) {
+    const char *at = tensors_note(file, "class_names");
+    int found = *at || u->classes == 1;
+    for (const char *c = at; *c; c++) found += *c == '\n';
+    if (found != u->classes)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: \"class_names\" of its metadata names %d, expected %d",
+                       path, found, u->classes);
+    for (int i = 0; i < u->classes; i++) {
+        size_t length = strcspn(at, "\n");
+        snprintf(u->class_name[i], MAX_CLASS_NAME, "%.*s", (int)length, at);
+        at += length + (at[length] != 0);
+    }
+    return JF_OK;
+}
+
+static jf_status read_classes(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+    const tensor *labels = tensors_find(file, "units.labels");
+    size_t each = u->image.h > 0 ? (size_t)u->image.y_channels : (size_t)u->dim_y;
+    if (!labels && *tensors_note(file, "class_names"))
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: tensor \"units.labels\" is missing", path);
+    if (!labels) return JF_OK;
+    if (each != 1 && each != tensor_elements(labels))
+        return jf_fail(ctx, JF_ERROR_FORMAT,
+                       "%s: units.labels of a y with %d elements, expected 1%s, or one for each class", path,
+                       u->dim_y, u->image.h > 0 ? " a pixel" : "");
+    if (tensor_elements(labels) > MAX_CLASSES)
+        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
+                       tensor_elements(labels), MAX_CLASSES);
+    u->classes = (int)tensor_elements(labels);
+    JF_TRY(read_vector(ctx, file, path, "units.labels", (size_t)u->classes, u->label));
+    for (int i = 1; units_planes(u) && i < u->classes; i++)
+        if (!(u->label[i] > u->label[i - 1]))
+            return jf_fail(ctx, JF_ERROR_FORMAT,
+                           "%s: units.labels[%d] is %g, expected more than %g before it", path, i,
+                           u->label[i], u->label[i - 1]);
+    return read_class_names(ctx, file, path, u);
 }
 
 static jf_status read_units(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
@@ -404,34 +438,8 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     }
     JF_TRY(read_supports(ctx, file, path, u));
     JF_TRY(read_columns(ctx, file, path, u));
-    JF_TRY(read_reach(ctx, file, path, u));
-    const tensor *labels = tensors_find(file, "units.labels");
-    if (!labels) return JF_OK;
-    size_t each = u->image.h > 0 ? (size_t)u->image.y_channels : (size_t)u->dim_y;
-    if (each != 1 && each != tensor_elements(labels))
-        return jf_fail(ctx, JF_ERROR_FORMAT,
-                       "%s: units.labels of a y with %d elements, expected 1%s, or one for each class", path,
-                       u->dim_y, u->image.h > 0 ? " a pixel" : "");
-    if (tensor_elements(labels) > MAX_CLASSES)
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: %zu classes, at most %d are possible", path,
-                       tensor_elements(labels), MAX_CLASSES);
-    u->classes = (int)tensor_elements(labels);
-    JF_TRY(read_vector(ctx, file, path, "units.labels", (size_t)u->classes, u->label));
-    for (int i = 1; units_planes(u) && i < u->classes; i++)
-        if (!(u->label[i] > u->label[i - 1]))
-            return jf_fail(ctx, JF_ERROR_FORMAT,
-                           "%s: units.labels[%d] is %g, expected more than %g before it", path, i,
-                           u->label[i], u->label[i - 1]);
-    const char *name;
-    JF_TRY(read_note(ctx, file, path, "class_names", &name));
-    char separator = strchr(name, '\n') ? '\n' : ',';
-    for (int i = 0; i < u->classes && name; i++) {
-        const char *comma = strchr(name, separator);
-        int length = comma ? (int)(comma - name) : (int)strlen(name);
-        snprintf(u->class_name[i], MAX_CLASS_NAME, "%.*s", length, name);
-        name = comma ? comma + 1 : NULL;
-    }
-    return JF_OK;
+    JF_TRY(read_classes(ctx, file, path, u));
+    return read_reach(ctx, file, path, u);
 }
 
 static jf_status read_masks(jf_context *ctx, const tensor_file *file, const char *path, int dim,
@@ -462,21 +470,13 @@ static int is_word(const char *at, size_t length, const char *word) {
 }
 
 /* The chain that the file tells has to be that of its recipe, as far as it can be told before the flow is
- * made: `steps` are 0 where only the flow will know them. Files of formats 1 and 2 hold couplings alone. */
-static jf_status check_chain(const recipe *r, const tensor_file *file, const char *path, int format,
-                             int steps) {
+ * made: `steps` are 0 where only the flow will know them. */
+static jf_status check_chain(const recipe *r, const tensor_file *file, const char *path, int steps) {
     jf_context *ctx = recipe_context(r);
     const transform_kind *kinds[TRANSFORMS_PER_STEP];
-    const char *at;
+    const char *at = tensors_note(file, "chain");
     int count, apart = recipe_is(r, "model.condition", "flow");
     JF_TRY(transforms_of_step(r, kinds, &count));
-    if (format < FORMAT_CHAIN) {
-        if (count == 1 && kinds[0] == transform_kinds[0]) return JF_OK;
-        return jf_fail(ctx, JF_ERROR_FORMAT,
-                       "%s: format %d is for couplings alone, found model.transforms = %s", path, format,
-                       recipe_get(r, "model.transforms"));
-    }
-    JF_TRY(read_note(ctx, file, path, "chain", &at));
     for (int i = 0; steps ? i <= steps * count : *at != 0; i++, at += strspn(at, " ")) {
         size_t length = strcspn(at, " ");
         const transform_kind *kind = !steps || i < steps * count ? kinds[i % count] : NULL;
@@ -489,17 +489,6 @@ static jf_status check_chain(const recipe *r, const tensor_file *file, const cha
         at += length;
     }
     return JF_OK;
-}
-
-/* The numbers of a file do not tell which way its flow runs: its format does. */
-static jf_status check_way(const recipe *r, const char *path, int format) {
-    int to_data = !loss_kind(r)->from_data;
-    if (to_data == (format == FORMAT_TO_DATA)) return JF_OK;
-    return jf_fail(recipe_context(r), JF_ERROR_FORMAT,
-                   "%s: format %d, whose flow runs from %s, with loss.objective = %s, expected format %s%s",
-                   path, format, to_data ? "data to latent points" : "latent points to data",
-                   recipe_get(r, "loss.objective"), to_data ? "6" : "1 to 5",
-                   to_data ? ": an earlier jointflow wrote it; train the model again" : "");
 }
 
 /* The folder that the user named, also where the file in it is a link. */
@@ -521,30 +510,27 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
     model_units units = {0};
     table_list tables = {.ctx = ctx};
     uint8_t *masks = NULL;
-    const char *recipe_note, *name, *trained;
     uint64_t seed = 0;
-    int format = 0, steps = 0;
+    int steps = 0;
     model *m = NULL;
     jf_status status;
     *out = NULL;
     JF_TRY_DONE(tensors_read(ctx, &file, path));
-    JF_TRY_DONE(read_format(ctx, file, path, &format));
-    JF_TRY_DONE(tensors_check_content(ctx, file, path, note_keys, notes_of(format)));
-    JF_TRY_DONE(check_notes(ctx, file, path));
-    JF_TRY_DONE(read_note(ctx, file, path, "recipe", &recipe_note));
-    JF_TRY_DONE(read_note(ctx, file, path, "recipe_name", &name));
+    JF_TRY_DONE(check_format(ctx, file, path));
+    JF_TRY_DONE(check_all_noted(ctx, file, path));
+    JF_TRY_DONE(tensors_check_content(ctx, file, path, note_keys, NOTES));
+    JF_TRY_DONE(check_strings(ctx, file, path));
     JF_TRY_DONE(read_seed(ctx, file, path, &seed));
-    JF_TRY_DONE(read_note(ctx, file, path, "trained", &trained));
-    JF_TRY_DONE(recipe_parse(ctx, &r, recipe_note, name));
+    JF_TRY_DONE(recipe_parse(ctx, &r, tensors_note(file, "recipe"), tensors_note(file, "recipe_name")));
     recipe_distrust(r);
     JF_TRY_DONE(declare_all(r));
     JF_TRY_DONE(recipe_check(r));
-    JF_TRY_DONE(check_way(r, path, format));
+    JF_TRY_DONE(recipe_check_complete(r));
     JF_TRY_DONE(read_units(ctx, file, path, &units));
     if (units.image.h == 0)
         JF_TRY_DONE(read_masks(ctx, file, path, flow_chain_dim(r, units.dim_x, units.dim_y), &masks, &steps));
     JF_TRY_DONE(read_tables(file, &tables));
-    JF_TRY_DONE(check_chain(r, file, path, format, steps));
+    JF_TRY_DONE(check_chain(r, file, path, steps));
     /* Parameters are compared with their tensors before anything is made for one of them. */
     const model_tensor_source from = {ctx, file, path, ""};
     model_origin origin = {.seed = seed,
@@ -560,9 +546,9 @@ jf_status model_load(jf_context *ctx, model **out, const char *path, const char 
         jf_fail(ctx, status, "%s: %s", path,
                 jf_context_error(ctx)); /* of masks and tables, which know no file */
     JF_TRY_DONE(status);
-    JF_TRY_DONE(check_chain(r, file, path, format, m->flow->steps)); /* of images only the flow knows them */
+    JF_TRY_DONE(check_chain(r, file, path, m->flow->steps)); /* of images only the flow knows them */
     JF_TRY_DONE(model_read_weights(m, file, path));
-    JF_TRY_DONE(model_set_trained(m, trained));
+    JF_TRY_DONE(model_set_trained(m, tensors_note(file, "trained")));
     JF_TRY_DONE(find_folder(m, path));
     *out = m;
     m = NULL;

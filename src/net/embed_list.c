@@ -27,11 +27,11 @@ static const recipe_key keys[] = {
 };
 
 jf_status embed_declare(recipe *r) {
-    JF_TRY(recipe_declare_later(r, keys, NULL));
+    JF_TRY(recipe_declare(r, keys, NULL));
     for (int i = 0; embed_kinds[i]; i++) {
         char only_if[64];
         snprintf(only_if, sizeof only_if, "model.embed=%s", embed_kinds[i]->name);
-        JF_TRY(recipe_declare_later(r, embed_kinds[i]->keys, only_if));
+        JF_TRY(recipe_declare(r, embed_kinds[i]->keys, only_if));
     }
     return JF_OK;
 }

@@ -28,8 +28,7 @@ typedef struct net_pass {
 
 typedef struct net_kind {
     const char *name, *summary;
-    const recipe_key *keys;       /* keys of [model] that only this kind reads */
-    const recipe_key *later_keys; /* optional: those that model files from before do not have */
+    const recipe_key *keys; /* keys of [model] that only this kind reads */
     /* Reads its keys, adds its parameters under "PREFIX.A." and "PREFIX.B.", fills in own. */
     jf_status (*create)(net *t, const recipe *r, param_list *params, const char *prefix);
     void (*free)(net *t);

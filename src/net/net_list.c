@@ -38,7 +38,6 @@ jf_status net_declare(recipe *r) {
         char only_if[64];
         snprintf(only_if, sizeof only_if, "model.net=%s", net_kinds[i]->name);
         JF_TRY(recipe_declare(r, net_kinds[i]->keys, only_if));
-        if (net_kinds[i]->later_keys) JF_TRY(recipe_declare_later(r, net_kinds[i]->later_keys, only_if));
     }
     return JF_OK;
 }

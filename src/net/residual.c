@@ -14,11 +14,6 @@
 static const recipe_key residual_keys[] = {
     {"model", "residual", KEY_INT, "2", 1, RESIDUAL_MAX_BLOCKS, NULL, "Residual blocks of each network."},
     NET_DENSE_KEYS,
-    {0},
-};
-
-/* Files from before it name none. */
-static const recipe_key dropout_keys[] = {
     {"model", "dropout", KEY_REAL, "0", 0, 0.95, NULL,
      "Share of the units inside of each residual block that every step of training leaves out, against "
      "overfitting; nothing "
@@ -213,7 +208,6 @@ const net_kind net_residual = {
     .name = "residual",
     .summary = "dense, with residual blocks and layer norm",
     .keys = residual_keys,
-    .later_keys = dropout_keys,
     .create = residual_create,
     .free = residual_free,
     .workspace = residual_workspace,

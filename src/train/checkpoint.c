@@ -11,14 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Of the file: what is stored, and what it means. */
-#define VERSION  3
-#define UNSUMMED 1 /* the version whose files have no checksum */
-#define TO_DATA                                                                                              \
-    3 /* the version from which on flows of objectives without data run from latent points to data */
+#define VERSION     4 /* of what is stored, and of what it means: the only one that is read */
 #define FIELD_COUNT (sizeof(train_state) / sizeof(double))
-/* Files of earlier versions have fewer fields: not the last ones. */
-static const size_t field_counts[] = {FIELD_COUNT, FIELD_COUNT - 2, FIELD_COUNT - 6};
 
 /* Flat buffers of a run and the prefix of their tensors; those of the epoch only in the middle of one. */
 typedef struct section {
@@ -85,30 +79,19 @@ done:
 }
 
 /* Nothing else of the file is believed before this: a version that damage has changed is not one. */
-static jf_status check_version(const char *path, const tensor_file *file, const model *m, int *unusable) {
-    jf_context *ctx = m->ctx;
+static jf_status check_version(jf_context *ctx, const char *path, const tensor_file *file, int *unusable) {
     const char *note = tensors_note(file, "jointflow.checkpoint");
     int summed = tensors_note(file, TENSORS_FILE_SUM) != NULL;
     long long version;
     if (summed) JF_TRY(tensors_check_file(ctx, file, path));
     if (!note || !number_parse_int(note, &version) || version < 1)
         return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint", path);
-    *unusable = version <= VERSION;
-    if (version > VERSION)
-        return jf_fail(ctx, JF_ERROR_FORMAT,
-                       "%s: a checkpoint of version %s, expected at most %d: a later "
-                       "jointflow wrote it",
-                       path, note, VERSION);
-    if (version < TO_DATA && !model_is_encoder(m))
-        return jf_fail(
-            ctx, JF_ERROR_FORMAT,
-            "%s: a checkpoint of version %s with loss.objective = %s, whose flow runs from data to "
-            "latent points; expected version %d, whose flow runs the other way: begin a new run",
-            path, note, recipe_get(m->recipe, "loss.objective"), VERSION);
-    if (version > UNSUMMED && !summed) return tensors_check_file(ctx, file, path);
-    if (!summed)
-        jf_log(ctx, "%s: an earlier version wrote it, without a checksum: damage would go unseen", path);
-    return JF_OK;
+    if (version == VERSION) return summed ? JF_OK : tensors_check_file(ctx, file, path);
+    *unusable = 0; /* the checkpoint before it is of the same version */
+    return jf_fail(ctx, JF_ERROR_FORMAT, "%s: a checkpoint of version %s, expected %d: %s", path, note,
+                   VERSION,
+                   version > VERSION ? "a later jointflow wrote it"
+                                     : "an earlier jointflow wrote it; train again with this version");
 }
 
 jf_status checkpoint_check_recipe(const char *path, const recipe *r, int *unusable) {
@@ -117,7 +100,7 @@ jf_status checkpoint_check_recipe(const char *path, const recipe *r, int *unusab
     jf_status status;
     *unusable = 1;
     JF_TRY_DONE(tensors_read(recipe_context(r), &file, path));
-    if (tensors_note(file, TENSORS_FILE_SUM)) JF_TRY_DONE(tensors_check_file(recipe_context(r), file, path));
+    JF_TRY_DONE(check_version(recipe_context(r), path, file, unusable));
     *unusable = 0;
     note = tensors_note(file, "recipe");
     if (note) JF_TRY_DONE(match_recipe(path, note, r));
@@ -130,14 +113,10 @@ done:
 static jf_status read_state(const char *path, const tensor_file *file, const char *name, const model *m,
                             train_state *s) {
     const tensor *t = tensors_find(file, name);
-    size_t found = t ? tensor_elements(t) : 0;
-    int known = 0;
-    for (size_t i = 0; i < sizeof field_counts / sizeof *field_counts; i++) known |= found == field_counts[i];
-    if (!t || t->type != TENSOR_F64 || !known)
+    if (!t || t->type != TENSOR_F64 || tensor_elements(t) != FIELD_COUNT)
         return jf_fail(m->ctx, JF_ERROR_FORMAT, "%s: tensor \"%s\" is missing or not of %zu numbers", path,
                        name, FIELD_COUNT);
-    *s = (train_state){.held_out = NAN, .best_before = NAN};
-    memcpy(s, t->data, found * sizeof(double));
+    memcpy(s, t->data, sizeof *s);
     const struct {
         const char *field;
         double found, lo, hi;
@@ -201,7 +180,7 @@ jf_status checkpoint_load(const char *path, model *m, optimiser *o, real *best, 
     jf_status status;
     *unusable = 1;
     JF_TRY_DONE(tensors_read(m->ctx, &file, path));
-    JF_TRY_DONE(check_version(path, file, m, unusable));
+    JF_TRY_DONE(check_version(m->ctx, path, file, unusable));
     JF_TRY_DONE(match_run(path, file, m, data));
     JF_TRY_DONE(read_sections(path, file, m, o, best, start, s));
 done:

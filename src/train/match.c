@@ -29,7 +29,8 @@ static void first_difference(const char *a, const char *b, char *out, size_t siz
 static jf_status parse(const char *there, const recipe *r, recipe **out) {
     JF_TRY(recipe_parse(recipe_context(r), out, there, recipe_name(r)));
     JF_TRY(recipe_declare_all(*out));
-    return recipe_check(*out);
+    JF_TRY(recipe_check(*out));
+    return recipe_check_complete(*out);
 }
 
 /* The recipe of a checkpoint, written with this run's values of the keys that are compared otherwise. */
@@ -69,9 +70,8 @@ jf_status match_recipe(const char *path, const char *there, const recipe *r) {
 
 /* ---- the data ---- */
 
-/* Versions from before have no note of their data. */
 static jf_status match_data(const char *path, const char *there, jf_context *ctx, checkpoint_data *data) {
-    data->differ = there && *there && *data->identity && strcmp(there, data->identity) != 0;
+    data->differ = *there && *data->identity && strcmp(there, data->identity) != 0;
     if (!data->differ) return JF_OK;
     char words[OPTION_WORDS];
     if (!data->may_differ)
@@ -104,11 +104,9 @@ done:
     return status;
 }
 
-/* Versions from before there was a choice computed in fp32, and have no note of it. */
 static jf_status match_device(const char *path, const tensor_file *file, const model *m) {
     const char *device_there = tensors_note(file, "device"), *there = tensors_note(file, "precision"),
                *device_now = m->d->kind->name, *now = precision_names[train_precision(m)];
-    if (!there) there = precision_names[PRECISION_FP32];
     int same = strcmp(there, now) == 0;
     if (strcmp(device_there, device_now) != 0) {
         jf_warn(m->ctx, "%s: goes on on %s what was trained on %s until here%s%s%s%s: not bit for bit", path,
@@ -128,13 +126,16 @@ static jf_status match_device(const char *path, const tensor_file *file, const m
 
 jf_status match_run(const char *path, const tensor_file *file, const model *m, checkpoint_data *data) {
     jf_context *ctx = m->ctx;
-    const char *recipe_note = tensors_note(file, "recipe"), *seed = tensors_note(file, "seed");
-    if (!recipe_note || !seed || !tensors_note(file, "device"))
-        return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint", path);
+    static const char *const needed[] = {"recipe", "seed", "device", "precision", "data"};
+    for (size_t i = 0; i < sizeof needed / sizeof *needed; i++)
+        if (!tensors_note(file, needed[i]))
+            return jf_fail(ctx, JF_ERROR_FORMAT, "%s: not a jointflow checkpoint: \"%s\" is missing", path,
+                           needed[i]);
+    const char *seed = tensors_note(file, "seed");
     if (strtoull(seed, NULL, 10) != m->seed)
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s: the run to resume has seed %s, now it is %" PRIu64, path,
                        seed, m->seed);
-    JF_TRY(match_recipe(path, recipe_note, m->recipe));
+    JF_TRY(match_recipe(path, tensors_note(file, "recipe"), m->recipe));
     JF_TRY(match_data(path, tensors_note(file, "data"), ctx, data));
     return match_device(path, file, m);
 }

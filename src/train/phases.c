@@ -55,40 +55,19 @@ static const recipe_key keys[] = {
      "Held-out rows, at most, whose loss is measured after every epoch."},
     {"train", "ks_every", KEY_INT, "5", 0, 1e6, NULL,
      "Epochs between measurements of the latent histograms; 0: never."},
-    {0},
-};
-
-static const recipe_key checkpoint_keys[] = {
-    {"train", "checkpoint", KEY_REAL, "60", 0, 1e6, NULL, "Seconds between checkpoints."},
-    {0},
-};
-
-/* Not in files from before there was a choice. What a run keeps was a number in all of them, here among the
- * others. */
-static const recipe_key keep_keys[] = {
     {"train", "keep", KEY_REAL, "auto", 0, 1e6, "auto",
      "MiB that may hold activations for the backward pass; beyond, they are computed twice. 0: always twice. "
      "auto: 700; on a device with memory of its own a fifth of that, at most 6144."},
-    {0},
-};
-static const recipe_key precision_keys[] = {
+    {"train", "checkpoint", KEY_REAL, "60", 0, 1e6, NULL, "Seconds between checkpoints."},
     {"train", "precision", KEY_CHOICE, "auto", 0, 0, "auto fp32 tf32 bf16",
      "What the products of image networks are computed in while training; auto: what serves best on the "
      "device. All else, dense networks and all use of the model, is fp32."},
-    {0},
-};
-
-static const recipe_key regularising_keys[] = {
     {"train", "weight_decay", KEY_REAL, "0", 0, 100, NULL,
      "Decay of the networks' weights beside each step, times the rate (AdamW); 0: none."},
     {"train", "average", KEY_REAL, "0", 0, 0.999999, NULL,
      "Share that averaged weights keep at each step, such as 0.999: the held-out loss is theirs, and so is "
      "the model. "
      "0: weights as they are."},
-    {0},
-};
-
-static const recipe_key class_keys[] = {
     {"train", "classes", KEY_CHOICE, "turns", 0, 0, "turns mixed",
      "Data with classes: turns: a batch is of one class, and classes take turns (the paper); mixed: a batch "
      "is of any."},
@@ -96,12 +75,7 @@ static const recipe_key class_keys[] = {
 };
 
 jf_status train_declare(recipe *r) {
-    JF_TRY(recipe_declare(r, keys, NULL));
-    JF_TRY(recipe_declare_later(r, keep_keys, NULL));
-    JF_TRY(recipe_declare(r, checkpoint_keys, NULL));
-    JF_TRY(recipe_declare_later(r, precision_keys, NULL));
-    JF_TRY(recipe_declare_later(r, regularising_keys, NULL));
-    return recipe_declare_later(r, class_keys, NULL);
+    return recipe_declare(r, keys, NULL);
 }
 
 /* Data belong to the objectives that learn from them. Which it is may still change (recipe_set), so this is a

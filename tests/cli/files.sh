@@ -141,10 +141,13 @@ expect_status 0
 run jointflow train run/recipe.ini -o run --no-report --quiet --resume # nothing to replace
 expect_status 0
 
-case_begin files__of_other_programs_and_later_versions_are_refused_with_a_sentence
+case_begin files__of_other_programs_and_versions_are_refused_with_a_sentence
 printf '\070\0\0\0\0\0\0\0{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}  1234' > foreign.safetensors
 fails 'foreign.safetensors: a safetensors file, but not a jointflow model: .*' jointflow info foreign.safetensors
-LC_ALL=C sed 's/"jointflow.format":"1"/"jointflow.format":"7"/' "$MODEL/model.safetensors" > newer.safetensors
-fails 'newer.safetensors: a model of format 7, expected at most 6: a later jointflow wrote it' \
+LC_ALL=C sed 's/"jointflow.format":"7"/"jointflow.format":"8"/' "$MODEL/model.safetensors" > newer.safetensors
+fails 'newer.safetensors: a model of format 8, expected 7: a later jointflow wrote it' \
     jointflow sample newer.safetensors -y 0
+LC_ALL=C sed 's/"jointflow.format":"7"/"jointflow.format":"6"/' "$MODEL/model.safetensors" > older.safetensors
+fails 'older.safetensors: a model of format 6, expected 7: an earlier jointflow wrote it; train the model again with this version' \
+    jointflow sample older.safetensors -y 0
 fails '.*/checkpoint.safetensors: a checkpoint, expected a model: .*' jointflow info "$MODEL/checkpoint.safetensors"

@@ -13,7 +13,7 @@ train "$ROOT/tests/cli/tiny.ini" "$work/table" --set data.set=table --set data.f
     --set data.y=1
 SMALL="$work/small/model.safetensors" LARGE="$work/large/model.safetensors" TABLE="$work/table/model.safetensors"
 
-# forge FROM TO NOTE OLD NEW: a model file with another text in a note of its metadata, and no checksum.
+# forge FROM TO NOTE OLD NEW: a model file with another text in a note of its metadata, and the checksum of that.
 forge() {
     python3 - "$@" << 'END'
 import json, struct, sys
@@ -24,7 +24,18 @@ header = json.loads(data[8:8 + size])
 notes = header["__metadata__"]
 assert old in notes[note], notes[note]
 notes[note] = notes[note].replace(old, new)
-notes.pop("checksum", None)
+total = 0xcbf29ce484222325
+def add(some):
+    global total
+    for byte in some:
+        total = (total ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+for key in "jointflow.format recipe recipe_name seed trained class_names chain columns".split():
+    add(notes[key].encode() + b"\0")
+for name, tensor in sorted(header.items(), key=lambda item: item[1].get("data_offsets", [-1])):
+    if name != "__metadata__":
+        first, last = (8 + size + offset for offset in tensor["data_offsets"])
+        add(f"{name}\0{tensor['dtype']}\0".encode() + struct.pack(f"<{len(tensor['shape'])}Q", *tensor["shape"]) + data[first:last])
+notes["checksum"] = f"{total:016x}"
 text = json.dumps(header).encode()
 text += b" " * (-len(text) % 8)
 open(target, "wb").write(struct.pack("<Q", len(text)) + text + data[8 + size:])

@@ -28,9 +28,6 @@ static const recipe_key keys[] = {
     {"data", "discrete", KEY_BOOL, "no", 0, 0, NULL, "The values of y are classes; y is then one column."},
     {"data", "validation", KEY_REAL, "0.1", 0, 0.9, NULL,
      "Share of the rows that is held out: training stops by their loss, and the model is judged on them."},
-    {0}};
-
-static const recipe_key column_keys[] = {
     {"data", "y_file", KEY_TEXT, "", 0, 0, NULL,
      "Where y has a file of its own, row by row beside that of x; data.x and data.y then count from the "
      "first column of each."},
@@ -58,10 +55,6 @@ static const recipe_key column_keys[] = {
      "So many rows at the end of the table are held out, in place of a share that is drawn from all of it "
      "(data.validation); 0: the share."},
     {0}};
-
-static jf_status table_declare(recipe *r) {
-    return recipe_declare_later(r, column_keys, "data.set=table");
-}
 
 /* ---- opening files ---- */
 
@@ -554,7 +547,6 @@ const dataset_kind dataset_table = {
     .name = "table",
     .summary = "the rows of a .csv, .tsv, .txt or .npy file, or of one of x and one of y",
     .keys = keys,
-    .declare = table_declare,
     .open = table_open,
     .close = table_close,
     .fetch = table_fetch,

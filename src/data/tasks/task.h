@@ -15,8 +15,7 @@ typedef struct task task;
 
 typedef struct task_kind {
     const char *name, *summary;
-    const recipe_key *keys;       /* keys of [data] that only this task reads; may be NULL */
-    const recipe_key *later_keys; /* the same of keys that older files do not have; may be NULL */
+    const recipe_key *keys; /* keys of [data] that only this task reads; may be NULL */
     /* Reads its keys and fills in size; refuses image sizes that it cannot work on, saying which it can.
      * Before, all sizes are those of the data's images. */
     jf_status (*open)(task *t, const recipe *r);

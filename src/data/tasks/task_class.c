@@ -20,9 +20,6 @@ static const recipe_key keys[] = {
      "Add uniform noise to bytes, as wide as one of their steps, new in every epoch: the likelihood is then "
      "told in bits "
      "per dimension, too. Expects images of bytes and train.noise = 0."},
-    {0}};
-
-static const recipe_key later_keys[] = {
     {"data", "one_hot", KEY_BOOL, "no", 0, 0, NULL,
      "y has a plane for each class, 1 in that of the image and 0 in the others, instead of one with the "
      "number "
@@ -128,7 +125,6 @@ const task_kind task_class = {
     .name = "class",
     .summary = "images of a class",
     .keys = keys,
-    .later_keys = later_keys,
     .open = class_open,
     .close = class_close,
     .apply = class_apply,

@@ -41,7 +41,6 @@ jf_status task_declare(recipe *r) {
         char condition[64];
         number_print(condition, sizeof condition, "data.task=%s", task_kinds[i]->name);
         if (task_kinds[i]->keys) JF_TRY(recipe_declare(r, task_kinds[i]->keys, condition));
-        if (task_kinds[i]->later_keys) JF_TRY(recipe_declare_later(r, task_kinds[i]->later_keys, condition));
     }
     return JF_OK;
 }

@@ -7,12 +7,9 @@
 
 static const recipe_key keys[] = {{"data", "occlusion", KEY_REAL, "0.4", 0.01, 1, NULL,
                                    "Side of the hole, as a share of the image's height and width."},
+                                  {"data", "mask", KEY_BOOL, "no", 0, 0, NULL,
+                                   "The condition also tells where the hole is, in a channel of its own."},
                                   {0}};
-
-static const recipe_key later_keys[] = {
-    {"data", "mask", KEY_BOOL, "no", 0, 0, NULL,
-     "The condition also tells where the hole is, in a channel of its own."},
-    {0}};
 
 typedef struct hole {
     int h, w;
@@ -67,7 +64,6 @@ const task_kind task_occlusion = {
     .name = "occlusion",
     .summary = "a whole image from one with a hole",
     .keys = keys,
-    .later_keys = later_keys,
     .open = occlusion_open,
     .close = occlusion_close,
     .apply = task_residual_apply,
