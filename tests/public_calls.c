@@ -347,9 +347,6 @@ CALL(jf_model_data_set) {
 CALL(jf_model_y_range) {
     return jf_model_y_range(A(0, f->m), 0, A(2, &f->out[0]), A(3, &f->out[1]));
 }
-CALL(jf_model_measure_reach) {
-    return jf_model_measure_reach(A(0, f->m));
-}
 CALL(jf_y_beyond) {
     char *made = NULL;
     return jf_y_beyond(A(0, &made), A(1, f->m), A(2, f->y));

@@ -44,16 +44,12 @@ static jf_status no_memory(void) {
     return JF_ERROR_MEMORY;
 }
 
-/* Files of older programs do not tell where their y were; the data do. Without either the page has no ranges.
- */
 static jf_status find_ranges(shown_model *s) {
     size_t dim_y = (size_t)s->dim_y;
     if (s->form.h > 0 || dim_y == 0) return JF_OK;
     s->lo = calloc(dim_y, sizeof *s->lo);
     s->hi = calloc(dim_y, sizeof *s->hi);
     if (!s->lo || !s->hi) return no_memory();
-    if (jf_model_y_range(s->m, 0, s->lo, s->hi) != JF_OK && jf_model_measure_reach(s->m) != JF_OK)
-        return JF_OK;
     s->has_range = 1;
     for (int i = 0; i < s->dim_y && s->has_range; i++)
         s->has_range = jf_model_y_range(s->m, i, &s->lo[i], &s->hi[i]) == JF_OK;

@@ -24,9 +24,9 @@
  * Threads. A context, a model, a recipe, data and a judgement may be used by any number of threads at once,
  * by every function that takes them as const, or that makes something new with them; each gets what it would
  * get alone. Whatever is changed or freed belongs to one thread while that is done: a recipe that is set, a
- * context whose log or progress is set, data that are named, a model that jf_model_set_data() or
- * jf_model_measure_reach() changes. One training into a folder at a time; two at once into two folders are
- * fine. Callbacks are called by the thread that made the call.
+ * context whose log or progress is set, data that are named, a model that jf_model_set_data() changes.
+ * One training into a folder at a time; two at once into two folders are fine. Callbacks are called by the
+ * thread that made the call.
  *
  * Forks. In a forked child every function returns, jf_..._free() too, whatever other threads of its parent
  * did at the time of the fork; the child computes on the threads that call, and a device with memory of its
@@ -242,10 +242,8 @@ const char *jf_model_data_set(const jf_model *m);
 
 /* ---- where the data of a model are ---- */
 /* The range of element 0 .. dim_y - 1 of y in the training data, in their units. JF_ERROR_UNSUPPORTED where
- * it is not known: y is an image, or the file is of an older program; jf_model_measure_reach() then takes it
- * from the data, if they are there. */
+ * it is not known: y is an image. */
 jf_status jf_model_y_range(const jf_model *m, int element, double *lo, double *hi);
-jf_status jf_model_measure_reach(jf_model *m);
 /* In which way a y (dim_y), the data's units, is unlike those of the training data, a sentence or two; ""
  * where it is not, or where that is not known. Yours to jf_text_free(). */
 jf_status jf_y_beyond(char **words, const jf_model *m, const double *y);

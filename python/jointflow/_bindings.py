@@ -11,7 +11,7 @@ class Sized(Structure):
         self.size = sizeof(self)
 
 
-ABI = 4
+ABI = 5
 JF_WARNING = "warning: "
 JF_VERSION = "0.1.0"
 JF_VERSION_MAJOR = 0
@@ -514,7 +514,6 @@ FUNCTIONS = {
     'jf_model_objective': (c_char_p, (c_void_p,)),
     'jf_model_data_set': (c_char_p, (c_void_p,)),
     'jf_model_y_range': (c_int, (c_void_p, c_int, c_void_p, c_void_p)),
-    'jf_model_measure_reach': (c_int, (c_void_p,)),
     'jf_y_beyond': (c_int, (POINTER(c_void_p), c_void_p, c_void_p)),
     'jf_y_error': (c_int, (c_void_p, c_size_t, c_void_p, c_void_p, c_void_p)),
     'jf_data_rows': (c_int, (c_void_p, c_size_t, c_int, c_uint64, c_void_p, c_void_p, c_void_p)),

@@ -18,15 +18,6 @@ jf_status jf_model_y_range(const jf_model *m, int element, double *lo, double *h
     return condition_limits(m, element, lo, hi);
 }
 
-jf_status jf_model_measure_reach(jf_model *m) {
-    JF_NEEDS(CONTEXT_OF(m), m);
-    dataset *data;
-    JF_TRY(data_of_model(m, &data));
-    jf_status status = train_measure_reach(m, data);
-    dataset_free(data);
-    return status;
-}
-
 jf_status jf_y_beyond(char **words, const jf_model *m, const double *y) {
     JF_GIVES(CONTEXT_OF(m), words, m);
     text t = {0};
