@@ -1,8 +1,8 @@
 /* jointflow interpolate: answers along lines in z or in y. */
+#include "cascade_option.h"
 #include "conditions.h"
 #include "given.h"
 #include "tables.h"
-#include "then.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,18 +242,18 @@ static int write_table(const call *c, const jf_model *m, const jf_lines *l, cons
 /* As they are, or made larger by other models, which draw the same latent points all along a line. */
 static int write_images(const call *c, const jf_model *m, const jf_lines *l, const char *path) {
     jf_images images = {0};
-    jf_then then = {.count = 0};
-    int full_range = option_given(c->arguments, "full-range"), code = then_load(c, m, &then);
+    jf_cascade *cascade = NULL;
+    int full_range = option_given(c->arguments, "full-range"), code = cascade_option_load(c, m, &cascade);
     if (code == CLI_OK && jf_restore(&images, m, l->rows * l->steps, l->x, l->y) != JF_OK)
         code = cli_fail_library(c);
-    if (code == CLI_OK) code = then_enlarge(c, &then, l->steps, &images);
+    if (code == CLI_OK) code = cascade_option_replace(c, cascade, l->steps, &images);
     jf_status status = code != CLI_OK ? JF_OK
                        : cli_ends_with(path, ".png")
                            ? jf_lines_draw_images(m, l, &images, NULL, full_range, path)
                            : jf_images_write(c->ctx, &images, l->steps, path);
     if (status != JF_OK) code = cli_fail_library(c);
     jf_images_free(&images);
-    jf_then_free(&then);
+    jf_cascade_free(cascade);
     return code;
 }
 

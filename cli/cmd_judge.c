@@ -1,7 +1,7 @@
 /* jointflow judge: how far to trust a model. */
+#include "cascade_option.h"
 #include "judging.h"
 #include "simulator.h"
-#include "then.h"
 #include <limits.h>
 #include <stdio.h>
 
@@ -23,10 +23,9 @@ static int judge(const call *c) {
         options.simulate = simulator_run;
         options.simulate_user = &s;
     }
-    jf_then then = {.count = 0};
-    if (code == CLI_OK) code = then_load(c, m, &then);
-    options.then = (const jf_model *const *)then.models;
-    options.then_count = then.count;
+    jf_cascade *cascade = NULL;
+    if (code == CLI_OK) code = cascade_option_load(c, m, &cascade);
+    options.cascade = cascade;
     if (code == CLI_OK && jf_judge(&j, m, &options) != JF_OK)
         code = s.problem[0] ? cli_fail("%s", s.problem) : cli_fail_library(c);
     if (code == CLI_OK) {
@@ -36,7 +35,7 @@ static int judge(const call *c) {
             fputs(jf_judgement_text(j), stdout);
     }
     jf_judgement_free(j);
-    jf_then_free(&then);
+    jf_cascade_free(cascade);
     jf_model_free(m);
     return code;
 }

@@ -1,7 +1,7 @@
 /* jointflow pack: a model made ready to be given away, with its card. */
+#include "cascade_option.h"
 #include "cli.h"
 #include "outputs.h"
-#include "then.h"
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,8 +24,8 @@ static int pack(const call *c) {
         return cli_misuse(c->command, "--tolerance is for --half");
     int code = option_given(a, "force") ? CLI_OK : output_check_file(c, path);
     if (code == CLI_OK) code = cli_load_model(c, &m, from);
-    jf_then then = {.count = 0};
-    if (code == CLI_OK) code = then_load(c, m, &then);
+    jf_cascade *cascade = NULL;
+    if (code == CLI_OK) code = cascade_option_load(c, m, &cascade);
     jf_pack_options options = {.size = sizeof(jf_pack_options),
                                .half = option_given(a, "half"),
                                .tolerance =
@@ -35,14 +35,13 @@ static int pack(const call *c) {
                                .points = (size_t)option_int(a, "points"),
                                .seed = option_whole(a, "seed"),
                                .threads = option_int(a, "threads"),
-                               .then = (const jf_model *const *)then.models,
-                               .then_count = then.count};
+                               .cascade = cascade};
     jf_status status = code == CLI_OK ? jf_pack(&told, m, path, &options) : JF_OK;
     if (told) fputs(told, stdout);
     if (status != JF_OK) code = cli_fail_library(c);
     if (code == CLI_OK) tell_size(path);
     jf_text_free(told);
-    jf_then_free(&then);
+    jf_cascade_free(cascade);
     jf_model_free(m);
     return code;
 }

@@ -1,7 +1,7 @@
 /* jointflow report: judgement, pictures and report.html of a model, again. */
+#include "cascade_option.h"
 #include "judging.h"
 #include "outputs.h"
-#include "then.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,15 +25,14 @@ static int report(const call *c) {
         folder ? output_check_folder(folder) : cli_fail_memory(); /* before judging, which takes its time */
     if (code == CLI_OK) code = cli_join_ranks(c);
     if (code == CLI_OK) code = cli_load_model(c, &m, path);
-    jf_then then = {.count = 0};
-    if (code == CLI_OK) code = then_load(c, m, &then);
-    options.then = (const jf_model *const *)then.models;
-    options.then_count = then.count;
+    jf_cascade *cascade = NULL;
+    if (code == CLI_OK) code = cascade_option_load(c, m, &cascade);
+    options.cascade = cascade;
     if (code == CLI_OK && (jf_judge(&j, m, &options) != JF_OK || jf_report(m, j, folder) != JF_OK))
         code = cli_fail_library(c);
     if (code == CLI_OK) printf("%s\nreport:  %s/report.html\n", jf_judgement_text(j), folder);
     jf_judgement_free(j);
-    jf_then_free(&then);
+    jf_cascade_free(cascade);
     jf_model_free(m);
     free(folder);
     return code;

@@ -1,8 +1,8 @@
 /* jointflow sample: x ~ p(x | y) as a table, a picture or a stack of images. */
+#include "cascade_option.h"
 #include "conditions.h"
 #include "summaries.h"
 #include "tables.h"
-#include "then.h"
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -103,14 +103,14 @@ static int write_images(const call *c, const jf_model *m, const samples *s, cons
                         const char *path) {
     int is_picture = cli_ends_with(path, ".png"), full_range = option_given(c->arguments, "full-range");
     jf_images images = {0};
-    jf_then then = {.count = 0};
-    int code = then_load(c, m, &then);
+    jf_cascade *cascade = NULL;
+    int code = cascade_option_load(c, m, &cascade);
     if (code == CLI_OK && jf_restore(&images, m, s->rows, s->x, s->y) != JF_OK) code = cli_fail_library(c);
-    if (code == CLI_OK) code = then_enlarge(c, &then, 1, &images);
+    if (code == CLI_OK) code = cascade_option_replace(c, cascade, 1, &images);
     jf_status status = JF_OK;
     if (code == CLI_OK && is_picture && y->images)
         code = draw_beside_inputs(c, &images, y, path);
-    else if (code == CLI_OK && is_picture && then.count)
+    else if (code == CLI_OK && is_picture && cascade)
         status = jf_draw_images_of(m, &images, s->y, full_range, path);
     else if (code == CLI_OK && is_picture)
         status = jf_draw_image_samples(m, s->rows, s->x, s->y, full_range, path);
@@ -118,7 +118,7 @@ static int write_images(const call *c, const jf_model *m, const samples *s, cons
         status = jf_images_write(c->ctx, &images, 0, path);
     if (status != JF_OK) code = cli_fail_library(c);
     jf_images_free(&images);
-    jf_then_free(&then);
+    jf_cascade_free(cascade);
     return code;
 }
 

@@ -1,4 +1,4 @@
-/* jointflow superres: a small image made large in steps, by a chain of models. */
+/* jointflow superres: a small image made large in steps, by a cascade of models. */
 #include "given.h"
 #include "outputs.h"
 #include "tables.h"
@@ -21,14 +21,16 @@ static int from_data(const call *c, const jf_model *fine, jf_images *out) {
 /* ---- what the command line names ---- */
 
 typedef struct request {
-    char *files[JF_CHAIN_MOST]; /* of the models */
-    jf_model *models[JF_CHAIN_MOST];
+    char *files[JF_CASCADE_MOST]; /* of the models */
+    jf_model *models[JF_CASCADE_MOST];
     int count;
+    jf_cascade *cascade;
     const char *image; /* NULL: a row of the data, or all of them */
     char *output;
 } request;
 
 static void request_free(request *r) {
+    jf_cascade_free(r->cascade);
     for (int i = 0; i < r->count; i++) {
         free(r->files[i]);
         jf_model_free(r->models[i]);
@@ -42,9 +44,9 @@ static int find_files(const call *c, const char *name, request *r) {
         char *file = NULL;
         if (jf_model_find(&file, c->ctx, name, i) != JF_OK) return cli_fail_library(c);
         if (!file) return CLI_OK;
-        if (r->count == JF_CHAIN_MOST) {
+        if (r->count == JF_CASCADE_MOST) {
             jf_text_free(file);
-            return cli_misuse(c->command, "%s: more than %d models", name, JF_CHAIN_MOST);
+            return cli_misuse(c->command, "%s: more than %d models", name, JF_CASCADE_MOST);
         }
         r->files[r->count++] = file;
     }
@@ -113,12 +115,12 @@ static int check_options(const call *c, request *r) {
 }
 
 /* --coarse of the first step, --fine of each further one; `fallback` where they are not given. */
-static jf_chain_options chain_options(const call *c, int fallback) {
+static jf_cascade_options cascade_options(const call *c, int fallback) {
     const arguments *a = c->arguments;
-    jf_chain_options o = {.size = sizeof(jf_chain_options),
-                          .seed = option_whole(a, "seed"),
-                          .denoise = option_given(a, "denoise")};
-    for (int k = 0; k < JF_CHAIN_MOST; k++) {
+    jf_cascade_options o = {.size = sizeof(jf_cascade_options),
+                            .seed = option_whole(a, "seed"),
+                            .denoise = option_given(a, "denoise")};
+    for (int k = 0; k < JF_CASCADE_MOST; k++) {
         const char *name = k == 0 ? "coarse" : "fine";
         o.counts[k] = option_given(a, name) ? option_int(a, name) : fallback;
     }
@@ -127,21 +129,13 @@ static jf_chain_options chain_options(const call *c, int fallback) {
 
 /* ---- one image ---- */
 
-/* The model with the largest images knows the whole ones. */
+/* The last model knows the whole images. */
 static int read_input(const call *c, const request *r, jf_images *out) {
-    const jf_model *largest = NULL;
-    jf_image_form form = {.size = sizeof(jf_image_form)};
-    int most = -1;
     if (r->image) return jf_images_read(out, c->ctx, r->image) == JF_OK ? CLI_OK : cli_fail_library(c);
-    for (int i = 0; i < r->count; i++) {
-        if (jf_model_image_form(&form, r->models[i]) != JF_OK) return cli_fail_library(c);
-        if (form.h > most) largest = r->models[i];
-        if (form.h > most) most = form.h;
-    }
-    return from_data(c, largest, out);
+    return from_data(c, jf_cascade_model(r->cascade, (size_t)r->count - 1), out);
 }
 
-static void tell(const jf_chain_result *r, const char *path) {
+static void tell(const jf_cascade_result *r, const char *path) {
     const jf_images *input = &r->input;
     static const char *const pair[] = {"coarse", "fine"};
     if (r->truth.count)
@@ -159,20 +153,19 @@ static void tell(const jf_chain_result *r, const char *path) {
 }
 
 static int enlarge_one(const call *c, const request *r) {
-    jf_chain_options options = chain_options(c, 10);
+    jf_cascade_options options = cascade_options(c, 10);
     jf_images given = {0};
-    jf_chain_result result = {.size = sizeof(jf_chain_result)};
+    jf_cascade_result result = {.size = sizeof(jf_cascade_result)};
     int code = read_input(c, r, &given);
     if (code == CLI_OK && given.count != 1)
         code = cli_fail("%zu images to start from, expected one", given.count);
-    if (code == CLI_OK &&
-        jf_superres_chain(&result, (const jf_model *const *)r->models, r->count, &given, &options) != JF_OK)
+    if (code == CLI_OK && jf_cascade_enlarge(&result, r->cascade, &given, &options) != JF_OK)
         code = cli_fail_library(c);
     int full_range = option_given(c->arguments, "full-range");
-    if (code == CLI_OK && jf_superres_chain_write(c->ctx, &result, NULL, full_range, r->output) != JF_OK)
+    if (code == CLI_OK && jf_cascade_write(r->cascade, &result, NULL, full_range, r->output) != JF_OK)
         code = cli_fail_library(c);
     if (code == CLI_OK) tell(&result, r->output);
-    jf_chain_result_free(&result);
+    jf_cascade_result_free(&result);
     jf_images_free(&given);
     return code;
 }
@@ -197,50 +190,47 @@ static void print_name(const char *name) {
     printf("\", ");
 }
 
-static void print_json(const request *r, const jf_chain_score *scores, int count, double y_error) {
-    for (int i = 0; i < count; i++) {
-        const jf_chain_score *s = &scores[i];
+static void print_json(const jf_cascade_scores *scores) {
+    for (size_t i = 0; i < scores->count; i++) {
+        const jf_cascade_class *s = &scores->of[i];
         printf("%s{", i == 0 ? "" : i == 1 ? ", \"classes\": [" : ", ");
         if (i) print_name(s->name);
-        printf("\"images\": %ld, \"psnr\": [", s->images);
-        for (int k = 0; k < r->count; k++) {
+        printf("\"images\": %lld, \"psnr\": [", (long long)s->images);
+        for (size_t k = 0; k < scores->steps; k++) {
             printf("%s", k ? ", " : "");
             print_number(s->psnr[k]);
         }
         printf("]%s", i ? "}" : "");
     }
-    printf("%s, \"y_error\": ", count > 1 ? "]" : "");
-    print_number(y_error);
+    printf("%s, \"y_error\": ", scores->count > 1 ? "]" : "");
+    print_number(scores->y_error);
     printf("}\n");
 }
 
-static void print_table(const request *r, const jf_chain_score *scores, int count, double y_error) {
+static void print_table(const jf_cascade_scores *scores) {
     printf("%-16s %8s", "class", "images");
-    for (int k = 0; k < r->count; k++) printf("   step %d, dB", k + 1);
+    for (size_t k = 0; k < scores->steps; k++) printf("   step %zu, dB", k + 1);
     printf("\n");
-    for (int i = 0; i < count; i++) {
-        printf("%-16s %8ld", i ? scores[i].name : "all", scores[i].images);
-        for (int k = 0; k < r->count; k++) printf("   %10.2f", scores[i].psnr[k]);
+    for (size_t i = 0; i < scores->count; i++) {
+        const jf_cascade_class *s = &scores->of[i];
+        printf("%-16s %8lld", i ? s->name : "all", (long long)s->images);
+        for (size_t k = 0; k < scores->steps; k++) printf("   %10.2f", s->psnr[k]);
         printf("\n");
     }
-    printf("y error   %.2e, mean |y_back - y|, model's units\n", y_error);
+    printf("y error   %.2e, mean |y_back - y|, model's units\n", scores->y_error);
 }
 
 static int score_set(const call *c, const request *r) {
     const arguments *a = c->arguments;
-    jf_chain_options options = chain_options(c, 1);
-    jf_chain_test test = {.size = sizeof(jf_chain_test),
-                          .test = option_text(a, "test"),
-                          .test_labels = option_text(a, "test-labels"),
-                          .most = (size_t)option_whole(a, "most")};
-    jf_chain_score *scores = NULL;
-    size_t count = 0;
-    double y_error = 0;
-    if (jf_superres_test(&scores, &count, (const jf_model *const *)r->models, (size_t)r->count, &test,
-                         &options, &y_error) != JF_OK)
-        return cli_fail_library(c);
-    (option_given(a, "json") ? print_json : print_table)(r, scores, (int)count, y_error);
-    jf_chain_scores_free(scores);
+    jf_cascade_options options = cascade_options(c, 1);
+    jf_cascade_test test = {.size = sizeof(jf_cascade_test),
+                            .test = option_text(a, "test"),
+                            .test_labels = option_text(a, "test-labels"),
+                            .most = (size_t)option_whole(a, "most")};
+    jf_cascade_scores scores = {.size = sizeof(jf_cascade_scores)};
+    if (jf_cascade_score(&scores, r->cascade, &test, &options) != JF_OK) return cli_fail_library(c);
+    (option_given(a, "json") ? print_json : print_table)(&scores);
+    jf_cascade_scores_free(&scores);
     return CLI_OK;
 }
 
@@ -251,6 +241,9 @@ static int superres(const call *c) {
     int code = check_options(c, &r);
     if (code == CLI_OK) code = cli_join_ranks(c);
     for (int i = 0; i < r.count && code == CLI_OK; i++) code = cli_load_model(c, &r.models[i], r.files[i]);
+    if (code == CLI_OK &&
+        jf_cascade_create(&r.cascade, (const jf_model *const *)r.models, (size_t)r.count) != JF_OK)
+        code = cli_fail_library(c);
     if (code == CLI_OK) code = whole_set(c) ? score_set(c, &r) : enlarge_one(c, &r);
     request_free(&r);
     return code;
@@ -311,7 +304,7 @@ const command command_superres = {
     .about =
         "Draws what a small image may be a reduction of: samples of a coarse model F2 (7x7 to 14x14, say), "
         "and "
-        "for each of them samples of a fine model F1 (14x14 to 28x28), and so on along any chain of models. "
+        "for each of them samples of a fine model F1 (14x14 to 28x28), and so on along any cascade of models. "
         "MODELS is the name of several that came with the program (jointflow info lists them), a folder of "
         "model files, or one model, a run folder or a file, of the task superres; further ones may follow. "
         "They "

@@ -169,22 +169,20 @@ static int say_not_begun(void) {
 }
 
 /* Models that would make its images larger need not be here yet: the report then shows them as they are. */
-static jf_then then_of(const call *c, const jf_model *m, int quiet) {
-    jf_then then;
+static jf_cascade *load_cascade(const call *c, const jf_model *m, int quiet) {
+    jf_cascade *cascade;
     jf_load_options device = cli_device_options(c);
-    if (jf_then_load(&then, m, NULL, &device) != JF_OK && !quiet)
+    if (jf_cascade_load(&cascade, c->ctx, NULL, m, &device) != JF_OK && !quiet)
         fprintf(stderr, "jointflow: " JF_WARNING "%s; images are judged and drawn as they are\n",
                 jf_context_error(c->ctx));
-    return then;
+    return cascade;
 }
 
 static int judge_and_report(const call *c, const jf_model *m, const char *folder, int quiet) {
     jf_judgement *j = NULL;
-    jf_then then = then_of(c, m, quiet);
-    jf_judge_options options = {.size = sizeof(jf_judge_options),
-                                .seed = option_whole(c->arguments, "seed"),
-                                .then = (const jf_model *const *)then.models,
-                                .then_count = then.count};
+    jf_cascade *cascade = load_cascade(c, m, quiet);
+    jf_judge_options options = {
+        .size = sizeof(jf_judge_options), .seed = option_whole(c->arguments, "seed"), .cascade = cascade};
     if (!quiet) {
         puts("judging ...");
         fflush(stdout);
@@ -193,7 +191,7 @@ static int judge_and_report(const call *c, const jf_model *m, const char *folder
     if (status == JF_OK) status = jf_report(m, j, folder);
     if (status == JF_OK && !quiet) printf("\n%s\nreport:  %s/report.html\n", jf_judgement_text(j), folder);
     jf_judgement_free(j);
-    jf_then_free(&then);
+    jf_cascade_free(cascade);
     return status == JF_OK ? CLI_OK : cli_fail_library(c);
 }
 

@@ -17,8 +17,8 @@ struct live {
     jf_summary *summary;
     jf_table table;
     jf_lines lines;
-    jf_superres_result two_steps;
-    jf_chain_result chain;
+    jf_cascade *cascade;
+    jf_cascade_result enlarged;
     jf_images images; /* one */
     jf_image_conditions conditions;
     double x[2 * ROWS], y[ROWS], z[2 * ROWS], out[2 * ROWS];
@@ -72,13 +72,9 @@ static void open_images(live *f, int threads) {
     f->images = one_image(SIDE, SIDE, f->pixels);
     for (int i = 0; i < PIXELS; i++) f->labels[PIXELS + i] = 1;
     CHECK_STATUS(jf_lines_along_z(&f->lines, f->classes, 1, 3, 2, f->labels, NULL), JF_OK);
-    f->two_steps.size = sizeof f->two_steps;
-    CHECK_STATUS(jf_superres(&f->two_steps, f->coarse, f->fine, &f->images,
-                             SIZED(jf_superres_options, .coarse_count = 1, .fine_count = 1)),
-                 JF_OK);
-    f->chain.size = sizeof f->chain;
-    CHECK_STATUS(jf_superres_chain(&f->chain, (const jf_model *[]){f->coarse, f->fine}, 2, &f->images, NULL),
-                 JF_OK);
+    CHECK_STATUS(jf_cascade_create(&f->cascade, (const jf_model *[]){f->coarse, f->fine}, 2), JF_OK);
+    f->enlarged.size = sizeof f->enlarged;
+    CHECK_STATUS(jf_cascade_enlarge(&f->enlarged, f->cascade, &f->images, NULL), JF_OK);
 }
 
 live *live_open(int threads) {
@@ -421,7 +417,7 @@ CALL(jf_images_write) {
     return jf_images_write(A(0, f->ctx), A(1, &f->images), 0, A(3, test_path("w.npy")));
 }
 CALL(jf_images_free) {
-    FREES(jf_images_free(O(0, &f->two_steps.input)));
+    FREES(jf_images_free(O(0, &f->enlarged.input)));
 }
 CALL(jf_restore) {
     return jf_restore(A(0, &(jf_images){0}), A(1, f->classes), 1, A(3, f->more), A(4, f->labels));
@@ -442,51 +438,38 @@ CALL(jf_image_conditions_create) {
 CALL(jf_image_conditions_free) {
     FREES(jf_image_conditions_free(O(0, &f->conditions)));
 }
-CALL(jf_superres) {
-    return jf_superres(A(0, SIZED(jf_superres_result, .psnr = 0)), A(1, f->coarse), A(2, f->fine),
-                       A(3, &f->images),
-                       O(4, SIZED(jf_superres_options, .coarse_count = 1, .fine_count = 1)));
+CALL(jf_cascade_create) {
+    jf_cascade *made = NULL;
+    return jf_cascade_create(A(0, &made), A(1, ((const jf_model *[]){f->coarse, f->fine})), 2);
 }
-CALL(jf_superres_write) {
-    return jf_superres_write(A(0, f->ctx), A(1, &f->two_steps), O(2, "title"), 0, A(4, test_path("s.png")));
+CALL(jf_cascade_load) {
+    jf_cascade *made = NULL;
+    return jf_cascade_load(A(0, &made), A(1, f->ctx), O(2, "none"), O(3, f->classes),
+                           O(4, SIZED(jf_load_options, .threads = 1)));
 }
-CALL(jf_superres_result_free) {
-    FREES(jf_superres_result_free(O(0, &f->two_steps)));
+CALL(jf_cascade_model) {
+    GIVES(jf_cascade_model(A(0, f->cascade), 0) == (hide < 0 ? f->coarse : NULL));
 }
-CALL(jf_superres_chain) {
-    return jf_superres_chain(A(0, SIZED(jf_chain_result, .steps = 0)),
-                             A(1, ((const jf_model *[]){f->coarse, f->fine})), 2, A(3, &f->images),
-                             O(4, SIZED(jf_chain_options, .seed = 1)));
+CALL(jf_cascade_free) {
+    FREES(jf_cascade_free(O(0, f->cascade)));
 }
-CALL(jf_superres_chain_write) {
-    return jf_superres_chain_write(A(0, f->ctx), A(1, &f->chain), O(2, "title"), 0, A(4, test_path("c.png")));
+CALL(jf_cascade_enlarge) {
+    return jf_cascade_enlarge(A(0, SIZED(jf_cascade_result, .steps = 0)), A(1, f->cascade), A(2, &f->images),
+                              O(3, SIZED(jf_cascade_options, .seed = 1)));
 }
-CALL(jf_chain_result_free) {
-    FREES(jf_chain_result_free(O(0, &f->chain)));
+CALL(jf_cascade_write) {
+    return jf_cascade_write(A(0, f->cascade), A(1, &f->enlarged), O(2, "title"), 0, A(4, test_path("c.png")));
 }
-CALL(jf_superres_test) {
-    jf_chain_score *made = NULL;
-    size_t count;
-    return jf_superres_test(A(0, &made), A(1, &count), A(2, ((const jf_model *[]){f->fine})), 1,
-                            O(4, SIZED(jf_chain_test, .most = 2)), O(5, SIZED(jf_chain_options, .seed = 1)),
-                            O(6, f->out));
+CALL(jf_cascade_result_free) {
+    FREES(jf_cascade_result_free(O(0, &f->enlarged)));
 }
-CALL(jf_chain_scores_free) {
-    FREES(jf_chain_scores_free(O(0, calloc(1, sizeof(jf_chain_score)))));
+CALL(jf_cascade_score) {
+    return jf_cascade_score(A(0, SIZED(jf_cascade_scores, .count = 0)), A(1, f->cascade),
+                            O(2, SIZED(jf_cascade_test, .most = 2)),
+                            O(3, SIZED(jf_cascade_options, .seed = 1)));
 }
-CALL(jf_then_load) {
-    return jf_then_load(A(0, &(jf_then){.count = 0}), A(1, f->classes), O(2, "none"),
-                        O(3, SIZED(jf_load_options, .threads = 1)));
-}
-CALL(jf_then_enlarge) {
-    jf_then then = {.models = {f->fine}, .count = 1, .h = SIDE, .w = SIDE};
-    jf_images small = {f->pixels, 1, SIDE / 2, SIDE / 2, 1};
-    return jf_then_enlarge(A(0, &(jf_images){0}), A(1, f->ctx), A(2, &then), A(3, &small),
-                           O(4, SIZED(jf_then_options, .seed = 1)));
-}
-CALL(jf_then_free) {
-    jf_then then = {.models = {f->fine}, .count = 1};
-    FREES(jf_then_free(O(0, &then)));
+CALL(jf_cascade_scores_free) {
+    FREES(jf_cascade_scores_free(O(0, SIZED(jf_cascade_scores, .count = 0))));
 }
 
 /* lines and pictures */

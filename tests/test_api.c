@@ -107,25 +107,21 @@ TEST(api__more_rows_than_can_be_are_refused) {
 /* NULL in the place of a list that a struct has a count for, and in the list. */
 TEST(api__null_in_lists_of_structs_is_refused_by_name) {
     static const char *const none[] = {"a", NULL};
-    static const jf_model *const no_models[] = {NULL, NULL};
     jf_context *ctx = new_context();
     jf_model *m = trained(ctx, tiny, NULL);
-    jf_judgement *j = NULL;
+    jf_cascade *c;
     char *told = NULL;
     double values[2] = {0};
+    const jf_model *no_models[] = {m, NULL};
     for (int in_list = 0; in_list < 2; in_list++) {
-        const jf_model *const *then = in_list ? no_models : NULL;
+        const jf_model *const *models = in_list ? no_models : NULL;
         const char *const *names = in_list ? none : NULL;
-        jf_judge_options judging = {.size = sizeof judging, .then_count = 2, .then = then};
-        jf_pack_options packing = {.size = sizeof packing, .then_count = 2, .then = then};
         jf_fetch_options fetching = {
             .size = sizeof fetching, .folder = test_path("f"), .mirror_count = 2, .mirrors = names};
         jf_figure_options figure = {
             .size = sizeof figure, .folder = test_path("f"), .model_count = 2, .models = names};
-        CHECK_STATUS(jf_judge(&j, m, &judging), JF_ERROR_ARGUMENT);
-        CHECK_HAS(jf_context_error(ctx), in_list ? "o.then[0] is NULL" : "o.then is NULL");
-        CHECK_STATUS(jf_pack(&told, m, test_path("p.safetensors"), &packing), JF_ERROR_ARGUMENT);
-        CHECK_HAS(jf_context_error(ctx), in_list ? "o.then[0] is NULL" : "o.then is NULL");
+        CHECK_STATUS(jf_cascade_create(&c, models, 2), JF_ERROR_ARGUMENT);
+        if (in_list) CHECK_HAS(jf_context_error(ctx), "models[1] is NULL");
         CHECK_STATUS(jf_data_fetch(&told, ctx, "mnist", &fetching), JF_ERROR_ARGUMENT);
         CHECK_HAS(jf_context_error(ctx), in_list ? "o.mirrors[1] is NULL" : "o.mirrors is NULL");
         CHECK_STATUS(jf_figure(ctx, "1", &figure), JF_ERROR_ARGUMENT);

@@ -45,8 +45,9 @@ TEST(image_api__refuses_models_of_vectors) {
     CHECK_HAS(jf_context_error(ctx), "a model of vectors (x of 2 numbers), expected one of images");
     CHECK_STATUS(jf_data_image(&images, m, 0, 0), JF_ERROR_UNSUPPORTED);
     CHECK_STATUS(jf_image_conditions_create(&made, m, &given, 0, 0), JF_ERROR_UNSUPPORTED);
-    jf_superres_result result = {.size = sizeof(jf_superres_result)};
-    CHECK_STATUS(jf_superres(&result, m, m, &given, NULL), JF_ERROR_UNSUPPORTED);
+    jf_cascade *cascade;
+    CHECK_STATUS(jf_cascade_create(&cascade, (const jf_model *[]){m, m}, 2), JF_ERROR_UNSUPPORTED);
+    CHECK(cascade == NULL);
     CHECK_HAS(jf_context_error(ctx), "the first model (test.recipe) is of vectors");
     jf_recipe_free(r);
     jf_model_free(m);

@@ -5,19 +5,32 @@
 
 /* ---- super-resolution ---- */
 
+static jf_status enlarge(jf_cascade_result *out, const jf_model *const *models, size_t count,
+                         const jf_images *given, const jf_cascade_options *options) {
+    jf_cascade *c;
+    jf_status status = jf_cascade_create(&c, models, count);
+    if (status == JF_OK) status = jf_cascade_enlarge(out, c, given, options);
+    jf_cascade_free(c);
+    return status;
+}
+
+static jf_status enlarge_twice(jf_cascade_result *out, const jf_model *one, const jf_model *other,
+                               const jf_images *given, const jf_cascade_options *options) {
+    return enlarge(out, (const jf_model *[]){one, other}, 2, given, options);
+}
+
 TEST(superres__answers_in_two_steps_whatever_the_order_of_the_models) {
     jf_context *ctx = new_context();
     jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
     double values[PIXELS];
     jf_images whole = one_image(SIDE, SIDE, values);
-    jf_superres_options options = {
-        .size = sizeof(jf_superres_options), .coarse_count = 3, .fine_count = 2, .seed = 5};
-    jf_superres_result a = {.size = sizeof(jf_superres_result)}, b = {.size = sizeof(jf_superres_result)};
-    CHECK_STATUS(jf_superres(&a, coarse, fine, &whole, &options), JF_OK);
-    CHECK_STATUS(jf_superres(&b, fine, coarse, &whole, &options), JF_OK);
-    CHECK(a.truth.count == 1 && a.input.h == 2 && a.coarse.count == 3 && a.coarse.h == 4 &&
-          a.fine.count == 6 && a.fine.h == 8);
-    CHECK(memcmp(a.fine.values, b.fine.values, sizeof(double) * 6 * PIXELS) == 0);
+    jf_cascade_options options = {.size = sizeof(jf_cascade_options), .counts = {3, 2}, .seed = 5};
+    jf_cascade_result a = {.size = sizeof(jf_cascade_result)}, b = {.size = sizeof(jf_cascade_result)};
+    CHECK_STATUS(enlarge_twice(&a, coarse, fine, &whole, &options), JF_OK);
+    CHECK_STATUS(enlarge_twice(&b, fine, coarse, &whole, &options), JF_OK);
+    CHECK(a.truth.count == 1 && a.input.h == 2 && a.made[0].count == 3 && a.made[0].h == 4 &&
+          a.made[1].count == 6 && a.made[1].h == 8);
+    CHECK(memcmp(a.made[1].values, b.made[1].values, sizeof(double) * 6 * PIXELS) == 0);
     CHECK_NEAR(a.input.values[0],
                (values[0] + values[1] + values[2] + values[3] + values[8] + values[9] + values[10] +
                 values[11] + values[16] + values[17] + values[18] + values[19] + values[24] + values[25] +
@@ -31,18 +44,19 @@ TEST(superres__answers_in_two_steps_whatever_the_order_of_the_models) {
             double mean = 0;
             for (int i = 0; i < 16; i++)
                 mean +=
-                    a.fine.values[k * PIXELS + (block / 2 * 4 + i / 4) * SIDE + block % 2 * 4 + i % 4] / 16;
+                    a.made[1].values[k * PIXELS + (block / 2 * 4 + i / 4) * SIDE + block % 2 * 4 + i % 4] /
+                    16;
             square += pow(mean - a.input.values[block], 2) / 24;
         }
-    CHECK_NEAR(a.psnr, -10 * log10(square), 1e-9);
-    jf_superres_result_free(&b);
+    CHECK_NEAR(a.psnr[1], -10 * log10(square), 1e-9);
+    jf_cascade_result_free(&b);
 
     /* from the small image itself nothing changes but that the truth is not known */
-    CHECK_STATUS(jf_superres(&b, coarse, fine, &a.input, &options), JF_OK);
+    CHECK_STATUS(enlarge_twice(&b, coarse, fine, &a.input, &options), JF_OK);
     CHECK(b.truth.count == 0);
-    CHECK(memcmp(a.fine.values, b.fine.values, sizeof(double) * 6 * PIXELS) == 0);
-    jf_superres_result_free(&a);
-    jf_superres_result_free(&b);
+    CHECK(memcmp(a.made[1].values, b.made[1].values, sizeof(double) * 6 * PIXELS) == 0);
+    jf_cascade_result_free(&a);
+    jf_cascade_result_free(&b);
     jf_model_free(fine);
     jf_model_free(coarse);
     jf_context_free(ctx);
@@ -54,11 +68,10 @@ TEST(superres__steps_are_samples_of_the_models) {
     double values[4], y[2 * 16], x[2 * 16], z[2 * 16], latent[PIXELS];
     jf_images small = one_image(2, 2, values), first;
     jf_image_conditions given = {.size = sizeof(jf_image_conditions)};
-    jf_superres_result r = {.size = sizeof(jf_superres_result)};
+    jf_cascade_result r = {.size = sizeof(jf_cascade_result)};
     CHECK_STATUS(
-        jf_superres(&r, coarse, fine, &small,
-                    &(jf_superres_options){
-                        .size = sizeof(jf_superres_options), .coarse_count = 2, .fine_count = 1, .seed = 9}),
+        enlarge_twice(&r, coarse, fine, &small,
+                      &(jf_cascade_options){.size = sizeof(jf_cascade_options), .counts = {2, 1}, .seed = 9}),
         JF_OK);
     CHECK_STATUS(jf_image_conditions_create(&given, coarse, &small, 0, 0), JF_OK);
     for (int i = 0; i < 32; i++) y[i] = given.y[i % 16];
@@ -66,20 +79,20 @@ TEST(superres__steps_are_samples_of_the_models) {
         jf_sample(coarse, 2, y, x, NULL, z, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 9}),
         JF_OK);
     CHECK_STATUS(jf_restore(&first, coarse, 2, x, y), JF_OK);
-    for (int i = 0; i < 32; i++) CHECK_NEAR(r.coarse.values[i], first.values[i], 1e-12);
+    for (int i = 0; i < 32; i++) CHECK_NEAR(r.made[0].values[i], first.values[i], 1e-12);
     jf_image_conditions_free(&given);
 
     /* x of the first fine image, given the first coarse one, comes from a latent point of its own */
-    CHECK_STATUS(jf_image_conditions_create(&given, fine, &r.coarse, 0, 0), JF_OK);
+    CHECK_STATUS(jf_image_conditions_create(&given, fine, &r.made[0], 0, 0), JF_OK);
     double fine_x[PIXELS];
-    for (int i = 0; i < PIXELS; i++) fine_x[i] = r.fine.values[i] - given.y[i];
+    for (int i = 0; i < PIXELS; i++) fine_x[i] = r.made[1].values[i] - given.y[i];
     CHECK_STATUS(jf_encode(fine, 1, fine_x, given.y, latent, NULL, NULL), JF_OK);
     double nearest = 0;
     for (int i = 0; i < 16; i++) nearest += fabs(latent[i] - z[i]);
     CHECK(nearest > 1);
     jf_image_conditions_free(&given);
     jf_images_free(&first);
-    jf_superres_result_free(&r);
+    jf_cascade_result_free(&r);
     jf_model_free(fine);
     jf_model_free(coarse);
     jf_context_free(ctx);
@@ -90,17 +103,24 @@ TEST(superres__models_and_images_that_do_not_fit_are_refused) {
     jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx), *by_class = class_model(ctx);
     double values[PIXELS];
     jf_images small = one_image(2, 2, values), middle = one_image(4, 4, values);
-    jf_superres_result r = {.size = sizeof(jf_superres_result)};
-    CHECK_STATUS(jf_superres(&r, fine, by_class, &small, NULL), JF_ERROR_UNSUPPORTED);
+    jf_cascade_result r = {.size = sizeof(jf_cascade_result)};
+    CHECK_STATUS(enlarge_twice(&r, fine, by_class, &small, NULL), JF_ERROR_UNSUPPORTED);
     CHECK_HAS(jf_context_error(ctx), "the second model (images.recipe) is of the task \"class\", expected");
-    CHECK_STATUS(jf_superres(&r, fine, fine, &small, NULL), JF_ERROR_SHAPE);
+    CHECK_STATUS(enlarge_twice(&r, fine, fine, &small, NULL), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "one makes 8 x 8 of 4 x 4 (1 channel), the other 8 x 8 of 4 x 4");
-    CHECK_STATUS(jf_superres(&r, coarse, fine, &middle, NULL), JF_ERROR_SHAPE);
+    CHECK_STATUS(enlarge_twice(&r, coarse, fine, &middle, NULL), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx),
               "an image of 4 x 4, expected an input of 2 x 2, or a whole image of 8 x 8");
-    CHECK_STATUS(jf_superres(&r, coarse, fine, &small,
-                             &(jf_superres_options){.size = sizeof(jf_superres_options), .fine_count = -1}),
-                 JF_ERROR_ARGUMENT);
+    jf_cascade_options options = {.size = sizeof(jf_cascade_options), .counts = {1, (size_t)-1}};
+    CHECK_STATUS(enlarge_twice(&r, coarse, fine, &small, &options), JF_ERROR_ARGUMENT);
+    options = (jf_cascade_options){.size = sizeof(jf_cascade_options), .temperature = -1};
+    CHECK_STATUS(enlarge_twice(&r, coarse, fine, &small, &options), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "temperature: found -1");
+    const jf_model *none[] = {coarse, NULL};
+    CHECK_STATUS(enlarge(&r, none, 2, &small, NULL), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "models[1] is NULL");
+    CHECK_STATUS(enlarge(&r, none, JF_CASCADE_MOST + 1, &small, NULL), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(ctx), "9 models, expected at most 8");
     jf_model_free(fine);
     jf_model_free(coarse);
     jf_model_free(by_class);
@@ -298,12 +318,12 @@ TEST(superres__without_noise_hands_clean_images_from_step_to_step) {
     double values[4], y[2 * 16], x[2 * 16];
     jf_images small = one_image(2, 2, values), first;
     jf_image_conditions given = {.size = sizeof(jf_image_conditions)};
-    jf_superres_options options = {
-        .size = sizeof(jf_superres_options), .coarse_count = 2, .fine_count = 1, .seed = 9, .denoise = 1};
-    jf_superres_result r = {.size = sizeof(jf_superres_result)}, noisy = {.size = sizeof(jf_superres_result)};
-    CHECK_STATUS(jf_superres(&r, coarse, fine, &small, &options), JF_OK);
+    jf_cascade_options options = {
+        .size = sizeof(jf_cascade_options), .counts = {2, 1}, .seed = 9, .denoise = 1};
+    jf_cascade_result r = {.size = sizeof(jf_cascade_result)}, noisy = {.size = sizeof(jf_cascade_result)};
+    CHECK_STATUS(enlarge_twice(&r, coarse, fine, &small, &options), JF_OK);
     options.denoise = 0;
-    CHECK_STATUS(jf_superres(&noisy, coarse, fine, &small, &options), JF_OK);
+    CHECK_STATUS(enlarge_twice(&noisy, coarse, fine, &small, &options), JF_OK);
     CHECK_STATUS(jf_image_conditions_create(&given, coarse, &small, 0, 0), JF_OK);
     for (int i = 0; i < 32; i++) y[i] = given.y[i % 16];
     CHECK_STATUS(
@@ -313,46 +333,52 @@ TEST(superres__without_noise_hands_clean_images_from_step_to_step) {
     CHECK_STATUS(jf_restore(&first, coarse, 2, x, y), JF_OK);
     double moved = 0;
     for (int i = 0; i < 32; i++) {
-        CHECK_NEAR(r.coarse.values[i], first.values[i], 1e-12);
-        moved = fmax(moved, fabs(r.coarse.values[i] - noisy.coarse.values[i]));
+        CHECK_NEAR(r.made[0].values[i], first.values[i], 1e-12);
+        moved = fmax(moved, fabs(r.made[0].values[i] - noisy.made[0].values[i]));
     }
     CHECK(moved > 1e-5);
-    for (int i = 0; i < 2 * PIXELS; i++) CHECK(isfinite(r.fine.values[i]));
-    CHECK(r.psnr != noisy.psnr && r.coarse_psnr != noisy.coarse_psnr);
+    for (int i = 0; i < 2 * PIXELS; i++) CHECK(isfinite(r.made[1].values[i]));
+    CHECK(r.psnr[1] != noisy.psnr[1] && r.psnr[0] != noisy.psnr[0]);
     jf_image_conditions_free(&given);
     jf_images_free(&first);
-    jf_superres_result_free(&r);
-    jf_superres_result_free(&noisy);
+    jf_cascade_result_free(&r);
+    jf_cascade_result_free(&noisy);
     jf_model_free(fine);
     jf_model_free(coarse);
     jf_context_free(ctx);
 }
 
-/* ---- chains ---- */
+/* ---- cascades of any length ---- */
 
-static void three_models(jf_context *ctx, const jf_model *models[3]) {
+static jf_cascade *three_models(jf_context *ctx, const jf_model *models[3]) {
+    jf_cascade *c;
     models[0] = coarse_model(ctx);
     models[1] = trained(ctx, "task = superres\ndown = 2", test_path("coarsest"));
     models[2] = fine_model(ctx);
+    CHECK_STATUS(jf_cascade_create(&c, models, 3), JF_OK);
+    return c;
 }
 
-static void free_models(const jf_model *models[3]) {
+static void free_models(jf_cascade *c, const jf_model *models[3]) {
+    jf_cascade_free(c);
     for (int i = 0; i < 3; i++) jf_model_free((jf_model *)models[i]);
 }
 
-TEST(chain__of_three_models_goes_from_the_smallest_to_the_largest) {
+TEST(cascade__of_three_models_goes_from_the_smallest_to_the_largest) {
     jf_context *ctx = new_context();
     const jf_model *models[3];
-    jf_chain_options options = {.size = sizeof(jf_chain_options), .counts = {2, 3, 2}, .seed = 5};
+    jf_cascade_options options = {.size = sizeof(jf_cascade_options), .counts = {2, 3, 2}, .seed = 5};
     double values[PIXELS], small[1] = {0.4};
     jf_images whole = one_image(SIDE, SIDE, values), one = {small, 1, 1, 1, 1};
-    jf_chain_result r = {.size = sizeof(jf_chain_result)};
-    three_models(ctx, models);
-    if (jf_superres_chain(&r, models, 3, &whole, &options) != JF_OK)
+    jf_cascade_result r = {.size = sizeof(jf_cascade_result)};
+    jf_cascade *c = three_models(ctx, models);
+    if (jf_cascade_enlarge(&r, c, &whole, &options) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     CHECK(r.steps == 3 && r.truth.count == 1 && r.input.h == 1 && r.input.w == 1);
     CHECK(r.made[0].count == 2 && r.made[1].count == 6 && r.made[2].count == 12);
     CHECK(r.made[0].h == 2 && r.made[1].h == 4 && r.made[2].h == 8);
+    CHECK(jf_cascade_model(c, 0) == models[1] && jf_cascade_model(c, 2) == models[2] &&
+          jf_cascade_model(c, 3) == NULL);
     double mean = 0, square = 0;
     for (int i = 0; i < PIXELS; i++) mean += values[i] / PIXELS;
     CHECK_NEAR(r.input.values[0], mean, 1e-12);
@@ -362,84 +388,106 @@ TEST(chain__of_three_models_goes_from_the_smallest_to_the_largest) {
         square += pow(again - mean, 2) / 12;
     }
     CHECK_NEAR(r.psnr[2], -10 * log10(square), 1e-9);
-    CHECK_STATUS(jf_superres_chain_write(ctx, &r, NULL, 0, test_path("chain.png")), JF_OK);
-    jf_chain_result_free(&r);
-    CHECK_STATUS(jf_superres_chain(&r, models, 3, &one, &options), JF_OK);
+    CHECK_STATUS(jf_cascade_write(c, &r, NULL, 0, test_path("cascade.png")), JF_OK);
+    jf_cascade_result_free(&r);
+    CHECK_STATUS(jf_cascade_enlarge(&r, c, &one, &options), JF_OK);
     CHECK(r.truth.count == 0 && r.made[2].count == 12);
-    jf_chain_result_free(&r);
+    jf_cascade_result_free(&r);
 
     /* one that leaves a step out does not follow */
     const jf_model *gap[2] = {models[1], models[2]};
-    CHECK_STATUS(jf_superres_chain(&r, gap, 2, &whole, &options), JF_ERROR_SHAPE);
+    CHECK_STATUS(enlarge(&r, gap, 2, &whole, &options), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(ctx), "the models do not follow each other");
-    free_models(models);
+    free_models(c, models);
     jf_context_free(ctx);
 }
 
 /* Of a file that is sorted by class, too. */
-TEST(chain__over_a_part_of_a_set_is_over_a_random_choice_of_its_images) {
+TEST(cascade__over_a_part_of_a_set_is_over_a_random_choice_of_its_images) {
     jf_context *ctx = new_context();
     const jf_model *models[3];
     double labels[COUNT];
-    jf_chain_options options = {.size = sizeof(jf_chain_options), .seed = 5};
-    jf_chain_test test = {.size = sizeof(jf_chain_test),
-                          .test = test_path("stack.npy"),
-                          .test_labels = test_path("labels.npy"),
-                          .most = COUNT / 2};
-    jf_chain_score *scores = NULL;
-    size_t count = 0;
-    three_models(ctx, models);
+    jf_cascade_options options = {.size = sizeof(jf_cascade_options), .seed = 5};
+    jf_cascade_test test = {.size = sizeof(jf_cascade_test),
+                            .test = test_path("stack.npy"),
+                            .test_labels = test_path("labels.npy"),
+                            .most = COUNT / 2};
+    jf_cascade_scores scores = {.size = sizeof(jf_cascade_scores)};
+    jf_cascade *c = three_models(ctx, models);
     for (int i = 0; i < COUNT; i++) labels[i] = i >= COUNT / 2;
     CHECK_STATUS(npy_write(ctx, test_path("labels.npy"), labels, 1, (size_t[]){COUNT}, 1), JF_OK);
-    CHECK_STATUS(jf_superres_test(&scores, &count, models, 3, &test, &options, NULL), JF_OK);
-    CHECK(count == 3 && scores[0].images == COUNT / 2);
-    CHECK(scores[1].images > COUNT / 8 && scores[2].images > COUNT / 8); /* of each class */
-    free(scores);
-    free_models(models);
+    CHECK_STATUS(jf_cascade_score(&scores, c, &test, &options), JF_OK);
+    CHECK(scores.count == 3 && scores.steps == 3 && scores.of[0].images == COUNT / 2);
+    CHECK(scores.of[1].images > COUNT / 8 && scores.of[2].images > COUNT / 8); /* of each class */
+    jf_cascade_scores_free(&scores);
+    free_models(c, models);
     jf_context_free(ctx);
 }
 
 /* The set goes through in pieces; what an image becomes depends on its number alone. */
-TEST(chain__over_a_set_has_the_mean_square_of_its_images_one_by_one) {
+TEST(cascade__over_a_set_has_the_mean_square_of_its_images_one_by_one) {
     jf_context *ctx = new_context();
     const jf_model *models[3];
-    jf_chain_options options = {.size = sizeof(jf_chain_options), .counts = {2, 1, 1}, .seed = 5};
-    jf_chain_test test = {.size = sizeof(jf_chain_test),
-                          .test = test_path("stack.npy"),
-                          .test_labels = test_path("labels.npy")};
-    jf_chain_score *scores = NULL, *fewer = NULL;
-    size_t count = 0, fewer_count = 0;
-    double y_error = 0;
-    three_models(ctx, models);
-    if (jf_superres_test(&scores, &count, models, 3, &test, &options, &y_error) != JF_OK)
+    jf_cascade_options options = {.size = sizeof(jf_cascade_options), .counts = {2, 1, 1}, .seed = 5};
+    jf_cascade_test test = {.size = sizeof(jf_cascade_test),
+                            .test = test_path("stack.npy"),
+                            .test_labels = test_path("labels.npy")};
+    jf_cascade_scores scores = {.size = sizeof(jf_cascade_scores)},
+                      fewer = {.size = sizeof(jf_cascade_scores)};
+    jf_cascade *c = three_models(ctx, models);
+    if (jf_cascade_score(&scores, c, &test, &options) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
-    CHECK(count == 3 && scores[0].images == COUNT && scores[1].images == COUNT / 2 && y_error > 0);
-    CHECK_TEXT(scores[0].name, "");
-    CHECK_TEXT(scores[2].name, "1");
+    const jf_cascade_class *of = scores.of;
+    CHECK(scores.count == 3 && of[0].images == COUNT && of[1].images == COUNT / 2 && scores.y_error > 0);
+    CHECK_TEXT(of[0].name, "");
+    CHECK_TEXT(of[2].name, "1");
     for (int k = 0; k < 3; k++) { /* classes of the same size: the mean of their squares is that of all */
-        double mean = (pow(10, -scores[1].psnr[k] / 10) + pow(10, -scores[2].psnr[k] / 10)) / 2;
-        CHECK_NEAR(scores[0].psnr[k], -10 * log10(mean), 1e-9);
+        double mean = (pow(10, -of[1].psnr[k] / 10) + pow(10, -of[2].psnr[k] / 10)) / 2;
+        CHECK_NEAR(of[0].psnr[k], -10 * log10(mean), 1e-9);
     }
     test.most = 1;
-    CHECK_STATUS(jf_superres_test(&fewer, &fewer_count, models, 3, &test, &options, NULL), JF_OK);
+    CHECK_STATUS(jf_cascade_score(&fewer, c, &test, &options), JF_OK);
     double values[PIXELS];
     int row = (int)held_out_row(COUNT, 0);                                 /* drawn at random */
     for (int i = 0; i < PIXELS; i++) values[i] = (float)intensity(row, i); /* as the set holds it */
     jf_images first = {values, 1, SIDE, SIDE, 1};
-    jf_chain_result r = {.size = sizeof(jf_chain_result)};
-    CHECK_STATUS(jf_superres_chain(&r, models, 3, &first, &options), JF_OK);
-    for (int k = 0; k < 3; k++) CHECK_NEAR(fewer[0].psnr[k], r.psnr[k], 1e-6);
-    jf_chain_result_free(&r);
-    free(fewer);
+    jf_cascade_result r = {.size = sizeof(jf_cascade_result)};
+    CHECK_STATUS(jf_cascade_enlarge(&r, c, &first, &options), JF_OK);
+    for (int k = 0; k < 3; k++) CHECK_NEAR(fewer.of[0].psnr[k], r.psnr[k], 1e-6);
+    jf_cascade_result_free(&r);
+    jf_cascade_scores_free(&fewer);
 
     /* held-out images of the recipe: a fifth of 60 */
-    CHECK_STATUS(jf_superres_test(&fewer, &fewer_count, models, 3, NULL, &options, NULL), JF_OK);
-    CHECK(fewer[0].images == COUNT / 5);
+    CHECK_STATUS(jf_cascade_score(&fewer, c, NULL, &options), JF_OK);
+    CHECK(fewer.of[0].images == COUNT / 5);
     test.test = test_path("none.npy");
-    free(scores);
-    CHECK(jf_superres_test(&scores, &count, models, 3, &test, &options, NULL) != JF_OK);
-    CHECK(scores == NULL && count == 0);
-    free(fewer);
-    free_models(models);
+    jf_cascade_scores_free(&scores);
+    CHECK(jf_cascade_score(&scores, c, &test, &options) != JF_OK);
+    CHECK(scores.of == NULL && scores.count == 0);
+    jf_cascade_scores_free(&fewer);
+    free_models(c, models);
+    jf_context_free(ctx);
+}
+
+TEST(cascade__temperature_zero_leaves_one_image_for_each) {
+    jf_context *ctx = new_context();
+    jf_model *fine = fine_model(ctx), *coarse = coarse_model(ctx);
+    double values[4];
+    jf_images small = one_image(2, 2, values);
+    jf_cascade_options options = {
+        .size = sizeof(jf_cascade_options), .counts = {2, 2}, .seed = 9, .zero_temperature = 1};
+    jf_cascade_result r = {.size = sizeof(jf_cascade_result)};
+    CHECK_STATUS(enlarge_twice(&r, coarse, fine, &small, &options), JF_OK);
+    for (int i = 0; i < 4 * PIXELS; i++) CHECK_NEAR(r.made[1].values[i], r.made[1].values[i % PIXELS], 1e-6);
+    jf_cascade_result_free(&r);
+    options.zero_temperature = 0;
+    CHECK_STATUS(enlarge_twice(&r, coarse, fine, &small, &options), JF_OK);
+    double moved = 0;
+    for (int i = 0; i < PIXELS; i++)
+        moved = fmax(moved, fabs(r.made[1].values[i] - r.made[1].values[PIXELS + i]));
+    CHECK(moved > 1e-3);
+    jf_cascade_result_free(&r);
+    jf_model_free(fine);
+    jf_model_free(coarse);
     jf_context_free(ctx);
 }

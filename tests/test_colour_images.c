@@ -114,25 +114,24 @@ TEST(colour_images__are_enlarged_step_by_step_and_judged) {
     const jf_model *models[] = {fine, coarse};
     char path[1200];
     jf_images photo;
-    jf_chain_result r = {.size = sizeof(jf_chain_result)};
-    jf_chain_score *scores = NULL;
-    size_t count = 0;
+    jf_cascade *c;
+    jf_cascade_result r = {.size = sizeof(jf_cascade_result)};
+    jf_cascade_scores scores = {.size = sizeof(jf_cascade_scores)};
     path_of(1, 2, path);
     CHECK_STATUS(jf_images_read(&photo, ctx, path), JF_OK);
-    jf_chain_options options = {.size = sizeof(jf_chain_options), .counts = {2, 2}, .denoise = 1};
-    if (jf_superres_chain(&r, models, 2, &photo, &options) != JF_OK)
+    jf_cascade_options options = {.size = sizeof(jf_cascade_options), .counts = {2, 2}, .denoise = 1};
+    CHECK_STATUS(jf_cascade_create(&c, models, 2), JF_OK);
+    if (jf_cascade_enlarge(&r, c, &photo, &options) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
     CHECK(r.input.h == 8 && r.input.channels == 3 && r.made[1].h == SIDE && r.made[1].channels == 3);
-    CHECK_STATUS(jf_superres_chain_write(ctx, &r, NULL, 0, test_path("large.png")), JF_OK);
-    jf_chain_result_free(&r);
+    CHECK_STATUS(jf_cascade_write(c, &r, NULL, 0, test_path("large.png")), JF_OK);
+    jf_cascade_result_free(&r);
     jf_images_free(&photo);
-    CHECK_STATUS(jf_superres_test(
-                     &scores, &count, models, 2,
-                     &(jf_chain_test){.size = sizeof(jf_chain_test), .test = test_path("photos"), .most = 10},
-                     NULL, NULL),
-                 JF_OK);
-    CHECK(count >= 2 && scores[0].images == 10);
-    free(scores);
+    jf_cascade_test test = {.size = sizeof(jf_cascade_test), .test = test_path("photos"), .most = 10};
+    CHECK_STATUS(jf_cascade_score(&scores, c, &test, NULL), JF_OK);
+    CHECK(scores.count >= 2 && scores.of[0].images == 10);
+    jf_cascade_scores_free(&scores);
+    jf_cascade_free(c);
     judge_with_noise_and_without(ctx, fine);
     jf_model_free(coarse);
     jf_model_free(fine);

@@ -55,9 +55,9 @@ TEST(handles__every_free_takes_null) {
     jf_judgement_free(NULL);
     jf_images_free(NULL);
     jf_image_conditions_free(NULL);
-    jf_superres_result_free(NULL);
-    jf_chain_result_free(NULL);
-    jf_chain_scores_free(NULL);
+    jf_cascade_free(NULL);
+    jf_cascade_result_free(NULL);
+    jf_cascade_scores_free(NULL);
     jf_lines_free(NULL);
     jf_bench_result_free(NULL);
     jf_table_free(NULL);

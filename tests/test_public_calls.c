@@ -63,9 +63,9 @@ static void take_argument(declared *d, const char *from, const char *end) {
     if ((strchr(words, '*') || strstr(words, "_fn ") || memchr(from, '[', (size_t)(end - from))) &&
         !strstr(words, "void *user"))
         d->pointers |= 1u << at;
-    int is_handle =
-        (strstr(words, "jf_model *") || strstr(words, "jf_recipe *") || strstr(words, "jf_data *")) &&
-        !strstr(words, "**");
+    int is_handle = (strstr(words, "jf_model *") || strstr(words, "jf_recipe *") ||
+                     strstr(words, "jf_data *") || strstr(words, "jf_cascade *")) &&
+                    !strstr(words, "**");
     if (strstr(words, "jf_context *ctx") || strstr(words, "*const *models") || (is_handle && d->owner < 0))
         d->owner = at;
 }

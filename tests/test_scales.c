@@ -2,7 +2,6 @@
  */
 #include "flow_fixture.h"
 #include "images_fixture.h"
-#include "inference/chain.h"
 #include "jointflow/jointflow.h"
 #include "judge/judge.h"
 #include "model/use.h"
@@ -130,6 +129,7 @@ TEST(scales__model_of_odd_images_comes_back_from_its_file) {
 typedef struct scales {
     jf_context *ctx;
     jf_model *of_class, *steps[2];
+    jf_cascade *both, *fine_alone;
 } scales;
 
 static scales scales_open(void) {
@@ -141,10 +141,14 @@ static scales scales_open(void) {
     s.of_class = loaded(s.ctx, "class");
     s.steps[0] = loaded(s.ctx, "fine");
     s.steps[1] = loaded(s.ctx, "coarse");
+    CHECK_STATUS(jf_cascade_create(&s.both, (const jf_model *const *)s.steps, 2), JF_OK);
+    CHECK_STATUS(jf_cascade_create(&s.fine_alone, (const jf_model *const *)s.steps, 1), JF_OK);
     return s;
 }
 
 static void scales_close(scales *s) {
+    jf_cascade_free(s->both);
+    jf_cascade_free(s->fine_alone);
     jf_model_free(s->of_class);
     for (int k = 0; k < 2; k++) jf_model_free(s->steps[k]);
     jf_context_free(s->ctx);
@@ -152,12 +156,8 @@ static void scales_close(scales *s) {
 
 TEST(scales__samples_are_judged_in_the_size_that_they_end_in) {
     scales s = scales_open();
-    jf_judge_options options = {.size = sizeof(jf_judge_options),
-                                .points = 12,
-                                .inputs = 12,
-                                .denoise = 1,
-                                .then = (const jf_model *const *)s.steps,
-                                .then_count = 2};
+    jf_judge_options options = {
+        .size = sizeof(jf_judge_options), .points = 12, .inputs = 12, .denoise = 1, .cascade = s.both};
     jf_judgement *j = NULL;
     CHECK(strcmp(jf_model_then(s.of_class), "pair") == 0 && *jf_model_then(s.steps[0]) == 0);
     if (jf_judge(&j, s.of_class, &options) != JF_OK)
@@ -168,44 +168,44 @@ TEST(scales__samples_are_judged_in_the_size_that_they_end_in) {
     CHECK(held->images == 12 && held->training == 48 && held->recognised >= 0 && held->recognised <= 1);
     CHECK(j->image.far_held_out < 0.05 && j->denoised.far_held_out == 0);
     jf_judgement_free(j);
-    options.then_count = 1; /* 12x12 of 6x6 does not start from 3x3 */
-    CHECK_STATUS(jf_judge(&j, s.of_class, &options), JF_ERROR_SHAPE);
-    options.then_count = 2;
     CHECK_STATUS(jf_judge(&j, s.steps[1], &options), JF_ERROR_UNSUPPORTED);
     CHECK_HAS(jf_context_error(s.ctx), "for models of images of a class");
+    options.cascade = s.fine_alone; /* 12x12 of 6x6 does not start from 3x3 */
+    CHECK_STATUS(jf_judge(&j, s.of_class, &options), JF_ERROR_SHAPE);
     scales_close(&s);
 }
 
-TEST(scales__a_chain_makes_several_images_larger_each_by_itself) {
+TEST(scales__a_cascade_makes_several_images_larger_each_by_itself) {
     scales s = scales_open();
     double values[2 * PIXELS];
     for (int i = 0; i < 2 * PIXELS; i++) values[i] = i % 7 / 7.0;
     jf_images two = {.values = values, .count = 2, .h = SMALL, .w = SMALL, .channels = 1}, one = two;
-    jf_chain_options options = {.size = sizeof(jf_chain_options), .seed = 3};
-    jf_chain_result r = {.size = sizeof r}, first = {.size = sizeof first};
+    jf_cascade_options options = {.size = sizeof(jf_cascade_options), .seed = 3};
+    jf_cascade_result r = {.size = sizeof r}, first = {.size = sizeof first};
+    const jf_cascade *c = s.both;
     one.count = 1;
-    CHECK_STATUS(jf_superres_chain(&r, (const jf_model *const *)s.steps, 2, &two, &options), JF_OK);
-    CHECK_STATUS(jf_superres_chain(&first, (const jf_model *const *)s.steps, 2, &one, &options), JF_OK);
+    CHECK_STATUS(jf_cascade_enlarge(&r, c, &two, &options), JF_OK);
+    CHECK_STATUS(jf_cascade_enlarge(&first, c, &one, &options), JF_OK);
     CHECK(r.made[1].count == 2 && r.made[1].h == SIDE && first.made[1].count == 1);
     for (int i = 0; i < SIDE * SIDE; i++) CHECK_NEAR(r.made[1].values[i], first.made[1].values[i], 1e-5);
-    CHECK_STATUS(jf_superres_chain_write(s.ctx, &r, NULL, 0, test_path("a.png")), JF_ERROR_ARGUMENT);
+    CHECK_STATUS(jf_cascade_write(c, &r, NULL, 0, test_path("a.png")), JF_ERROR_ARGUMENT);
     double y[2 * CLASSES * PIXELS];
     for (int k = 0; k < 2; k++)
         CHECK_STATUS(jf_model_y_of_label(s.of_class, k, y + k * CLASSES * PIXELS), JF_OK);
     CHECK_STATUS(jf_draw_images_of(s.of_class, &r.made[1], y, 0, test_path("large.png")), JF_OK);
-    jf_chain_result_free(&r);
-    jf_chain_result_free(&first);
+    jf_cascade_result_free(&r);
+    jf_cascade_result_free(&first);
     scales_close(&s);
 }
 
 /* ---- what a model draws, made larger ---- */
 
-static const jf_then_options seed_3 = {.size = sizeof(jf_then_options), .seed = 3};
+static const jf_cascade_options seed_3 = {.size = sizeof(jf_cascade_options), .seed = 3, .of_samples = 1};
 
-static jf_status load_then(jf_then *out, const scales *s, const char *format) {
+static jf_status load_cascade(jf_cascade **out, const scales *s, const char *format) {
     char names[1024];
     snprintf(names, sizeof names, format, test_path("fine"), test_path("coarse"));
-    return jf_then_load(out, s->of_class, names, NULL);
+    return jf_cascade_load(out, s->ctx, names, s->of_class, NULL);
 }
 
 /* n images of SMALL x SMALL, all the same. */
@@ -219,109 +219,133 @@ static int equal_images(const jf_images *images, size_t a, size_t b) {
     return memcmp(images->values + a * size, images->values + b * size, size * sizeof(double)) == 0;
 }
 
-TEST(then__models_are_found_by_names_in_any_order) {
+TEST(cascade__models_are_found_by_names_in_any_order) {
     scales s = scales_open();
-    jf_then then;
-    CHECK_STATUS(load_then(&then, &s, "%s,%s"), JF_OK);
-    CHECK(then.count == 2 && then.h == SIDE && then.w == SIDE);
-    CHECK(jf_model_dim_x(then.models[0]) == 36 && jf_model_dim_x(then.models[1]) == 144);
-    jf_then_free(&then);
-    CHECK(then.count == 0);
-    CHECK_STATUS(jf_then_load(&then, s.of_class, "none", NULL), JF_OK);
-    CHECK(then.count == 0 && then.h == 0);
-    CHECK_STATUS(jf_then_load(&then, s.steps[0], NULL, NULL), JF_OK); /* its recipe names none */
-    CHECK(then.count == 0);
+    jf_cascade *c;
+    CHECK_STATUS(load_cascade(&c, &s, "%s,%s"), JF_OK);
+    CHECK(jf_model_dim_x(jf_cascade_model(c, 0)) == 36 && jf_model_dim_x(jf_cascade_model(c, 1)) == 144);
+    CHECK(jf_cascade_model(c, 2) == NULL);
+    jf_cascade_free(c);
+    CHECK_STATUS(jf_cascade_load(&c, s.ctx, test_path("fine"), NULL, NULL), JF_OK);
+    CHECK(jf_model_dim_x(jf_cascade_model(c, 0)) == 144 && jf_cascade_model(c, 1) == NULL);
+    jf_cascade_free(c);
+    CHECK_STATUS(jf_cascade_load(&c, s.ctx, "none", s.of_class, NULL), JF_OK);
+    CHECK(c == NULL);
+    CHECK_STATUS(jf_cascade_load(&c, s.ctx, NULL, s.steps[0], NULL), JF_OK); /* its recipe names none */
+    CHECK(c == NULL);
+    CHECK_STATUS(jf_cascade_load(&c, s.ctx, NULL, NULL, NULL), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(s.ctx), "no model whose recipe has them");
     scales_close(&s);
 }
 
-TEST(then__what_does_not_follow_is_refused) {
+TEST(cascade__what_does_not_follow_is_refused) {
     scales s = scales_open();
-    jf_then then;
-    CHECK_STATUS(load_then(&then, &s, "%s"), JF_ERROR_SHAPE);
+    jf_cascade *c;
+    CHECK_STATUS(load_cascade(&c, &s, "%s"), JF_ERROR_SHAPE);
     CHECK_HAS(jf_context_error(s.ctx),
               "images of 6 x 6 (1 channel) larger, expected one that starts from 3 x 3");
-    CHECK(then.count == 0);
-    CHECK_STATUS(jf_then_load(&then, s.of_class, test_path("class"), NULL), JF_ERROR_UNSUPPORTED);
-    CHECK(jf_then_load(&then, s.of_class, NULL, NULL) != JF_OK); /* "pair" is not there */
+    CHECK(c == NULL);
+    CHECK_STATUS(jf_cascade_load(&c, s.ctx, test_path("class"), s.of_class, NULL), JF_ERROR_UNSUPPORTED);
+    CHECK(jf_cascade_load(&c, s.ctx, NULL, s.of_class, NULL) != JF_OK); /* "pair" is not there */
     CHECK_HAS(jf_context_error(s.ctx), "data.then = pair, which makes the images of the model larger: ");
     scales_close(&s);
 }
 
-TEST(then__each_image_is_made_larger_by_itself) {
+TEST(cascade__each_sample_is_made_larger_by_itself) {
     scales s = scales_open();
-    jf_then then;
-    jf_images two, one, first;
-    double values[2 * PIXELS];
-    jf_images small = same_images(values, 2);
-    CHECK_STATUS(load_then(&then, &s, "%s,%s"), JF_OK);
-    CHECK_STATUS(jf_then_enlarge(&two, s.ctx, &then, &small, &seed_3), JF_OK);
-    CHECK(two.count == 2 && two.h == SIDE && two.w == SIDE && two.channels == 1);
-    CHECK(!equal_images(&two, 0, 1)); /* of latent points of its own */
+    jf_cascade *c;
+    jf_cascade_result two = {.size = sizeof two}, one = two, alone = two, none = two;
+    double values[2 * PIXELS], whole[SIDE * SIDE] = {0};
+    jf_images small = same_images(values, 2), large = {whole, 1, SIDE, SIDE, 1};
+    CHECK_STATUS(load_cascade(&c, &s, "%s,%s"), JF_OK);
+    CHECK_STATUS(jf_cascade_enlarge(&two, c, &small, &seed_3), JF_OK);
+    CHECK(two.steps == 2 && two.made[1].count == 2 && two.made[1].h == SIDE && two.made[1].w == SIDE &&
+          two.made[1].channels == 1);
+    CHECK(!equal_images(&two.made[1], 0, 1)); /* of latent points of its own */
     small.count = 1;
-    CHECK_STATUS(jf_then_enlarge(&one, s.ctx, &then, &small, &seed_3), JF_OK);
-    for (int i = 0; i < SIDE * SIDE; i++) CHECK_NEAR(one.values[i], two.values[i], 1e-5);
-    /* The model itself has drawn the first points of the seed: the first step of a chain by itself has those.
-     */
-    jf_chain_options alone = {.size = sizeof(jf_chain_options), .seed = 3};
-    jf_chain_result r = {.size = sizeof r};
-    CHECK_STATUS(jf_superres_chain(&r, (const jf_model *const *)then.models, 2, &small, &alone), JF_OK);
-    CHECK(memcmp(r.made[1].values, one.values, SIDE * SIDE * sizeof(double)) != 0);
+    CHECK_STATUS(jf_cascade_enlarge(&one, c, &small, &seed_3), JF_OK);
+    for (int i = 0; i < SIDE * SIDE; i++) CHECK_NEAR(one.made[1].values[i], two.made[1].values[i], 1e-5);
+    /* The model itself has drawn the first points of the seed: the first step of a cascade by itself has
+     * those. */
+    jf_cascade_options options = {.size = sizeof options, .seed = 3};
+    CHECK_STATUS(jf_cascade_enlarge(&alone, c, &small, &options), JF_OK);
+    CHECK(memcmp(alone.made[1].values, one.made[1].values, SIDE * SIDE * sizeof(double)) != 0);
     small.count = 0;
-    CHECK_STATUS(jf_then_enlarge(&first, s.ctx, &then, &small, NULL), JF_OK);
-    CHECK(first.count == 0 && first.h == SIDE);
-    jf_images_free(&first);
-    jf_chain_result_free(&r);
-    jf_images_free(&one);
-    jf_images_free(&two);
-    jf_then_free(&then);
+    CHECK_STATUS(jf_cascade_enlarge(&none, c, &small, NULL), JF_OK);
+    CHECK(none.made[1].count == 0 && none.made[1].h == SIDE);
+    CHECK_STATUS(jf_cascade_enlarge(&none, c, &large, &seed_3),
+                 JF_ERROR_SHAPE); /* no sample is a whole one */
+    jf_cascade_result_free(&none);
+    jf_cascade_result_free(&alone);
+    jf_cascade_result_free(&one);
+    jf_cascade_result_free(&two);
+    jf_cascade_free(c);
     scales_close(&s);
 }
 
-TEST(then__images_of_a_line_share_latent_points) {
+TEST(cascade__parts_of_a_set_have_the_images_of_the_whole) {
     scales s = scales_open();
-    jf_then then;
-    jf_images large, copied;
+    jf_cascade_result all = {.size = sizeof all}, part = all;
+    jf_cascade_options options = {.size = sizeof options, .counts = {2, 3}, .seed = 3};
+    double values[2 * PIXELS];
+    jf_images small = same_images(values, 2), second = same_images(values + PIXELS, 1);
+    const jf_cascade *c = s.both;
+    CHECK_STATUS(jf_cascade_enlarge(&all, c, &small, &options), JF_OK);
+    options.first = 1;
+    CHECK_STATUS(jf_cascade_enlarge(&part, c, &second, &options), JF_OK);
+    CHECK(all.made[1].count == 12 && part.made[1].count == 6);
+    for (int i = 0; i < 6 * SIDE * SIDE; i++)
+        CHECK_NEAR(part.made[1].values[i], all.made[1].values[6 * SIDE * SIDE + i], 1e-5);
+    jf_cascade_result_free(&all);
+    jf_cascade_result_free(&part);
+    scales_close(&s);
+}
+
+TEST(cascade__images_of_a_line_share_latent_points) {
+    scales s = scales_open();
+    jf_cascade *c;
+    jf_cascade_result r = {.size = sizeof r};
     double values[6 * PIXELS];
     jf_images small = same_images(values, 6);
-    jf_then_options options = {.size = sizeof options, .seed = 3, .together = 3};
-    CHECK_STATUS(load_then(&then, &s, "%s,%s"), JF_OK);
-    CHECK_STATUS(jf_then_enlarge(&large, s.ctx, &then, &small, &options), JF_OK);
-    CHECK(large.count == 6);
-    for (size_t i = 1; i < 6; i++) CHECK(equal_images(&large, 0, i) == (i < 3));
-    CHECK(equal_images(&large, 3, 5));
-    jf_images_free(&large);
+    jf_cascade_options options = seed_3;
+    CHECK_STATUS(load_cascade(&c, &s, "%s,%s"), JF_OK);
+    options.together = 3;
+    CHECK_STATUS(jf_cascade_enlarge(&r, c, &small, &options), JF_OK);
+    CHECK(r.made[1].count == 6);
+    for (size_t i = 1; i < 6; i++) CHECK(equal_images(&r.made[1], 0, i) == (i < 3));
+    CHECK(equal_images(&r.made[1], 3, 5));
+    jf_cascade_result_free(&r);
     options.together = 4;
-    CHECK_STATUS(jf_then_enlarge(&large, s.ctx, &then, &small, &options), JF_ERROR_ARGUMENT);
-    jf_then_free(&then); /* without models images stay as they are */
-    CHECK_STATUS(jf_then_enlarge(&copied, s.ctx, &then, &small, NULL), JF_OK);
-    CHECK(copied.count == 6 && copied.h == SMALL && memcmp(copied.values, values, sizeof values) == 0 &&
-          copied.values != values);
-    jf_images_free(&copied);
+    CHECK_STATUS(jf_cascade_enlarge(&r, c, &small, &options), JF_ERROR_ARGUMENT);
+    CHECK_HAS(jf_context_error(s.ctx), "6 images in groups of 4");
+    jf_cascade_free(c);
     scales_close(&s);
 }
 
-TEST(then__lines_are_drawn_of_the_larger_images) {
+TEST(cascade__lines_are_drawn_of_the_larger_images) {
     scales s = scales_open();
-    jf_then then;
+    jf_cascade *c;
     jf_lines lines;
-    jf_images own, large;
+    jf_images own;
+    jf_cascade_result r = {.size = sizeof r};
     double y[3 * CLASSES * PIXELS];
     for (int k = 0; k < 3; k++)
         CHECK_STATUS(jf_model_y_of_label(s.of_class, k, y + k * CLASSES * PIXELS), JF_OK);
     CHECK_STATUS(jf_lines_through(&lines, s.of_class, 2, 3, y, NULL), JF_OK);
     CHECK(lines.rows == 2 && lines.steps == 3 && lines.along_y);
     for (int i = 0; i < 3 * CLASSES * PIXELS; i++) CHECK(lines.y[i] == y[i]); /* plane after plane */
-    CHECK_STATUS(load_then(&then, &s, "%s,%s"), JF_OK);
+    CHECK_STATUS(load_cascade(&c, &s, "%s,%s"), JF_OK);
     CHECK_STATUS(jf_restore(&own, s.of_class, 6, lines.x, lines.y), JF_OK);
-    CHECK_STATUS(jf_then_enlarge(&large, s.ctx, &then, &own, &seed_3), JF_OK);
+    CHECK_STATUS(jf_cascade_enlarge(&r, c, &own, &seed_3), JF_OK);
+    jf_images large = r.made[1];
     CHECK_STATUS(jf_lines_draw_images(s.of_class, &lines, &large, NULL, 0, test_path("lines.png")), JF_OK);
     large.count = 5;
     CHECK_STATUS(jf_lines_draw_images(s.of_class, &lines, &large, NULL, 0, test_path("lines.png")),
                  JF_ERROR_ARGUMENT);
     CHECK_HAS(jf_context_error(s.ctx), "5 images of 2 lines of 3 steps, expected 6");
     jf_images_free(&own);
-    jf_images_free(&large);
-    jf_then_free(&then);
+    jf_cascade_result_free(&r);
+    jf_cascade_free(c);
     jf_lines_free(&lines);
     scales_close(&s);
 }
@@ -334,8 +358,7 @@ TEST(scales__a_report_shows_the_larger_images) {
     size_t length;
     CHECK_STATUS(jf_judge(&small, s.of_class, &options), JF_OK);
     CHECK(small->sheet.count == 0 && !strstr(jf_judgement_text(small), "as the model draws it"));
-    options.then = (const jf_model *const *)s.steps;
-    options.then_count = 2;
+    options.cascade = s.both;
     CHECK_STATUS(jf_judge(&large, s.of_class, &options), JF_OK);
     CHECK(large->sheet.count == CLASSES * SHEET_EACH && large->sheet.h == SIDE);
     int shown = 0;

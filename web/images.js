@@ -1,5 +1,5 @@
 "use strict";
-/* Models of images: samples in a grid, the one that is picked beside its latent image, lines between classes; and chains of
+/* Models of images: samples in a grid, the one that is picked beside its latent image, lines between classes; and cascades of
  * super-resolution. */
 
 const IMAGE_COUNT = 25;
@@ -232,7 +232,7 @@ class ImageLine {
 
 /* ---- super-resolution by all steps ---- */
 
-class ChainView {
+class CascadeView {
   constructor(told, state) {
     this.models = told.chain.map((k) => told.models[k]);
     this.first = told.chain[0];

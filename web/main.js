@@ -5,12 +5,12 @@ const page = { view: null, state: new State(location.hash), told: null };
 
 function viewOf(choice) {
   if (choice.watch) return new WatchView();
-  if (choice.chain) return new ChainView(page.told, page.state);
+  if (choice.chain) return new CascadeView(page.told, page.state);
   const model = page.told.models[choice.model];
   return model.image ? new ImageView(model, choice.model, page.state) : new VectorView(model, choice.model, page.state);
 }
 
-/* Every model is a choice, and so is a chain of several. */
+/* Every model is a choice, and so is a cascade of several. */
 function choices() {
   if (page.told.watch) return [{ watch: true, name: "Training" }];
   const found = page.told.models.map((model, k) => ({ model: k, name: model.name, key: String(k) }));

@@ -1,4 +1,4 @@
-/* Super-resolution by all steps of a chain, and images of a model's own data to try it with. */
+/* Super-resolution by all steps of a cascade, and images of a model's own data to try it with. */
 #include "conditions_asked.h"
 #include <math.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ static int mean_and_spread(const jf_images *of, jf_images *out) {
     return 1;
 }
 
-static void add_chain(const jf_chain_result *r, buffer *out) {
+static void add_steps(const jf_cascade_result *r, buffer *out) {
     jf_images both;
     buffer_add(out, "{");
     answers_add_images(out, "input", &r->input);
@@ -52,14 +52,14 @@ static void add_chain(const jf_chain_result *r, buffer *out) {
 }
 
 static jf_status give_superres(explorer *e, ask *asked, buffer *out) {
-    int steps[JF_CHAIN_MOST], count = explorer_chain(e, steps);
-    const jf_model *models[JF_CHAIN_MOST];
-    jf_chain_options options = {.size = sizeof(jf_chain_options),
-                                .seed = ask_seed(asked, "seed"),
-                                .denoise = ask_flag(asked, "denoise")};
-    double counts[JF_CHAIN_MOST], all = 1;
+    int steps[JF_CASCADE_MOST], count = explorer_cascade(e, steps);
+    const jf_model *models[JF_CASCADE_MOST];
+    jf_cascade_options options = {.size = sizeof(jf_cascade_options),
+                                  .seed = ask_seed(asked, "seed"),
+                                  .denoise = ask_flag(asked, "denoise")};
+    double counts[JF_CASCADE_MOST], all = 1;
     jf_images given = {0};
-    if (count == 0) ask_refuse(asked, "the models here are no chain of super-resolution");
+    if (count == 0) ask_refuse(asked, "the models here are no cascade of super-resolution");
     ask_numbers(asked, "counts", counts, (size_t)count);
     for (int i = 0; i < count; i++) {
         if (!(counts[i] >= 1 && counts[i] <= MOST_IMAGES) || (all *= counts[i]) > MOST_IMAGES)
@@ -71,12 +71,13 @@ static jf_status give_superres(explorer *e, ask *asked, buffer *out) {
     if (asked->refused) return JF_OK;
     jf_status status = asked_image(asked, &given);
     if (asked->refused || status != JF_OK) return status;
-    jf_chain_result result = {.size = sizeof(jf_chain_result)};
-    status = jf_superres_chain(&result, models, count, &given, &options);
-    if (status == JF_OK) {
-        add_chain(&result, out);
-        jf_chain_result_free(&result);
-    }
+    jf_cascade *cascade;
+    jf_cascade_result result = {.size = sizeof(jf_cascade_result)};
+    status = jf_cascade_create(&cascade, models, (size_t)count);
+    if (status == JF_OK) status = jf_cascade_enlarge(&result, cascade, &given, &options);
+    if (status == JF_OK) add_steps(&result, out);
+    jf_cascade_result_free(&result);
+    jf_cascade_free(cascade);
     jf_images_free(&given);
     return status;
 }

@@ -17,11 +17,11 @@ static void add_frames(buffer *out, const char *name, const double *values, cons
     buffer_add(out, "]");
 }
 
-static jf_status add_images(const explorer *e, const shown_model *s, const jf_lines *l, uint64_t seed,
-                            buffer *out) {
+static jf_status add_images(const shown_model *s, const jf_lines *l, uint64_t seed, buffer *out) {
     jf_images images;
-    jf_then_options options = {.size = sizeof(jf_then_options), .seed = seed, .together = l->steps};
-    jf_status status = shown_images(e, s, l->rows * l->steps, l->x, l->y, &options, &images);
+    jf_cascade_options options = {
+        .size = sizeof(jf_cascade_options), .seed = seed, .of_samples = 1, .together = l->steps};
+    jf_status status = shown_images(s, l->rows * l->steps, l->x, l->y, &options, &images);
     if (status != JF_OK) return status;
     buffer_add(out, ",");
     answers_add_images(out, "images", &images);
@@ -29,12 +29,11 @@ static jf_status add_images(const explorer *e, const shown_model *s, const jf_li
     return JF_OK;
 }
 
-static jf_status add_lines(const explorer *e, const shown_model *s, const jf_lines *l, uint64_t seed,
-                           buffer *out) {
+static jf_status add_lines(const shown_model *s, const jf_lines *l, uint64_t seed, buffer *out) {
     jf_status status = JF_OK;
     buffer_add(out, "{\"rows\":%zu,\"steps\":%zu", l->rows, l->steps);
     if (s->form.h > 0) {
-        status = add_images(e, s, l, seed, out);
+        status = add_images(s, l, seed, out);
     } else {
         add_frames(out, "x", l->x, l, (size_t)s->dim_x);
         add_frames(out, "z", l->z, l, (size_t)s->dim_x);
@@ -70,7 +69,7 @@ static jf_status give_lines(explorer *e, ask *asked, buffer *out) {
     if (status == JF_OK && !asked->refused) {
         status = along_y ? jf_lines_along_y(&made, s->m, lines, steps, from, to, &use)
                          : jf_lines_along_z(&made, s->m, lines, steps, 1, from, &use);
-        if (status == JF_OK) status = add_lines(e, s, &made, use.seed, out);
+        if (status == JF_OK) status = add_lines(s, &made, use.seed, out);
         jf_lines_free(&made);
     }
     free(from);

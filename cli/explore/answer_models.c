@@ -59,12 +59,12 @@ static void add_form(const jf_image_form *f, buffer *out) {
 
 /* What makes its images larger, and whether y has a plane for each class, so that no number lies between two
  * of them. */
-static void add_then(const shown_model *s, buffer *out) {
+static void add_cascade(const shown_model *s, buffer *out) {
     int planes = s->class_column || (s->classes > 1 && s->form.y_channels == s->classes);
     buffer_add(out, ",\"planes\":%s,\"then\":{\"name\":", planes ? "true" : "false");
     buffer_add_text(out, jf_model_then(s->m));
-    buffer_add(out, ",\"h\":%d,\"w\":%d,\"why\":", s->then.h, s->then.w);
-    buffer_add_text(out, s->no_then);
+    buffer_add(out, ",\"h\":%d,\"w\":%d,\"why\":", s->large_h, s->large_w);
+    buffer_add_text(out, s->no_cascade);
     buffer_add(out, "}");
 }
 
@@ -88,7 +88,7 @@ static jf_status add_model(const shown_model *s, buffer *out) {
     add_classes(s, out);
     add_ranges(s, out);
     add_form(&s->form, out);
-    add_then(s, out);
+    add_cascade(s, out);
     buffer_add(out, ",\"data_rows\":%zu,\"no_data\":", s->data_rows);
     buffer_add_text(out, s->no_data);
     buffer_add(out, "}");
@@ -96,7 +96,7 @@ static jf_status add_model(const shown_model *s, buffer *out) {
 }
 
 static jf_status give_models(explorer *e, ask *asked, buffer *out) {
-    int steps[JF_CHAIN_MOST], chain = explorer_chain(e, steps);
+    int steps[JF_CASCADE_MOST], count = explorer_cascade(e, steps);
     jf_status status = JF_OK;
     (void)asked;
     buffer_add(out, "{\"version\":\"%s\",\"watch\":%s,\"models\":[", jf_version(),
@@ -106,7 +106,7 @@ static jf_status give_models(explorer *e, ask *asked, buffer *out) {
         status = add_model(&e->models[i], out);
     }
     buffer_add(out, "],\"chain\":[");
-    for (int i = 0; i < chain; i++) buffer_add(out, "%s%d", i ? "," : "", steps[i]);
+    for (int i = 0; i < count; i++) buffer_add(out, "%s%d", i ? "," : "", steps[i]);
     buffer_add(out, "]}\n");
     return status;
 }

@@ -10,7 +10,7 @@ enum {
 typedef struct drawn {
     int n;
     double *y, *x, *y_back, *z;
-    jf_then_options then; /* how images are made larger */
+    jf_cascade_options larger; /* how images are made larger */
 } drawn;
 
 static void drawn_free(drawn *d) {
@@ -38,11 +38,13 @@ static jf_status draw(const shown_model *s, ask *asked, drawn *d) {
                           .seed = ask_seed(asked, "seed"),
                           .temperature = ask_real(asked, "temperature", 0, 100, 1)};
     use.zero_temperature = use.temperature == 0;
-    d->then = (jf_then_options){
-        .size = sizeof(jf_then_options), .seed = use.seed, .denoise = ask_flag(asked, "denoise")};
+    d->larger = (jf_cascade_options){.size = sizeof(jf_cascade_options),
+                                     .seed = use.seed,
+                                     .denoise = ask_flag(asked, "denoise"),
+                                     .of_samples = 1};
     if (asked->refused) return JF_OK;
     jf_status status = jf_sample(s->m, d->n, d->y, d->x, d->y_back, d->z, &use);
-    if (status == JF_OK && d->then.denoise) status = jf_denoise(s->m, d->n, d->x, d->y, d->x, &use);
+    if (status == JF_OK && d->larger.denoise) status = jf_denoise(s->m, d->n, d->x, d->y, d->x, &use);
     return status;
 }
 
@@ -59,8 +61,7 @@ static jf_status add_trust(const shown_model *s, const drawn *d, buffer *out) {
     return status;
 }
 
-static jf_status add_samples(const explorer *e, const shown_model *s, const drawn *d, const jf_images *inputs,
-                             buffer *out) {
+static jf_status add_samples(const shown_model *s, const drawn *d, const jf_images *inputs, buffer *out) {
     size_t count = (size_t)d->n * (size_t)s->dim_x;
     buffer_add(out, "{\"n\":%d", d->n);
     if (s->form.h == 0) {
@@ -71,7 +72,7 @@ static jf_status add_samples(const explorer *e, const shown_model *s, const draw
         return JF_OK;
     }
     jf_images images;
-    jf_status status = shown_images(e, s, (size_t)d->n, d->x, d->y, &d->then, &images);
+    jf_status status = shown_images(s, (size_t)d->n, d->x, d->y, &d->larger, &images);
     if (status != JF_OK) return status;
     buffer_add(out, ",");
     answers_add_images(out, "images", &images);
@@ -99,7 +100,7 @@ static jf_status give_sample(explorer *e, ask *asked, buffer *out) {
     jf_status status = asked_condition(s, asked, "y", &y, &inputs);
     if (status == JF_OK && y && drawn_create(s, asked, y, &d)) {
         status = draw(s, asked, &d);
-        if (status == JF_OK && !asked->refused) status = add_samples(e, s, &d, &inputs, out);
+        if (status == JF_OK && !asked->refused) status = add_samples(s, &d, &inputs, out);
         if (status == JF_OK && !asked->refused) status = add_trust(s, &d, out);
         buffer_add(out, "}\n");
     }

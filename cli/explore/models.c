@@ -1,4 +1,5 @@
 #include "models.h"
+#include "cascade_option.h"
 #include "cli.h"
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ explorer *explorer_create(void) {
 /* Gives a model back; 0 where its judgement goes on and uses it. */
 static int free_model(shown_model *s) {
     int ended = verdict_free(s->verdict);
-    if (ended) jf_then_free(&s->then);
+    if (ended) jf_cascade_free(s->cascade);
     if (ended) jf_model_free(s->m);
     free(s->name);
     free(s->call);
@@ -69,24 +70,28 @@ static jf_status find_data(explorer *e, shown_model *s) {
 }
 
 /* Without the models that make its images larger they are shown as they are, and the page says why. */
-static void find_then(explorer *e, shown_model *s, const jf_load_options *device) {
-    if (jf_then_load(&s->then, s->m, NULL, device) != JF_OK)
-        snprintf(s->no_then, sizeof s->no_then, "%s", jf_context_error(e->ctx));
+static void find_cascade(explorer *e, shown_model *s, const jf_load_options *device) {
+    const jf_model *step;
+    jf_image_form form = {.size = sizeof form};
+    if (jf_cascade_load(&s->cascade, e->ctx, NULL, s->m, device) != JF_OK)
+        snprintf(s->no_cascade, sizeof s->no_cascade, "%s", jf_context_error(e->ctx));
+    for (size_t i = 0; (step = jf_cascade_model(s->cascade, i)); i++)
+        if (jf_model_image_form(&form, step) == JF_OK) {
+            s->large_h = form.h;
+            s->large_w = form.w;
+        }
 }
 
 long shown_numbers(const shown_model *s) {
-    long large = (long)s->then.h * s->then.w * s->form.channels;
+    long large = (long)s->large_h * s->large_w * s->form.channels;
     return large > s->dim_x ? large : s->dim_x;
 }
 
-jf_status shown_images(const explorer *e, const shown_model *s, size_t n, const double *x, const double *y,
-                       const jf_then_options *options, jf_images *out) {
-    jf_images own;
-    *out = (jf_images){0};
-    jf_status status = jf_restore(&own, s->m, n, x, y);
-    if (status != JF_OK) return status;
-    status = jf_then_enlarge(out, e->ctx, &s->then, &own, options);
-    jf_images_free(&own);
+jf_status shown_images(const shown_model *s, size_t n, const double *x, const double *y,
+                       const jf_cascade_options *options, jf_images *out) {
+    jf_status status = jf_restore(out, s->m, n, x, y);
+    if (status == JF_OK) status = cascade_replace(s->cascade, options, out);
+    if (status != JF_OK) jf_images_free(out);
     return status;
 }
 
@@ -133,8 +138,8 @@ static jf_status add_file(explorer *e, const char *path, const char *name, int s
     s->dim_y = jf_model_dim_y(s->m);
     s->classes = jf_model_classes(s->m);
     s->class_column = cli_has_class_column(s->m);
-    find_then(e, s, device);
-    s->verdict = verdict_create(e->ctx, s->m, &s->then);
+    find_cascade(e, s, device);
+    s->verdict = verdict_create(e->ctx, s->m, s->cascade);
     if (!s->verdict) return no_memory();
     status = find_ranges(s);
     return status == JF_OK ? find_data(e, s) : status;
@@ -157,7 +162,7 @@ jf_status explorer_add(explorer *e, const char *name, const jf_load_options *dev
     return status;
 }
 
-/* ---- chains ---- */
+/* ---- cascades ---- */
 
 /* The model that enlarges images of h x w, -1: none. */
 static int step_from(const explorer *e, int h, int w) {
@@ -168,12 +173,12 @@ static int step_from(const explorer *e, int h, int w) {
     return -1;
 }
 
-int explorer_chain(const explorer *e, int steps[JF_CHAIN_MOST]) {
+int explorer_cascade(const explorer *e, int steps[JF_CASCADE_MOST]) {
     int best = 0;
     for (int first = 0; first < e->count; first++) {
-        int found[JF_CHAIN_MOST], count = 0;
+        int found[JF_CASCADE_MOST], count = 0;
         if (strcmp(e->models[first].form.task, "superres") != 0) continue;
-        for (int i = first; i >= 0 && count < JF_CHAIN_MOST; count++) {
+        for (int i = first; i >= 0 && count < JF_CASCADE_MOST; count++) {
             found[count] = i;
             i = step_from(e, e->models[i].form.h, e->models[i].form.w);
         }

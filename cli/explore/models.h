@@ -11,8 +11,9 @@ typedef struct shown_model {
                    came with the program */
     jf_model *m;
     jf_image_form form;
-    jf_then then;      /* what makes its images larger */
-    char no_then[512]; /* why those that its recipe names are not there */
+    jf_cascade *cascade;  /* makes its images larger; NULL: none */
+    int large_h, large_w; /* of images that it makes; 0: none */
+    char no_cascade[512]; /* why models that its recipe names are not there */
     int dim_x, dim_y, classes;
     int class_column; /* y of vectors has an element for each class: the page knows its label alone */
     int has_range;
@@ -41,12 +42,12 @@ void explorer_free(explorer *e);
 
 /* Images of n rows of x and y, made larger where other models do so. together: rows of a line that follow
  * each other. */
-jf_status shown_images(const explorer *e, const shown_model *s, size_t n, const double *x, const double *y,
-                       const jf_then_options *options, jf_images *out);
+jf_status shown_images(const shown_model *s, size_t n, const double *x, const double *y,
+                       const jf_cascade_options *options, jf_images *out);
 /* Numbers of a sample as it is sent: of x, or of the larger image. */
 long shown_numbers(const shown_model *s);
 
-/* Which models make a chain of super-resolution, numbers of models; their count, 0: none do. */
-int explorer_chain(const explorer *e, int steps[JF_CHAIN_MOST]);
+/* Which models make a cascade of super-resolution, numbers of models; their count, 0: none do. */
+int explorer_cascade(const explorer *e, int steps[JF_CASCADE_MOST]);
 
 #endif

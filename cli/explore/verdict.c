@@ -6,7 +6,7 @@
 struct verdict {
     jf_context *ctx;
     const jf_model *m;
-    jf_then then; /* borrowed */
+    const jf_cascade *cascade;
     pthread_mutex_t lock;
     verdict_state state;
     jf_judgement *judgement;
@@ -15,12 +15,12 @@ struct verdict {
     char why[512];
 };
 
-verdict *verdict_create(jf_context *ctx, const jf_model *m, const jf_then *then) {
+verdict *verdict_create(jf_context *ctx, const jf_model *m, const jf_cascade *cascade) {
     verdict *v = calloc(1, sizeof *v);
     if (!v) return NULL;
     v->ctx = ctx;
     v->m = m;
-    v->then = *then;
+    v->cascade = cascade;
     pthread_mutex_init(&v->lock, NULL);
     return v;
 }
@@ -49,8 +49,7 @@ static void *judge(void *user) {
     verdict *v = user;
     jf_judgement *made = NULL;
     jf_judge_options options = {.size = sizeof(jf_judge_options), /* as jointflow judge does by default */
-                                .then = (const jf_model *const *)v->then.models,
-                                .then_count = v->then.count};
+                                .cascade = v->cascade};
     jf_status status = jf_judge(&made, v->m, &options);
     pthread_mutex_lock(&v->lock);
     v->judgement = made;

@@ -8,8 +8,8 @@
 typedef struct verdict verdict;
 typedef enum verdict_state { VERDICT_NONE, VERDICT_RUNNING, VERDICT_DONE, VERDICT_FAILED } verdict_state;
 
-/* The models of `then`, which make the images of m larger, stay as long as m does. NULL: no memory. */
-verdict *verdict_create(jf_context *ctx, const jf_model *m, const jf_then *then);
+/* The cascade that makes the images of m larger, NULL: none, stays as long as m does. NULL: no memory. */
+verdict *verdict_create(jf_context *ctx, const jf_model *m, const jf_cascade *cascade);
 /* 0 where it is still being made: then it, the models and the context stay, for the end of the process is
  * near. */
 int verdict_free(verdict *v);

@@ -212,7 +212,7 @@ jf_status jf_model_find(char **out, jf_context *ctx, const char *name, int index
 jf_status jf_model_set_data(jf_model *m, jf_data *data);
 void jf_model_free(jf_model *m);
 /* The models of super-resolution that make what it draws larger, by the names that its recipe has for them
- * (data.then), as jf_then_load() takes them; "": none. Borrowed. */
+ * (data.then), as jf_cascade_load() takes them; "": none. Borrowed. */
 const char *jf_model_then(const jf_model *m);
 int jf_model_dim_x(const jf_model *m);
 int jf_model_dim_y(const jf_model *m);
@@ -436,101 +436,83 @@ jf_status jf_image_conditions_create(jf_image_conditions *out, const jf_model *m
                                      int degrade, uint64_t seed);
 void jf_image_conditions_free(jf_image_conditions *c);
 
-/* Super-resolution in two steps: samples of the coarse model, and for each of them samples of the fine
- * one. The models may come in either order. */
-typedef struct jf_superres_options {
-    size_t size;                     /* sizeof(jf_superres_options) */
-    size_t coarse_count, fine_count; /* 0: 10 */
+/* ---- cascades of models of super-resolution ---- */
+/* Each model makes larger what the one before it made: 7x7 to 14x14 to 28x28, say. They start from degraded
+ * images, from whole ones, which are degraded first, or from samples of a model of small images, such as
+ * fashion-ten; densities and latent points of that one are always those of its own, small images. */
+#define JF_CASCADE_MOST 8
+typedef struct jf_cascade jf_cascade;
+/* Takes models in any order, which have to outlive it. JF_ERROR_SHAPE where they do not follow each other. */
+jf_status jf_cascade_create(jf_cascade **out, const jf_model *const *models, size_t count);
+/* The same of models that it loads and frees. names: as jf_model_find() takes them, separated by commas, in
+ * any order, each of one model or of several; NULL: those that the recipe of `before` names
+ * (jf_model_then()). before: the model whose samples are to be made larger, JF_ERROR_SHAPE where they do not
+ * start from what it draws; NULL: none. *out is NULL where names is "none", or the recipe names none: what is
+ * drawn stays as it is. options may be NULL. */
+jf_status jf_cascade_load(jf_cascade **out, jf_context *ctx, const char *names, const jf_model *before,
+                          const jf_load_options *options);
+/* Gives the model of a step, from the smallest images to the largest, borrowed; NULL past the last. */
+const jf_model *jf_cascade_model(const jf_cascade *c, size_t index);
+void jf_cascade_free(jf_cascade *c);
+
+typedef struct jf_cascade_options {
+    size_t size;                    /* sizeof(jf_cascade_options) */
+    size_t counts[JF_CASCADE_MOST]; /* images of each step for each of the one before it, from the smallest
+                                       on; 0: 1 */
     uint64_t seed;
-    int denoise; /* the noise of training is taken off the images of each step (jf_denoise) */
-} jf_superres_options;
-typedef struct jf_superres_result {
-    size_t size;              /* sizeof(jf_superres_result) */
-    jf_images truth;          /* count 0: not known */
-    jf_images input;          /* one */
-    jf_images coarse;         /* coarse_count */
-    jf_images fine;           /* coarse_count * fine_count; those of one coarse image follow each other */
-    double coarse_psnr, psnr; /* of the reconstructions, degraded again, against the input, dB */
-    double y_error;           /* mean |y_back - y| per element over both steps, model units */
-} jf_superres_result;
-/* given: one image, an input of the coarse model or a whole one of the fine model; options may be NULL. */
-jf_status jf_superres(jf_superres_result *out, const jf_model *one, const jf_model *other,
-                      const jf_images *given, const jf_superres_options *options);
-/* .png: truth, input, coarse ones, fine ones; .npy: the fine ones, (coarse_count, fine_count, h, w[, c]). */
-jf_status jf_superres_write(jf_context *ctx, const jf_superres_result *r, const char *title, int full_range,
-                            const char *path);
-void jf_superres_result_free(jf_superres_result *r);
-
-/* The same by a chain of any number of models, in any order. */
-#define JF_CHAIN_MOST 8
-typedef struct jf_chain_options {
-    size_t size;                  /* sizeof(jf_chain_options) */
-    size_t counts[JF_CHAIN_MOST]; /* images of each step for each of the one before it, from the smallest on;
-                                     0: 1 */
-    uint64_t seed;
-    int denoise;
-} jf_chain_options;
-typedef struct jf_chain_result {
-    size_t size;            /* sizeof(jf_chain_result) */
-    jf_images truth, input; /* as above */
-    size_t steps;
-    jf_images made[JF_CHAIN_MOST]; /* of each step; those of one image before follow each other */
-    double
-        psnr[JF_CHAIN_MOST]; /* of the reconstructions of each step, degraded again, against the input, dB */
-    double y_error;
-} jf_chain_result;
-/* given: one image or several, each of which is made larger by itself. */
-jf_status jf_superres_chain(jf_chain_result *out, const jf_model *const *models, size_t count,
-                            const jf_images *given, const jf_chain_options *options);
-/* Of one given image. .png: truth, input, all steps; .npy: the images of the last, (before it, of each, h,
- * w[, c]). */
-jf_status jf_superres_chain_write(jf_context *ctx, const jf_chain_result *r, const char *title,
-                                  int full_range, const char *path);
-void jf_chain_result_free(jf_chain_result *r);
-
-/* How well a chain fits its inputs, over a whole set of images. */
-typedef struct jf_chain_test {
-    size_t size;                    /* sizeof(jf_chain_test) */
-    const char *test, *test_labels; /* as of jf_judge_options; NULL: what the last model's recipe holds out */
-    size_t most;                    /* images, drawn at random; 0: all */
-} jf_chain_test;
-typedef struct jf_chain_score {
-    char name[64]; /* of the class; "" for all images */
-    int64_t images;
-    double psnr[JF_CHAIN_MOST]; /* as above, from the mean square over the images */
-} jf_chain_score;
-/* *scores: (*score_count) all images first, then each class, yours to jf_chain_scores_free(). test, options
- * and y_error may be NULL. */
-jf_status jf_superres_test(jf_chain_score **scores, size_t *score_count, const jf_model *const *models,
-                           size_t count, const jf_chain_test *test, const jf_chain_options *options,
-                           double *y_error);
-
-void jf_chain_scores_free(jf_chain_score *scores);
-
-/* Models of super-resolution that make larger what another one draws: fashion-ten draws images of 7x7, which
- * two others make 28x28. Densities and latent points are always those of the model's own, small images. */
-typedef struct jf_then {
-    jf_model *models[JF_CHAIN_MOST]; /* (count), from the smallest images to the largest; rest NULL */
-    size_t count;                    /* 0: what is drawn stays as it is */
-    int h, w;                        /* of what they make in the end; 0 where there are none */
-} jf_then;
-/* names: as jf_model_find() takes them, separated by commas, in any order, each of one model or of several;
- * NULL: those that the recipe of m names (jf_model_then()); "none": none. JF_ERROR_SHAPE where they do not
- * start from what m draws. options may be NULL. */
-jf_status jf_then_load(jf_then *out, const jf_model *m, const char *names, const jf_load_options *options);
-typedef struct jf_then_options {
-    size_t size;   /* sizeof(jf_then_options) */
-    uint64_t seed; /* may be that of the samples: these models draw other latent points with it */
-    int denoise;   /* the noise of training is taken off the images of each step (jf_denoise) */
+    uint64_t first; /* number of the first image, or group, where a set is made larger in parts: what becomes
+                       of an image depends on the seed and its number alone */
+    double temperature;   /* of all steps, as of jf_use_options */
+    int zero_temperature; /* the same */
+    int denoise;          /* the noise of training is taken off the images of each step (jf_denoise) */
+    /* The images are samples that were drawn with this seed: the steps draw other latent points than these
+     * had, and whole images are refused. */
+    int of_samples;
     /* So many images that follow each other, the steps of a line say, get the same latent points, so that
      * they differ by what is made larger alone; 0: 1. */
     size_t together;
-} jf_then_options;
-/* One image of each, of images as jf_restore() gives them; copies where there are no models. options may be
- * NULL. */
-jf_status jf_then_enlarge(jf_images *out, jf_context *ctx, const jf_then *then, const jf_images *small,
-                          const jf_then_options *options);
-void jf_then_free(jf_then *then);
+} jf_cascade_options;
+typedef struct jf_cascade_result {
+    size_t size;     /* sizeof(jf_cascade_result) */
+    jf_images truth; /* the whole images that were given; count 0: not known */
+    jf_images input; /* what the first step starts from, as many as were given */
+    size_t steps;
+    jf_images made[JF_CASCADE_MOST]; /* of each step; those of one image before follow each other */
+    double psnr[JF_CASCADE_MOST];    /* of each step: its images, degraded again, against the input, dB */
+    double y_error;                  /* mean |y_back - y| per element over all steps, model units */
+} jf_cascade_result;
+/* given: inputs of the first step or whole images of the last, each of which is made larger by itself.
+ * options may be NULL. */
+jf_status jf_cascade_enlarge(jf_cascade_result *out, const jf_cascade *c, const jf_images *given,
+                             const jf_cascade_options *options);
+/* Writes what was made of one image. .png: truth, input, all steps; .npy: the images of the last, (before it,
+ * of each, h, w[, c]). */
+jf_status jf_cascade_write(const jf_cascade *c, const jf_cascade_result *r, const char *title, int full_range,
+                           const char *path);
+void jf_cascade_result_free(jf_cascade_result *r);
+
+/* Scores: how well a cascade fits its inputs, over a whole set of images. */
+typedef struct jf_cascade_test {
+    size_t size;                    /* sizeof(jf_cascade_test) */
+    const char *test, *test_labels; /* as of jf_judge_options; NULL: what the last model's recipe holds out */
+    size_t most;                    /* images, drawn at random; 0: all */
+} jf_cascade_test;
+typedef struct jf_cascade_class {
+    char name[64]; /* "" for all images */
+    int64_t images;
+    double psnr[JF_CASCADE_MOST]; /* of each step, from the mean square over the images */
+} jf_cascade_class;
+typedef struct jf_cascade_scores {
+    size_t size; /* sizeof(jf_cascade_scores) */
+    size_t steps, count;
+    jf_cascade_class *of; /* (count): all images first, then each class */
+    double y_error;       /* as of jf_cascade_result */
+} jf_cascade_scores;
+/* Every image of the set is degraded and made larger again. Of the options counts, seed, temperature and
+ * denoise count; both may be NULL. */
+jf_status jf_cascade_score(jf_cascade_scores *out, const jf_cascade *c, const jf_cascade_test *test,
+                           const jf_cascade_options *options);
+void jf_cascade_scores_free(jf_cascade_scores *scores);
 
 /* Answers along lines; any model. */
 typedef struct jf_lines {
@@ -560,7 +542,7 @@ jf_status jf_lines_between(jf_lines *out, const jf_model *m, size_t lines, size_
 /* A picture of lines of an image model, a row each; the places of classes are boxed. */
 jf_status jf_lines_draw(const jf_model *m, const jf_lines *lines, const char *title, int full_range,
                         const char *path);
-/* The same of images (rows * steps) that were made of those of the lines, by jf_then_enlarge(), say. */
+/* The same of images (rows * steps) that were made of those of the lines, by jf_cascade_enlarge(), say. */
 jf_status jf_lines_draw_images(const jf_model *m, const jf_lines *lines, const jf_images *images,
                                const char *title, int full_range, const char *path);
 void jf_lines_free(jf_lines *lines);
@@ -608,10 +590,9 @@ typedef struct jf_judge_options {
      * simulated from answers; not 0 where it failed. NULL: none. */
     int (*simulate)(void *user, size_t n, const double *x, double *y);
     void *simulate_user;
-    /* Of models of images of a class: models of super-resolution, in any order, that make what is drawn
-     * larger before it is judged, beside held-out images of that size; then_count 0: none. */
-    const jf_model *const *then;
-    size_t then_count;
+    /* Makes drawn images of a class larger before they are judged, beside held-out images of that size; NULL:
+     * none. */
+    const jf_cascade *cascade;
 } jf_judge_options;
 jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options *options);
 const char *jf_judgement_json(const jf_judgement *j); /* one object, one line */
@@ -627,9 +608,8 @@ typedef struct jf_pack_options {
     const char *run;  /* run folder whose history the card tells; may be NULL */
     size_t points;    /* that it is judged on; 0: as of jf_judge_options */
     uint64_t seed;
-    int threads;                 /* 0: all processors */
-    const jf_model *const *then; /* as of jf_judge_options */
-    size_t then_count;
+    int threads;               /* 0: all processors */
+    const jf_cascade *cascade; /* as of jf_judge_options */
 } jf_pack_options;
 /* *told: both judgements side by side, a table, yours to jf_text_free(); "" where weights stay whole. It is
  * there after JF_ERROR_NUMERIC, too, which says that the judgement suffers; nothing is written then. options

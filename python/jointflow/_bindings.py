@@ -17,7 +17,7 @@ JF_VERSION = "0.1.0"
 JF_VERSION_MAJOR = 0
 JF_VERSION_MINOR = 1
 JF_VERSION_PATCH = 0
-JF_CHAIN_MOST = 8
+JF_CASCADE_MOST = 8
 JF_MAX_TWO_SAMPLE = 16
 JF_OK = 0
 JF_ERROR_ARGUMENT = -1
@@ -196,47 +196,31 @@ class jf_image_conditions(Sized):
         ('whole', jf_images),
     ]
 
-class jf_superres_options(Sized):
+class jf_cascade_options(Sized):
     _fields_ = [
         ('size', c_size_t),
-        ('coarse_count', c_size_t),
-        ('fine_count', c_size_t),
+        ('counts', c_size_t * JF_CASCADE_MOST),
         ('seed', c_uint64),
+        ('first', c_uint64),
+        ('temperature', c_double),
+        ('zero_temperature', c_int),
         ('denoise', c_int),
+        ('of_samples', c_int),
+        ('together', c_size_t),
     ]
 
-class jf_superres_result(Sized):
-    _fields_ = [
-        ('size', c_size_t),
-        ('truth', jf_images),
-        ('input', jf_images),
-        ('coarse', jf_images),
-        ('fine', jf_images),
-        ('coarse_psnr', c_double),
-        ('psnr', c_double),
-        ('y_error', c_double),
-    ]
-
-class jf_chain_options(Sized):
-    _fields_ = [
-        ('size', c_size_t),
-        ('counts', c_size_t * JF_CHAIN_MOST),
-        ('seed', c_uint64),
-        ('denoise', c_int),
-    ]
-
-class jf_chain_result(Sized):
+class jf_cascade_result(Sized):
     _fields_ = [
         ('size', c_size_t),
         ('truth', jf_images),
         ('input', jf_images),
         ('steps', c_size_t),
-        ('made', jf_images * JF_CHAIN_MOST),
-        ('psnr', c_double * JF_CHAIN_MOST),
+        ('made', jf_images * JF_CASCADE_MOST),
+        ('psnr', c_double * JF_CASCADE_MOST),
         ('y_error', c_double),
     ]
 
-class jf_chain_test(Sized):
+class jf_cascade_test(Sized):
     _fields_ = [
         ('size', c_size_t),
         ('test', c_char_p),
@@ -244,27 +228,20 @@ class jf_chain_test(Sized):
         ('most', c_size_t),
     ]
 
-class jf_chain_score(Structure):
+class jf_cascade_class(Structure):
     _fields_ = [
         ('name', c_char * 64),
         ('images', c_int64),
-        ('psnr', c_double * JF_CHAIN_MOST),
+        ('psnr', c_double * JF_CASCADE_MOST),
     ]
 
-class jf_then(Structure):
-    _fields_ = [
-        ('models', c_void_p * JF_CHAIN_MOST),
-        ('count', c_size_t),
-        ('h', c_int),
-        ('w', c_int),
-    ]
-
-class jf_then_options(Sized):
+class jf_cascade_scores(Sized):
     _fields_ = [
         ('size', c_size_t),
-        ('seed', c_uint64),
-        ('denoise', c_int),
-        ('together', c_size_t),
+        ('steps', c_size_t),
+        ('count', c_size_t),
+        ('of', POINTER(jf_cascade_class)),
+        ('y_error', c_double),
     ]
 
 class jf_lines(Structure):
@@ -312,8 +289,7 @@ class jf_judge_options(Sized):
         ('test_data', c_void_p),
         ('simulate', CFUNCTYPE(c_int, c_void_p, c_size_t, c_void_p, c_void_p)),
         ('simulate_user', c_void_p),
-        ('then', POINTER(c_void_p)),
-        ('then_count', c_size_t),
+        ('cascade', c_void_p),
     ]
 
 class jf_pack_options(Sized):
@@ -326,8 +302,7 @@ class jf_pack_options(Sized):
         ('points', c_size_t),
         ('seed', c_uint64),
         ('threads', c_int),
-        ('then', POINTER(c_void_p)),
-        ('then_count', c_size_t),
+        ('cascade', c_void_p),
     ]
 
 class jf_two_sample(Structure):
@@ -540,17 +515,15 @@ FUNCTIONS = {
     'jf_data_image': (c_int, (POINTER(jf_images), c_void_p, c_int64, c_int)),
     'jf_image_conditions_create': (c_int, (POINTER(jf_image_conditions), c_void_p, POINTER(jf_images), c_int, c_uint64)),
     'jf_image_conditions_free': (None, (POINTER(jf_image_conditions),)),
-    'jf_superres': (c_int, (POINTER(jf_superres_result), c_void_p, c_void_p, POINTER(jf_images), POINTER(jf_superres_options))),
-    'jf_superres_write': (c_int, (c_void_p, POINTER(jf_superres_result), c_char_p, c_int, c_char_p)),
-    'jf_superres_result_free': (None, (POINTER(jf_superres_result),)),
-    'jf_superres_chain': (c_int, (POINTER(jf_chain_result), POINTER(c_void_p), c_size_t, POINTER(jf_images), POINTER(jf_chain_options))),
-    'jf_superres_chain_write': (c_int, (c_void_p, POINTER(jf_chain_result), c_char_p, c_int, c_char_p)),
-    'jf_chain_result_free': (None, (POINTER(jf_chain_result),)),
-    'jf_superres_test': (c_int, (POINTER(c_void_p), c_void_p, POINTER(c_void_p), c_size_t, POINTER(jf_chain_test), POINTER(jf_chain_options), c_void_p)),
-    'jf_chain_scores_free': (None, (POINTER(jf_chain_score),)),
-    'jf_then_load': (c_int, (POINTER(jf_then), c_void_p, c_char_p, POINTER(jf_load_options))),
-    'jf_then_enlarge': (c_int, (POINTER(jf_images), c_void_p, POINTER(jf_then), POINTER(jf_images), POINTER(jf_then_options))),
-    'jf_then_free': (None, (POINTER(jf_then),)),
+    'jf_cascade_create': (c_int, (POINTER(c_void_p), POINTER(c_void_p), c_size_t)),
+    'jf_cascade_load': (c_int, (POINTER(c_void_p), c_void_p, c_char_p, c_void_p, POINTER(jf_load_options))),
+    'jf_cascade_model': (c_void_p, (c_void_p, c_size_t)),
+    'jf_cascade_free': (None, (c_void_p,)),
+    'jf_cascade_enlarge': (c_int, (POINTER(jf_cascade_result), c_void_p, POINTER(jf_images), POINTER(jf_cascade_options))),
+    'jf_cascade_write': (c_int, (c_void_p, POINTER(jf_cascade_result), c_char_p, c_int, c_char_p)),
+    'jf_cascade_result_free': (None, (POINTER(jf_cascade_result),)),
+    'jf_cascade_score': (c_int, (POINTER(jf_cascade_scores), c_void_p, POINTER(jf_cascade_test), POINTER(jf_cascade_options))),
+    'jf_cascade_scores_free': (None, (POINTER(jf_cascade_scores),)),
     'jf_lines_along_z': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_size_t, c_void_p, POINTER(jf_use_options))),
     'jf_lines_along_y': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_void_p, c_void_p, POINTER(jf_use_options))),
     'jf_lines_through': (c_int, (POINTER(jf_lines), c_void_p, c_size_t, c_size_t, c_void_p, POINTER(jf_use_options))),

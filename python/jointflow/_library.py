@@ -153,7 +153,7 @@ context = _create_context()
 
 # Those that may take long and are called as they are; training watches by itself.
 LONG_CALLS = ("jf_sample", "jf_encode", "jf_decode", "jf_denoise", "jf_density", "jf_summarise", "jf_image_conditions_create",
-              "jf_image_answers", "jf_restore", "jf_then_enlarge", "jf_superres_chain", "jf_judge", "jf_report", "jf_bench")
+              "jf_image_answers", "jf_restore", "jf_cascade_enlarge", "jf_judge", "jf_report", "jf_bench")
 
 
 # ---- the end of the process ----

@@ -36,7 +36,7 @@ class Model:
         self.x_names = self.column_names[:self.dim_x]
         self.y_names = self.column_names[self.dim_x:][:1 if self.has_class_column else None]
         self.then: str = lib.jf_model_then(handle).decode()  # names of models that make its images larger; "": none
-        self.larger: Optional[List[Model]] = None  # those models, once they were loaded
+        self.cascade: Any = None  # of those models, once they were loaded
 
     @property
     def is_of_images(self) -> bool:

@@ -9,14 +9,14 @@ from typing import Any, Dict, List, Mapping, Optional
 
 import numpy as np
 
-from . import _bindings as c, _then
+from . import _bindings as c
 from ._arrays import Seed, Shape, broadcast_rows, conditions_of, rows_of, seed_of, whole
 from ._data import Data, with_rows
 from ._model import Model
 from ._tables import in_order, names_of
-from ._then import Then
 from ._training import Recipe, train
 from ._watch import Progress, Watch
+from .chain import Cascade, Then, chosen_cascade, images_of_rows
 from .errors import ArgumentError, Error, NotFittedError, ShapeError, Warning
 from .judgement import Judgement
 
@@ -332,21 +332,21 @@ class Flow:
         word = (seed_of(self.seed) * 0x9E3779B97F4A7C15 + next(self._draws) + 1) * 0xBF58476D1CE4E5B9 & 0xFFFFFFFFFFFFFFFF
         return word ^ word >> 31
 
-    def _then(self, m: Model, then: Then) -> List[Model]:
-        """The models that make images larger; those of the recipe are loaded once."""
+    def _cascade(self, m: Model, then: Then) -> Cascade:
+        """What makes images larger; the models that the recipe names are loaded once."""
         if then is not None and not (then is True and m.then):
-            return _then.chosen(m, then, self.device, self.threads)
-        larger = m.larger
-        if larger is None:
+            return chosen_cascade(m, then, self.device, self.threads)
+        cascade = m.cascade
+        if cascade is None:
             # what could be loaded before pickling is taken by its name: the file is no longer in its folder
             names = m.then if self._vouched and m.then else None
-            larger = m.larger = _then.chosen(m, names, self.device, self.threads)
-        return larger
+            cascade = m.cascade = chosen_cascade(m, names, self.device, self.threads)
+        return cascade
 
     def _can_enlarge(self, m: Model) -> bool:
         """Whether the models that the recipe names may be loaded, and can be."""
         try:
-            return bool(m.then and self._then(m, None))
+            return bool(m.then and self._cascade(m, None))
         except Error:
             return False
 
@@ -377,7 +377,7 @@ class Flow:
 
     def _sample(self, m: Model, y: Any, n: Optional[int], seed: Seed, temperature: float = 1.0,
                 denoise: bool = False, then: Then = False) -> np.ndarray:
-        larger = self._then(m, then)
+        cascade = self._cascade(m, then)
         rows, axes = self._conditions(m, y)
         each = 1 if n is None else whole(n, "n")
         count = each * (1 if rows is None else len(rows))
@@ -387,8 +387,8 @@ class Flow:
         x, _ = m.sample(count, rows, options)
         if denoise:
             x = m.denoise(x, rows, options)
-        if larger:
-            x = _then.images(m, x, rows, larger, options.seed, denoise)
+        if cascade:
+            x = images_of_rows(m, x, rows, cascade, options.seed, denoise)
         return x.reshape(axes + (() if n is None else (each,)) + x.shape[1:])
 
     def summary(self, y: Any = None, n: int = 10000, *, condition: Any = None, seed: Seed = None,
@@ -512,10 +512,10 @@ class Flow:
 
     def _images(self, m: Model, x: Any, y: Any, then: Then, seed: Seed, denoise: bool = False,
                 together: int = 1) -> np.ndarray:
-        larger = self._then(m, then)
+        cascade = self._cascade(m, then)
         x_rows, y_rows, axes = self._pair(m, x, y)
-        made = _then.images(m, x_rows, y_rows, larger, self._seed(seed) if larger else 0, denoise,
-                            whole(together, "together", 1))
+        made = images_of_rows(m, x_rows, y_rows, cascade, self._seed(seed) if cascade else 0, denoise,
+                              whole(together, "together", 1))
         return made.reshape(axes + made.shape[1:])
 
     def from_images(self, images: Any, y: Any) -> np.ndarray:
@@ -543,7 +543,7 @@ class Flow:
         m = self.model_
         test = None if x is None else Data(in_order(x, m.x_names, "x"),
                                            None if y is None else in_order(y, m.y_names, "y"))
-        return Judgement.of(m, test, points, seed, self.progress, self._then(m, then))
+        return Judgement.of(m, test, points, seed, self.progress, self._cascade(m, then))
 
     def describe(self) -> str:
         """What the model is, in words and numbers: as ``jointflow info`` prints it."""

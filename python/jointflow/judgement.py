@@ -9,15 +9,15 @@ import os
 import pathlib
 import tempfile
 from ctypes import byref
-from typing import Any, Dict, Optional, Sequence
+from typing import Any, Dict, Optional
 
 from . import _bindings as c
 from ._arrays import Seed, seed_of, whole
 from ._data import Data
 from ._library import check, encode, free_with, lib
 from ._model import Model
-from ._then import handles
 from ._watch import Progress
+from .chain import Cascade
 
 
 class Judgement(Dict[str, Any]):
@@ -43,10 +43,9 @@ class Judgement(Dict[str, Any]):
 
     @classmethod
     def of(cls, model: Model, test: Optional[Data], points: int, seed: Seed, progress: Progress,
-           then: Sequence[Model] = ()) -> "Judgement":
-        """Judges a model, on data of its own or on these; `then`: what makes its images larger before."""
-        options = c.jf_judge_options(points=whole(points, "points"), seed=seed_of(seed),
-                                     then=handles(then), then_count=len(then))
+           cascade: Cascade) -> "Judgement":
+        """Judges a model, on data of its own or on these; the cascade makes its images larger before."""
+        options = c.jf_judge_options(points=whole(points, "points"), seed=seed_of(seed), cascade=cascade.handle)
         if test is not None:
             options.test_data = test.handle
         made = ctypes.c_void_p()

@@ -77,7 +77,7 @@ def images(stack: Any, columns: int = 8, titles: Optional[Any] = None) -> Any:
 
 
 def enlarged(result: "Enlarged", most: int = 8) -> Any:
-    """Input, truth and the first answers of a chain."""
+    """Input, truth and the first answers of a cascade."""
     last = result.images.reshape((-1,) + result.images.shape[len(result.steps):])[:most]
     size = last.shape[1]
     small = np.kron(result.input, np.ones((size // result.input.shape[0],) * 2)) if result.input.ndim == 2 else result.input

@@ -8,22 +8,6 @@ jf_status check_images(jf_context *ctx, const jf_images *images) {
     return jf_fail(ctx, JF_ERROR_ARGUMENT, "jf_images: values is NULL, expected %zu images", images->count);
 }
 
-image_array images_taken(const jf_images *images) {
-    return (image_array){.values = images->values,
-                         .count = count_as_int(images->count),
-                         .h = images->h,
-                         .w = images->w,
-                         .channels = images->channels};
-}
-
-jf_images images_given(const image_array *images) {
-    return (jf_images){.values = images->values,
-                       .count = (size_t)images->count,
-                       .h = images->h,
-                       .w = images->w,
-                       .channels = images->channels};
-}
-
 /* ---- files ---- */
 
 jf_status jf_images_read(jf_images *out, jf_context *ctx, const char *path) {

@@ -7,8 +7,5 @@
 
 /* Refuses images without values. */
 jf_status check_images(jf_context *ctx, const jf_images *images);
-/* The same images in the types of the library and of the public header; whose they are does not change. */
-image_array images_taken(const jf_images *images);
-jf_images images_given(const image_array *images);
 
 #endif

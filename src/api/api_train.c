@@ -20,7 +20,6 @@ jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options
     JF_GIVES(CONTEXT_OF(m), out, m);
     jf_judge_options o;
     JF_TRY(SIZED_TAKE(m->ctx, jf_judge_options, &o, options));
-    JF_NEEDS_EACH(m->ctx, o.then, o.then_count);
     if (o.test && o.test_data)
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "data to judge on: both a file and data in memory were given");
@@ -40,8 +39,7 @@ jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options
                                          .temperature = o.temperature,
                                          .simulate = o.simulate,
                                          .simulate_user = o.simulate_user,
-                                         .then = o.then,
-                                         .then_count = count_as_int(o.then_count)});
+                                         .cascade = o.cascade});
 }
 const char *jf_judgement_json(const jf_judgement *j) {
     return j ? j->json.chars : "";
@@ -59,20 +57,17 @@ jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pac
     if (told) *told = NULL;
     JF_NEEDS(CONTEXT_OF(m), m, path);
     JF_TRY(SIZED_TAKE(m->ctx, jf_pack_options, &o, options));
-    JF_NEEDS_EACH(m->ctx, o.then, o.then_count);
-    jf_status status = pack_model(m,
-                                  &(pack_options){.path = path,
-                                                  .name = o.name,
-                                                  .half = o.half,
-                                                  .run = o.run,
-                                                  .tolerance = o.tolerance > 0 ? o.tolerance : PACK_TOLERANCE,
-                                                  .judging = {.points = (long)o.points,
-                                                              .seed = o.seed,
-                                                              .then = o.then,
-                                                              .then_count = count_as_int(o.then_count)},
-                                                  .threads = o.threads,
-                                                  .declare_all = recipe_declare_all},
-                                  &table);
+    jf_status status = pack_model(
+        m,
+        &(pack_options){.path = path,
+                        .name = o.name,
+                        .half = o.half,
+                        .run = o.run,
+                        .tolerance = o.tolerance > 0 ? o.tolerance : PACK_TOLERANCE,
+                        .judging = {.points = (long)o.points, .seed = o.seed, .cascade = o.cascade},
+                        .threads = o.threads,
+                        .declare_all = recipe_declare_all},
+        &table);
     if (told && (status == JF_OK || status == JF_ERROR_NUMERIC)) {
         jf_status given = give_text(m->ctx, told, &table, JF_OK);
         return status == JF_OK ? given : status;

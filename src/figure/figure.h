@@ -73,10 +73,11 @@ int figure_example_named(const figure_examples *e, const char *name); /* -1: non
 /* FOLDER/name: 10 x 10 reconstructions of an example; a line of what was measured is added to `table`. */
 jf_status figure_superres(const figure_job *job, model *const models[2], const figure_examples *examples,
                           int index, const char *name, text *table);
-/* Images of n rows of x and y in the size in which they are shown: as the model draws them, or made larger by
- * `then`. together: as of jf_then_options. */
-jf_status figure_then(const figure_job *job, const model *m, jf_then *out);
-jf_status figure_images(const model *m, const jf_then *then, size_t n, const double *x, const double *y,
+/* Loads the cascade that the recipe of m names; *out NULL: none. */
+jf_status figure_cascade(const figure_job *job, const model *m, jf_cascade **out);
+/* Images of n rows of x and y in the size in which they are shown: as the model draws them, or made larger.
+ * cascade may be NULL. together: as of jf_cascade_options. */
+jf_status figure_images(const model *m, const jf_cascade *cascade, size_t n, const double *x, const double *y,
                         size_t together, jf_images *out);
 /* A histogram of each latent element over held-out images; a line of the distances is added to `table`. */
 jf_status figure_latent(const figure_job *job, const model *m, panel *p, const char *title, text *table);

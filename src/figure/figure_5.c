@@ -18,7 +18,8 @@ static void fill(const model *m, double share, double *y) {
     }
 }
 
-static jf_status paint_samples(const figure_job *job, const model *m, const jf_then *then, const char *path) {
+static jf_status paint_samples(const figure_job *job, const model *m, const jf_cascade *cascade,
+                               const char *path) {
     (void)job;
     jf_images images = {0};
     size_t n = 2 * SAMPLES, dim_y = (size_t)m->units.dim_y;
@@ -29,7 +30,7 @@ static jf_status paint_samples(const figure_job *job, const model *m, const jf_t
     for (size_t i = 0; i < n; i++) fill(m, i < SAMPLES ? 0 : 1, y + i * dim_y);
     JF_TRY_DONE(
         jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
-    JF_TRY_DONE(figure_images(m, then, n, x, y, 1, &images));
+    JF_TRY_DONE(figure_images(m, cascade, n, x, y, 1, &images));
     JF_TRY_DONE(jf_draw_images_of(m, &images, y, 0, path));
 done:
     jf_images_free(&images);
@@ -38,16 +39,17 @@ done:
     return status;
 }
 
-static jf_status draw_lines(const model *m, const jf_then *then, const jf_lines *lines, const char *title,
-                            const char *path) {
+static jf_status draw_lines(const model *m, const jf_cascade *cascade, const jf_lines *lines,
+                            const char *title, const char *path) {
     jf_images images;
-    JF_TRY(figure_images(m, then, lines->rows * lines->steps, lines->x, lines->y, lines->steps, &images));
+    JF_TRY(figure_images(m, cascade, lines->rows * lines->steps, lines->x, lines->y, lines->steps, &images));
     jf_status status = jf_lines_draw_images(m, lines, &images, title, 0, path);
     jf_images_free(&images);
     return status;
 }
 
-static jf_status paint_along_z(const figure_job *job, const model *m, const jf_then *then, const char *path) {
+static jf_status paint_along_z(const figure_job *job, const model *m, const jf_cascade *cascade,
+                               const char *path) {
     int turn = job->options->quarter_turn;
     jf_lines lines = {0};
     double *y;
@@ -58,7 +60,7 @@ static jf_status paint_along_z(const figure_job *job, const model *m, const jf_t
     JF_TRY_DONE(
         jf_lines_along_z(&lines, m, LINES, LINE_STEPS, CONDITIONS, y,
                          &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1, .straight = !turn}));
-    JF_TRY_DONE(draw_lines(m, then, &lines,
+    JF_TRY_DONE(draw_lines(m, cascade, &lines,
                            turn ? "quarter turns in z at fixed y" : "straight lines in z at fixed y", path));
 done:
     jf_lines_free(&lines);
@@ -66,7 +68,8 @@ done:
     return status;
 }
 
-static jf_status paint_along_y(const figure_job *job, const model *m, const jf_then *then, const char *path) {
+static jf_status paint_along_y(const figure_job *job, const model *m, const jf_cascade *cascade,
+                               const char *path) {
     (void)job;
     jf_lines lines = {0};
     double *y, *to;
@@ -77,7 +80,7 @@ static jf_status paint_along_y(const figure_job *job, const model *m, const jf_t
     fill(m, 1.5, to);
     JF_TRY_DONE(jf_lines_along_y(&lines, m, POINTS, Y_STEPS, y, to,
                                  &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
-    JF_TRY_DONE(draw_lines(m, then, &lines, "lines in y at fixed z", path));
+    JF_TRY_DONE(draw_lines(m, cascade, &lines, "lines in y at fixed z", path));
 done:
     jf_lines_free(&lines);
     free(y);
@@ -87,21 +90,22 @@ done:
 static jf_status make(const figure_job *job) {
     static const struct {
         const char *name;
-        jf_status (*paint)(const figure_job *job, const model *m, const jf_then *then, const char *path);
+        jf_status (*paint)(const figure_job *job, const model *m, const jf_cascade *cascade,
+                           const char *path);
     } parts[] = {
         {"figure-5a.png", paint_samples}, {"figure-5b.png", paint_along_z}, {"figure-5c.png", paint_along_y}};
     model *m;
-    jf_then then;
+    jf_cascade *cascade;
     JF_TRY(figure_model(job, 0, &figure_fashion_class, &m));
-    jf_status status = figure_then(job, m, &then);
+    jf_status status = figure_cascade(job, m, &cascade);
     for (int i = 0; status == JF_OK && i < 3; i++) {
         char *path;
         status = figure_path(job, &path, parts[i].name);
         if (status != JF_OK) break;
-        status = parts[i].paint(job, m, &then, path);
+        status = parts[i].paint(job, m, cascade, path);
         free(path);
     }
-    jf_then_free(&then);
+    jf_cascade_free(cascade);
     model_free(m);
     return status;
 }

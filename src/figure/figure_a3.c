@@ -13,9 +13,10 @@ enum { SAMPLES = 25, OWN_RANGE = 2 };
 static double noise_of(const model *m) {
     return recipe_real(m->recipe, "train.noise") * m->units.deviation[0];
 }
-static double margin_of(const model *m, const jf_then *then) {
+static double margin_of(const model *m, const jf_cascade *cascade) {
     double square = pow(noise_of(m), 2);
-    for (size_t i = 0; i < then->count; i++) square += pow(noise_of(then->models[i]), 2);
+    const model *step;
+    for (size_t i = 0; (step = jf_cascade_model(cascade, i)); i++) square += pow(noise_of(step), 2);
     return NOISE_MARGINS * sqrt(square);
 }
 
@@ -45,13 +46,13 @@ static jf_status write_ranges(const figure_job *job, const model *m, const jf_im
 
 static jf_status make(const figure_job *job) {
     model *m = NULL;
-    jf_then then = {.count = 0};
+    jf_cascade *cascade = NULL;
     jf_images images = {0};
     double *x = NULL, *y = NULL;
     char *path = NULL;
     jf_status status;
     JF_TRY_DONE(figure_model(job, 0, &figure_mnist_class, &m));
-    JF_TRY_DONE(figure_then(job, m, &then));
+    JF_TRY_DONE(figure_cascade(job, m, &cascade));
     size_t n = (size_t)(SAMPLES * m->units.classes), dim_y = (size_t)m->units.dim_y;
     JF_TRY_DONE(MEM_NEW(job->ctx, &x, n * (size_t)m->units.dim_x));
     JF_TRY_DONE(MEM_NEW(job->ctx, &y, n * dim_y));
@@ -59,11 +60,11 @@ static jf_status make(const figure_job *job) {
     JF_TRY_DONE(
         jf_sample(m, (int)n, y, x, NULL, NULL, &(jf_use_options){.size = sizeof(jf_use_options), .seed = 1}));
     JF_TRY_DONE(figure_path(job, &path, "figure-A3.png"));
-    JF_TRY_DONE(figure_images(m, &then, n, x, y, 1, &images));
+    JF_TRY_DONE(figure_images(m, cascade, n, x, y, 1, &images));
     JF_TRY_DONE(jf_draw_images_of(m, &images, y, OWN_RANGE, path));
-    JF_TRY_DONE(write_ranges(job, m, &images, margin_of(m, &then)));
+    JF_TRY_DONE(write_ranges(job, m, &images, margin_of(m, cascade)));
 done:
-    jf_then_free(&then);
+    jf_cascade_free(cascade);
     jf_images_free(&images);
     free(x);
     free(y);

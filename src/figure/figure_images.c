@@ -7,6 +7,7 @@
 #include <string.h>
 
 #define LATENT_POINTS 10000
+#define EACH          10 /* images of each step for each of the one before it */
 
 const figure_subject figure_fashion_class = {
     .recipe = "fashion-class-small", .shipped = "fashion-class", .task = "class"};
@@ -133,42 +134,57 @@ jf_status figure_superres(const figure_job *job, model *const models[2], const f
                           int index, const char *name, text *table) {
     const jf_images *all = &examples->images;
     jf_images one = *all;
-    jf_superres_result result = {.size = sizeof(jf_superres_result)};
+    jf_cascade *steps = NULL;
+    jf_cascade_result result = {.size = sizeof(jf_cascade_result)};
     char *path = NULL;
     jf_status status;
     one.count = 1;
     one.values += (size_t)index * (size_t)all->h * (size_t)all->w * (size_t)all->channels;
-    JF_TRY_DONE(jf_superres(&result, models[0], models[1], &one,
-                            &(jf_superres_options){.size = sizeof(jf_superres_options), .seed = 1}));
+    JF_TRY_DONE(jf_cascade_create(&steps, (const jf_model *const *)models, 2));
+    JF_TRY_DONE(jf_cascade_enlarge(
+        &result, steps, &one,
+        &(jf_cascade_options){.size = sizeof(jf_cascade_options), .counts = {EACH, EACH}, .seed = 1}));
     JF_TRY_DONE(figure_path(job, &path, name));
-    JF_TRY_DONE(jf_superres_write(job->ctx, &result, examples->name[index][0] ? examples->name[index] : NULL,
-                                  0, path));
-    text_add(table, "%s,%.2f,%.2f,%.3g\n", examples->name[index], result.coarse_psnr, result.psnr,
+    JF_TRY_DONE(
+        jf_cascade_write(steps, &result, examples->name[index][0] ? examples->name[index] : NULL, 0, path));
+    text_add(table, "%s,%.2f,%.2f,%.3g\n", examples->name[index], result.psnr[0], result.psnr[1],
              result.y_error);
 done:
     free(path);
-    jf_superres_result_free(&result);
+    jf_cascade_result_free(&result);
+    jf_cascade_free(steps);
     return status;
 }
 
 /* ---- images of a class ---- */
 
-jf_status figure_then(const figure_job *job, const model *m, jf_then *out) {
-    return jf_then_load(out, m, NULL,
-                        &(jf_load_options){.size = sizeof(jf_load_options),
-                                           .device = job->options->device,
-                                           .threads = job->options->threads});
+jf_status figure_cascade(const figure_job *job, const model *m, jf_cascade **out) {
+    return jf_cascade_load(out, m->ctx, NULL, m,
+                           &(jf_load_options){.size = sizeof(jf_load_options),
+                                              .device = job->options->device,
+                                              .threads = job->options->threads});
 }
 
-jf_status figure_images(const model *m, const jf_then *then, size_t n, const double *x, const double *y,
+jf_status figure_images(const model *m, const jf_cascade *cascade, size_t n, const double *x, const double *y,
                         size_t together, jf_images *out) {
     jf_images own;
+    jf_cascade_result made = {.size = sizeof(jf_cascade_result)};
     *out = (jf_images){0};
     JF_TRY(jf_restore(&own, m, n, x, y));
-    jf_status status =
-        jf_then_enlarge(out, m->ctx, then, &own,
-                        &(jf_then_options){.size = sizeof(jf_then_options), .seed = 1, .together = together});
+    if (!cascade) {
+        *out = own;
+        return JF_OK;
+    }
+    jf_status status = jf_cascade_enlarge(
+        &made, cascade, &own,
+        &(jf_cascade_options){
+            .size = sizeof(jf_cascade_options), .seed = 1, .of_samples = 1, .together = together});
     jf_images_free(&own);
+    if (status == JF_OK) {
+        *out = made.made[made.steps - 1];
+        made.made[made.steps - 1] = (jf_images){0};
+    }
+    jf_cascade_result_free(&made);
     return status;
 }
 

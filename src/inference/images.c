@@ -11,6 +11,22 @@
 #define MAX_SIDE     4096
 #define MAX_CHANNELS 4 /* a longer last axis of an array is the width of images in grey */
 
+image_array images_taken(const jf_images *images) {
+    return (image_array){.values = images->values,
+                         .count = images->count > INT_MAX ? INT_MAX : (int)images->count,
+                         .h = images->h,
+                         .w = images->w,
+                         .channels = images->channels};
+}
+
+jf_images images_given(const image_array *images) {
+    return (jf_images){.values = images->values,
+                       .count = (size_t)images->count,
+                       .h = images->h,
+                       .w = images->w,
+                       .channels = images->channels};
+}
+
 size_t image_numbers(const image_array *images) {
     return (size_t)images->h * (size_t)images->w * (size_t)images->channels;
 }

@@ -3,6 +3,7 @@
 #define JF_INFERENCE_IMAGES_H
 
 #include "base/context.h"
+#include "jointflow/jointflow.h"
 
 typedef struct image_array {
     double *values; /* (count, h, w, channels), intensities from 0 to 1 */
@@ -10,6 +11,10 @@ typedef struct image_array {
 } image_array;
 jf_status image_array_create(jf_context *ctx, image_array *out, int count, int h, int w, int channels);
 void image_array_free(image_array *images);
+/* The same images in the types of the library and of the public header; whose they are does not change. More
+ * than an int counts are INT_MAX, which is refused for its size later on. */
+image_array images_taken(const jf_images *images);
+jf_images images_given(const image_array *images);
 size_t image_numbers(const image_array *images);        /* h w channels */
 double *image_at(const image_array *images, int index); /* (h, w, channels) */
 /* Refuses images with a value that is not finite, naming it; `what`: "a restored image". */

@@ -1,4 +1,4 @@
-/* Pictures in rows and columns: lines, and super-resolution in two steps. */
+/* Pictures in rows and columns: lines, and super-resolution in steps. */
 #include "base/memory.h"
 #include "base/number.h"
 #include "draw/draw.h"
@@ -118,27 +118,32 @@ done:
 
 /* A row for each image of the first step: it, and what the further steps made of it. One step alone fills a
  * row. */
-typedef struct chain_grid {
-    const chain_result *r;
-    int known, rows, columns;
-} chain_grid;
+typedef struct cascade_grid {
+    image_array truth, input, made[JF_CASCADE_MOST];
+    int steps, known, rows, columns;
+} cascade_grid;
 
-static chain_grid grid_of(const chain_result *r) {
-    chain_grid g = {.r = r, .known = r->truth.count > 0, .rows = r->steps > 1 ? r->made[0].count : 1};
+static cascade_grid grid_of(const jf_cascade_result *r) {
+    cascade_grid g = {.truth = images_taken(&r->truth), .input = images_taken(&r->input)};
+    g.steps = (int)r->steps;
+    g.known = g.truth.count > 0;
+    g.rows = g.steps > 1 ? (int)r->made[0].count : 1;
     g.columns = g.known + 1;
-    for (int k = 0; k < r->steps; k++) g.columns += r->made[k].count / g.rows;
+    for (int k = 0; k < g.steps; k++) {
+        g.made[k] = images_taken(&r->made[k]);
+        g.columns += g.made[k].count / g.rows;
+    }
     return g;
 }
 
 /* Truth and input stand before the first row; the first of a step says how large its images are. */
-static void fill_grid(const chain_grid *g, jf_grid_cell *cells, char (*words)[24]) {
-    const chain_result *r = g->r;
-    if (g->known) cells[0] = cell_of(&r->truth, 0);
+static void fill_grid(const cascade_grid *g, jf_grid_cell *cells, char (*words)[24]) {
+    if (g->known) cells[0] = cell_of(&g->truth, 0);
     if (g->known) number_print(words[0], sizeof *words, "truth");
-    cells[g->known] = cell_of(&r->input, 0);
-    number_print(words[g->known], sizeof *words, "%d x %d", r->input.h, r->input.w);
-    for (int k = 0, column = g->known + 1; k < r->steps; k++) {
-        const image_array *made = &r->made[k];
+    cells[g->known] = cell_of(&g->input, 0);
+    number_print(words[g->known], sizeof *words, "%d x %d", g->input.h, g->input.w);
+    for (int k = 0, column = g->known + 1; k < g->steps; k++) {
+        const image_array *made = &g->made[k];
         int each = made->count / g->rows;
         number_print(words[column], sizeof *words, "%d x %d", made->h, made->w);
         for (int i = 0; i < made->count; i++)
@@ -147,9 +152,9 @@ static void fill_grid(const chain_grid *g, jf_grid_cell *cells, char (*words)[24
     }
 }
 
-jf_status picture_chain(jf_context *ctx, const chain_result *r, const char *title, int full_range,
-                        const char *path) {
-    chain_grid g = grid_of(r);
+jf_status picture_cascade(jf_context *ctx, const jf_cascade_result *r, const char *title, int full_range,
+                          const char *path) {
+    cascade_grid g = grid_of(r);
     jf_grid_cell *cells = NULL;
     const char **labels = NULL;
     char(*words)[24] = NULL; /* (columns) */
@@ -171,10 +176,4 @@ done:
     free(labels);
     free(words);
     return status;
-}
-
-jf_status picture_superres(jf_context *ctx, const superres_result *r, const char *title, int full_range,
-                           const char *path) {
-    chain_result both = {.truth = r->truth, .input = r->input, .steps = 2, .made = {r->coarse, r->fine}};
-    return picture_chain(ctx, &both, title, full_range, path);
 }

@@ -2,9 +2,8 @@
 #ifndef JF_INFERENCE_PICTURES_H
 #define JF_INFERENCE_PICTURES_H
 
-#include "inference/chain.h"
+#include "inference/image_conditions.h"
 #include "inference/lines.h"
-#include "inference/superres.h"
 
 /* ---- picture_vectors.c ---- */
 
@@ -48,10 +47,8 @@ jf_status picture_lines(const model *m, const jf_lines *l, const image_array *im
                         int full_range, const char *path);
 /* Truth, input, and a row for each image of the first step with those that the further ones made of it; of
  * one input. */
-jf_status picture_chain(jf_context *ctx, const chain_result *r, const char *title, int full_range,
-                        const char *path);
-jf_status picture_superres(jf_context *ctx, const superres_result *r, const char *title, int full_range,
-                           const char *path);
+jf_status picture_cascade(jf_context *ctx, const jf_cascade_result *r, const char *title, int full_range,
+                          const char *path);
 
 /* y as people call it: the name of a class, or "y = 0.5", or "boot 0.75" where y has a plane for each class.
  */

@@ -6,7 +6,7 @@
  * same. */
 #include "judge/enlarged.h"
 #include "data/tasks/task.h"
-#include "inference/chain.h"
+#include "inference/cascade.h"
 #include "model/denoise.h"
 #include <math.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 
 typedef struct trial {
     const model *m;
-    chain steps;
+    const cascade *steps;
     dataset *large; /* the data in the size of the last step */
     int inputs;
     image_array real, noised; /* (inputs) held-out ones */
@@ -30,13 +30,13 @@ static jf_status open_large(trial *t, const judge_request *q) {
     const model *m = t->m;
     recipe *r;
     char down[16];
-    int now = recipe_int(m->recipe, "data.down"), left = now - t->steps.steps;
-    const task *last = t->steps.t[t->steps.steps - 1];
+    int now = recipe_int(m->recipe, "data.down"), left = now - t->steps->steps;
+    const task *last = t->steps->t[t->steps->steps - 1];
     if (left < 0)
         return jf_fail(m->ctx, JF_ERROR_SHAPE,
                        "%d models make images of %d x %d larger than those of the data, which were halved %d "
                        "times; expected at most %d",
-                       t->steps.steps, last->size.h, last->size.w, now, now);
+                       t->steps->steps, last->size.h, last->size.w, now, now);
     snprintf(down, sizeof down, "%d", left);
     JF_TRY(recipe_clone(&r, m->recipe));
     jf_status status = recipe_set(r, "data.down", down);
@@ -77,7 +77,7 @@ static void add_scale(image_array *images, int side, double deviation, uint64_t 
     int h = images->h / side, w = images->w / side, channels = images->channels;
     for (int i = 0; i < images->count; i++) {
         rng r = rng_stream((rng_key){seed, RNG_NOISE, RNG_USE_COVERAGE},
-                           (uint64_t)i * (CHAIN_MOST + 1) + (uint64_t)scale);
+                           (uint64_t)i * (JF_CASCADE_MOST + 1) + (uint64_t)scale);
         for (int p = 0; p < h * w * channels; p++) {
             double noise = deviation * rng_normal(&r), *image = image_at(images, i);
             int row = p / channels / w * side, column = p / channels % w * side;
@@ -92,7 +92,7 @@ static double noise_of(const model *m) {
 }
 
 static jf_status add_noise(trial *t, uint64_t seed) {
-    const chain *c = &t->steps;
+    const cascade *c = t->steps;
     double square = 0;
     JF_TRY(image_array_create(t->m->ctx, &t->noised, t->inputs, t->real.h, t->real.w, t->real.channels));
     memcpy(t->noised.values, t->real.values, (size_t)t->inputs * image_numbers(&t->real) * sizeof(double));
@@ -134,12 +134,11 @@ done:
 }
 
 static jf_status draw_large(const trial *t, const judgement *j, const judge_request *q, int denoise,
-                            chain_result *out) {
+                            jf_cascade_result *out) {
     image_array small = {0};
-    chain_request request = {.seed = q->seed, .denoise = denoise};
-    for (int k = 0; k < CHAIN_MOST; k++) request.counts[k] = 1;
+    jf_cascade_options options = {.seed = q->seed, .temperature = 1, .denoise = denoise};
     jf_status status = draw_small(t, j, q, denoise, &small);
-    if (status == JF_OK) status = chain_answer(&t->steps, &small, &request, out);
+    if (status == JF_OK) status = cascade_enlarge(t->steps, &small, &options, out, NULL);
     image_array_free(&small);
     return status;
 }
@@ -200,29 +199,27 @@ static jf_status try_out(trial *t, judgement *j, const judge_request *q) {
     JF_TRY(choose_inputs(t, j, q->seed));
     JF_TRY(add_noise(t, q->seed));
     for (int denoise = 0; denoise <= q->denoise && status == JF_OK; denoise++) {
-        chain_result r = {0};
+        jf_cascade_result r = {0};
         status = draw_large(t, j, q, denoise, &r);
+        image_array large = images_taken(&r.made[t->steps->steps - 1]);
         if (status == JF_OK)
-            status = measure(t, &r.made[t->steps.steps - 1], denoise ? &t->real : &t->noised,
-                             denoise ? &j->denoised : &j->image);
-        if (status == JF_OK && !denoise) status = keep_sheet(t, &r.made[t->steps.steps - 1], j);
-        chain_result_free(&r);
+            status = measure(t, &large, denoise ? &t->real : &t->noised, denoise ? &j->denoised : &j->image);
+        if (status == JF_OK && !denoise) status = keep_sheet(t, &large, j);
+        cascade_result_free(&r);
     }
     return status;
 }
 
 jf_status judge_enlarged(judgement *j, const model *m, const dataset *data, const judge_request *q) {
     int inputs = q->inputs > 0 ? q->inputs : CLASS_INPUTS;
-    trial t = {.m = m, .inputs = j->points < inputs ? (int)j->points : inputs};
+    trial t = {.m = m, .steps = q->cascade, .inputs = j->points < inputs ? (int)j->points : inputs};
     if (!data->task->kind->by_class || !j->class_of)
         return jf_fail(
             m->ctx, JF_ERROR_UNSUPPORTED,
             "models that make what is drawn larger are for models of images of a class, this one is "
             "of the task \"%s\"",
             data->task->kind->name);
-    jf_status status = chain_open(&t.steps, q->then_count, q->then);
-    if (status == JF_OK) status = try_out(&t, j, q);
-    chain_close(&t.steps);
+    jf_status status = try_out(&t, j, q);
     dataset_free(t.large);
     image_array_free(&t.real);
     image_array_free(&t.noised);

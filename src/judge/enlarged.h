@@ -1,4 +1,4 @@
-/* Images of a class that other models make larger (data.then), judged in the size that they have in the end.
+/* Images of a class that a cascade makes larger (data.then), judged in the size that they have in the end.
  */
 #ifndef JF_JUDGE_ENLARGED_H
 #define JF_JUDGE_ENLARGED_H

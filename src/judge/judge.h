@@ -251,9 +251,7 @@ typedef struct judge_request {
     double temperature; /* of the samples that are judged, of vectors for their calibration; 0: 1 */
     predictive_simulator simulate; /* NULL: none */
     void *simulate_user;
-    const model *const *then; /* (then_count) of super-resolution, that make drawn images of a class larger
-                                 before they are judged; none: then_count is 0 */
-    int then_count;
+    const jf_cascade *cascade; /* makes drawn images of a class larger before they are judged; NULL: none */
 } judge_request;
 /* The rows to judge on: fresh points of a generated set; of a file its held-out rows, or all where none are
  * held out, in a random order that is the same for every seed. */

@@ -208,7 +208,7 @@ jf_status judge_image(judgement *j, const model *m, const dataset *data, const j
     double *image = NULL;
     jf_status status;
     int inputs = q->inputs > 0 ? q->inputs : most;
-    if (q->then_count) {
+    if (q->cascade) {
         JF_TRY(judge_enlarged(j, m, data, q));
         return data->is_test ? JF_OK : gaussian_floor(m, data, &j->image.floor);
     }

@@ -1,14 +1,16 @@
-/* How well a chain fits its inputs, over a whole set of images and each of its classes. */
+/* Scores a cascade over a whole set of images and each of its classes. */
 #include "base/memory.h"
 #include "base/permutation.h"
 #include "base/statistics.h"
 #include "data/dataset.h"
 #include "data/images/image_set.h"
-#include "inference/chain.h"
+#include "inference/cascade.h"
 #include <stdlib.h>
 #include <string.h>
 
 enum { TOGETHER = 64 }; /* images: what they become is held in memory */
+
+_Static_assert(sizeof((jf_cascade_class *)0)->name >= MAX_CLASS_NAME, "names of classes fit");
 
 /* The images to test on: those of the set from `first` on, or a random choice of them. */
 typedef struct pictures {
@@ -24,7 +26,7 @@ static void pictures_free(pictures *p) {
     free(p->scratch);
 }
 
-static jf_status load_set(const model *m, const chain_test *test, image_set *out) {
+static jf_status load_set(const model *m, const jf_cascade_test *test, image_set *out) {
     recipe *r;
     test_file file = {.path = test->test, .labels = test->test_labels};
     if (!test->test) return image_set_load(m->ctx, out, m->recipe);
@@ -34,7 +36,7 @@ static jf_status load_set(const model *m, const chain_test *test, image_set *out
     return status;
 }
 
-static jf_status pictures_open(const chain *c, const chain_test *test, pictures *p) {
+static jf_status pictures_open(const cascade *c, const jf_cascade_test *test, pictures *p) {
     const model *m = c->m[c->steps - 1];
     const image_size *size = &m->units.image;
     JF_TRY(load_set(m, test, &p->set));
@@ -49,7 +51,7 @@ static jf_status pictures_open(const chain *c, const chain_test *test, pictures 
             size->w, size->x_channels);
     p->first = s->held > 0 ? s->rows : 0;
     p->all = p->count = s->held > 0 ? s->held : s->rows;
-    if (test->most > 0 && test->most < p->all) p->count = test->most;
+    if (test->most > 0 && test->most < (size_t)p->all) p->count = (long)test->most;
     return MEM_NEW(m->ctx, &p->scratch, image_set_dim(s) + (size_t)(m->units.dim_x + m->units.dim_y));
 }
 
@@ -69,57 +71,56 @@ static void picture_at(const pictures *p, long index, double *out) {
 /* ---- sums ---- */
 
 typedef struct sums {
-    double images, square[CHAIN_MOST];
+    double images, square[JF_CASCADE_MOST];
 } sums;
 
-static void add_image(sums *s, const chain_result *r) {
+/* squares (steps, n): those of image `index` are added. */
+static void add_image(sums *s, int steps, const double *squares, int n, int index) {
     s->images++;
-    for (int k = 0; k < r->steps; k++) s->square[k] += r->square[k];
+    for (int k = 0; k < steps; k++) s->square[k] += squares[k * n + index];
 }
 
-static void fill_in(chain_score *out, const sums *s, int steps, const char *name) {
-    *out = (chain_score){.images = (long)s->images};
+static void fill_in(jf_cascade_class *out, const sums *s, int steps, const char *name) {
+    *out = (jf_cascade_class){.images = (int64_t)s->images};
     memcpy(out->name, name, strlen(name) + 1);
     for (int k = 0; k < steps; k++) out->psnr[k] = psnr(s->square[k], s->images);
 }
 
-/* One image's share of a result for several. */
-static chain_result share_of(const chain_result *r, int index) {
-    chain_result one = {.steps = r->steps};
-    for (int k = 0; k < r->steps; k++) one.square[k] = r->square_of[k][index];
-    return one;
-}
-
-static jf_status add_some(const chain *c, const pictures *p, const chain_request *q, long at, int n,
+static jf_status add_some(const cascade *c, const pictures *p, const jf_cascade_options *q, long at, int n,
                           sums all[MAX_CLASSES + 1], double *y_error) {
     image_array images;
-    chain_result r;
-    chain_request some = *q;
+    jf_cascade_result r;
+    double squares[JF_CASCADE_MOST * TOGETHER];
+    jf_cascade_options some = *q;
     some.first = (uint64_t)at;
     JF_TRY(image_array_create(c->ctx, &images, n, p->t->size.h, p->t->size.w, p->t->image_channels));
     for (int i = 0; i < n; i++) picture_at(p, at + i, image_at(&images, i));
-    jf_status status = chain_answer(c, &images, &some, &r);
+    jf_status status = cascade_enlarge(c, &images, &some, &r, squares);
     image_array_free(&images);
     if (status != JF_OK) return status;
     for (int i = 0; i < n; i++) {
-        chain_result one = share_of(&r, i);
-        add_image(&all[0], &one);
-        if (p->set.labels) add_image(&all[1 + p->set.labels[row_of(p, at + i)]], &one);
+        add_image(&all[0], c->steps, squares, n, i);
+        if (p->set.labels) add_image(&all[1 + p->set.labels[row_of(p, at + i)]], c->steps, squares, n, i);
     }
     *y_error += r.y_error * n;
-    chain_result_free(&r);
+    cascade_result_free(&r);
     return JF_OK;
 }
 
-jf_status chain_score_set(const chain *c, const chain_request *q, const chain_test *test, chain_scores *out) {
+jf_status cascade_score(const cascade *c, const jf_cascade_test *test, const jf_cascade_options *q,
+                        jf_cascade_scores *out) {
     pictures p = {.count = 0};
     sums all[MAX_CLASSES + 1] = {{0}};
+    jf_cascade_options options = *q;
     jf_status status;
-    *out = (chain_scores){.steps = c->steps};
+    options.together = 0;
+    options.of_samples = 0;
+    *out = (jf_cascade_scores){.steps = (size_t)c->steps};
     JF_TRY_DONE(pictures_open(c, test, &p));
+    JF_TRY_DONE(MEM_NEW(c->ctx, &out->of, MAX_CLASSES + 1));
     for (long at = 0; at < p.count; at += TOGETHER) {
         int n = p.count - at < TOGETHER ? (int)(p.count - at) : TOGETHER;
-        JF_TRY_DONE(add_some(c, &p, q, at, n, all, &out->y_error));
+        JF_TRY_DONE(add_some(c, &p, &options, at, n, all, &out->y_error));
     }
     out->y_error /= (double)p.count;
     fill_in(&out->of[out->count++], &all[0], c->steps, "");
@@ -128,5 +129,12 @@ jf_status chain_score_set(const chain *c, const chain_request *q, const chain_te
             fill_in(&out->of[out->count++], &all[1 + k], c->steps, p.set.class_name[k]);
 done:
     pictures_free(&p);
+    if (status != JF_OK) cascade_scores_free(out);
     return status;
+}
+
+void cascade_scores_free(jf_cascade_scores *s) {
+    free(s->of);
+    s->of = NULL;
+    s->count = 0;
 }

@@ -1,7 +1,7 @@
-/* Models of super-resolution that make what a model draws larger: those of --then, or of the model's own
- * recipe. */
-#ifndef CLI_THEN_H
-#define CLI_THEN_H
+/* The cascade that makes what a model draws larger: models of --then, or those that the model's recipe names.
+ */
+#ifndef CLI_CASCADE_OPTION_H
+#define CLI_CASCADE_OPTION_H
 
 #include "cli.h"
 
@@ -15,9 +15,11 @@
 
 #define THEN_WANTS_IMAGES "--then makes images larger, expected a model of images and -o FILE.png or FILE.npy"
 
-/* Yours to jf_then_free(). */
-int then_load(const call *c, const jf_model *m, jf_then *out);
-/* Replaces images by larger ones. together: so many that follow each other belong to one line. */
-int then_enlarge(const call *c, const jf_then *then, size_t together, jf_images *images);
+/* *out NULL: what is drawn stays as it is. */
+int cascade_option_load(const call *c, const jf_model *m, jf_cascade **out);
+/* Replaces images by larger ones; cascade NULL: leaves them as they are. together: so many that follow each
+ * other belong to one line. */
+int cascade_option_replace(const call *c, const jf_cascade *cascade, size_t together, jf_images *images);
+jf_status cascade_replace(const jf_cascade *cascade, const jf_cascade_options *options, jf_images *images);
 
 #endif
