@@ -32,7 +32,6 @@ static jf_status compare_with_target(judgement *j, const model *m, const double 
     const objective_target *target = o->kind->target;
     size_t n = (size_t)j->points, dim = (size_t)m->flow->dim;
     double *radius, log_z = target ? target->log_normaliser(o) : NAN;
-    j->by_rule = (rule_judgement){.divergence = NAN, .error = NAN};
     if (!isfinite(log_z)) return JF_OK;
     measure_divergence(j, o, dim, log_z, logdet);
     j->by_rule.radius_name = target->radius_name(o);

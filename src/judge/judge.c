@@ -77,22 +77,17 @@ static jf_status judge_classes(judgement *j, const model *m, const dataset *data
     j->classes = u->classes ? u->classes : continuous ? 4 : f->dim_y == 0 && f->dim_x == 2 ? 1 : 0;
     for (int c = 0; c < j->classes; c++) {
         class_judgement *row = &j->by_class[c];
-        *row = (class_judgement){.nll = NAN,
-                                 .nll_sampler = NAN,
-                                 .entropy = NAN,
-                                 .integral = NAN,
-                                 .ks_median = NAN,
-                                 .ks_max = NAN,
-                                 .ks_chance = NAN};
+        metrics_forget(&class_metrics, row);
         double y = 0;
         if (u->classes) {
             row->label = u->label[c];
             memcpy(row->name, u->class_name[c], MAX_CLASS_NAME);
             y = units_to_model(u, f->dim_x, row->label);
             row->nll = -mean_of_class(j, d->paper, c);
-            row->nll_sampler = -mean_of_class(j, d->sampler, c);
             JF_TRY(fit_class(j, m, c));
             row->entropy = isnan(j->entropy) || c >= data->classes ? NAN : dataset_entropy(data, c);
+            row->gap = row->nll - row->entropy;
+            row->gap_sampler = -mean_of_class(j, d->sampler, c) - row->entropy;
         } else if (continuous) {
             double most[2] = {INFINITY, -INFINITY};
             for (long s = 0; s < j->points; s++) {
@@ -229,6 +224,8 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     j->nll = -mean_of_class(j, d.paper, -1);
     j->nll_sampler = -mean_of_class(j, d.sampler, -1);
     j->nll_whole = -mean_of_class(j, d.whole, -1);
+    j->nll_linear = j->nll + j->linear_gain;
+    j->nll_error = 0;
     for (size_t s = 0; s < n; s++) j->nll_error += (d.paper[s] + j->nll) * (d.paper[s] + j->nll);
     j->nll_error = sqrt(j->nll_error) / (double)n;
     if (!is_image) JF_TRY_DONE(judge_overfit(j, m, data, seed));
@@ -240,6 +237,8 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     /* known of the data as they are, given y */
     int noised = recipe_real(m->recipe, "train.noise") > 0;
     j->entropy = noised || (data->dim_y && !f->dim_y) ? NAN : dataset_entropy(data, -1);
+    j->gap = j->nll - j->entropy;
+    j->gap_sampler = j->nll_sampler - j->entropy;
     JF_TRY_DONE(judge_classes(j, m, data, &d));
     JF_TRY_DONE(judge_argmax(j, m, data));
     size_t trips = is_image ? IMAGE_TRIPS : VECTOR_TRIPS;
@@ -248,7 +247,8 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     size_t compared = is_image ? IMAGE_COMPARED : VECTOR_COMPARED;
     JF_TRY_DONE(compare_samples(j, m, (long)(n < compared ? n : compared), q));
     if (!is_image) JF_TRY_DONE(judge_calibration(j, m, q));
-    if (is_image) JF_TRY_DONE(image_log_dy(m, j->points, j->data, &j->image_log_dy));
+    if (is_image && !j->exact) JF_TRY_DONE(image_log_dy(m, j->points, j->data, &j->image_log_dy));
+    if (j->image_log_dy.samples) j->log_dy = j->image_log_dy.mean;
     if (is_image && data->task) JF_TRY_DONE(judge_image(j, m, data, q));
 done:
     densities_free(&d);
@@ -324,6 +324,13 @@ static jf_status open_same_data(const model *m, dataset **out, const judge_reque
     return ranks_same(r, "data to judge on (checksum)", identity);
 }
 
+jf_status judge_write(judgement *j, const model *m) {
+    judge_write_json(j, m, &j->json);
+    judge_write_table(j, m, &j->table);
+    JF_TRY(text_check(j->ctx, &j->json));
+    return text_check(j->ctx, &j->table);
+}
+
 jf_status judge_create(const model *m, judgement **out, const judge_request *q) {
     *out = NULL;
     judgement *j;
@@ -336,22 +343,11 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
                      .points = q->points > 0                  ? q->points
                                : m->objective.kind->from_data ? JUDGE_POINTS
                                                               : JUDGE_RULE_POINTS,
-                     .has_data = m->objective.kind->from_data,
-                     .gaussian = NAN,
-                     .training_nll = NAN,
-                     .training_error = NAN,
-                     .linear_gain = NAN,
-                     .linear_error = NAN,
-                     .bits_per_dim = NAN,
-                     .energy_denoised = NAN};
-    image_quality none = quality_unknown();
-    j->image = j->denoised = (image_judgement){.psnr = NAN,
-                                               .spread = NAN,
-                                               .coverage_50 = NAN,
-                                               .coverage_90 = NAN,
-                                               .floor = NAN,
-                                               .quality = none,
-                                               .held_out = none};
+                     .has_data = m->objective.kind->from_data};
+    for (int i = 0; i < METRIC_LISTS; i++)
+        metrics_forget(&metric_lists[i], (char *)j + metric_lists[i].place);
+    j->image.quality = j->image.held_out = quality_unknown();
+    j->denoised = j->image;
     if (j->points > MOST_NUMBERS / m->flow->dim) j->points = MOST_NUMBERS / m->flow->dim;
     if (j->has_data) {
         JF_TRY_DONE(open_same_data(m, &data, q));

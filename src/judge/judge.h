@@ -6,6 +6,7 @@
 #include "data/dataset.h"
 #include "inference/images.h"
 #include "judge/calibration.h"
+#include "judge/metrics.h"
 #include "judge/predictive.h"
 #include "model/model.h"
 #include "model/use.h"
@@ -59,11 +60,9 @@ double log_abs_det(double *a, int n); /* overwrites a (n, n) */
 /* ---- latent.c ---- */
 typedef struct latent_fit {
     int elements;
-    double *ks;                       /* (elements) */
-    int *order;                       /* elements by falling ks */
-    double median, p95, max;          /* of ks */
-    double chance_median, chance_max; /* what N(0,1) itself would show over so many points and elements */
-    double envelope, chance_envelope; /* width of the envelope of all histograms, see latent_envelope */
+    double *ks; /* (elements) */
+    int *order; /* elements by falling ks */
+    LATENT_METRICS(METRIC_FIELD)
     long points;
 } latent_fit;
 jf_status latent_fit_create(jf_context *ctx, latent_fit *out, const double *state, long n, int dim,
@@ -90,10 +89,9 @@ jf_status sample_distance(const model *m, long n, const double *xy, uint64_t see
 
 /* ---- judge.c ---- */
 typedef struct class_judgement {
-    double label, nll, entropy, nll_sampler, integral;
-    double ks_median, ks_max,
-        ks_chance; /* latent elements over the points of this class alone; NAN: no classes */
+    double label;
     char name[MAX_CLASS_NAME];
+    CLASS_METRICS(METRIC_FIELD)
 } class_judgement;
 
 #define RULE_QUANTILES 5
@@ -102,9 +100,8 @@ typedef struct rule_quantile {
 } rule_quantile;
 /* Of models that were trained without data. */
 typedef struct rule_judgement {
-    double divergence; /* KL(samples || exact target) in nats; NAN where that is not known, nor are these: */
-    double error;      /* its standard error */
-    const char *radius_name;
+    RULE_METRICS(METRIC_FIELD)
+    const char *radius_name; /* this and the quantiles: only where the divergence is known */
     rule_quantile quantiles[RULE_QUANTILES];
 } rule_judgement;
 
@@ -137,12 +134,10 @@ void coverage_add(coverage *c, double samples[COVERAGE_SAMPLES], double truth); 
 #define QUALITY_NEIGHBOURS 3     /* k of precision and recall */
 #define QUALITY_TRAINING   60000 /* training images that classify, at most */
 
-/* Shares from 0 to 1; NAN where it does not apply. */
 typedef struct image_quality {
-    long images, training;        /* that were judged, and that classified them */
-    double recognised;            /* the nearest training image is of their class */
-    double by_class[MAX_CLASSES]; /* the same of each class */
-    double precision, recall;     /* see quality.c */
+    long images, training; /* that were judged, and that classified them */
+    QUALITY_METRICS(METRIC_FIELD)
+    double by_class[MAX_CLASSES]; /* share that is recognised, of each class */
 } image_quality;
 image_quality quality_unknown(void);
 /* Of images (n, pixels of the task) and the class of each (n), or NULL: they are of none. */
@@ -153,33 +148,23 @@ jf_status quality_of_images(const model *m, const dataset *data, long n, const d
 jf_status precision_and_recall(device *d, int dim, long n, const double *judged, long real_count,
                                const double *reals, image_quality *out);
 
-/* Of image models; NAN where it does not apply. Intensities: units of the data. */
 #define IMAGE_INPUTS 64
 #define CLASS_INPUTS                                                                                         \
     (IMAGE_INPUTS * COVERAGE_SAMPLES) /* of class models: one sample of each, since there is no truth */
 #define NOISE_MARGINS                                                                                        \
     3 /* out of range by more than so many deviations of the noise: more than noise explains */
 typedef struct image_judgement {
-    int inputs, samples;             /* so many held-out images, and samples of each */
-    double psnr;                     /* of the degraded reconstructions against their input, dB */
-    double spread;                   /* mean deviation of the samples, per element of x */
-    double coverage_50, coverage_90; /* how often the truth is among the middle 50% and 90% of the samples */
-    double outside,
-        far_outside;        /* share of sampled pixels outside the data's range; by more than the noise */
-    double far_held_out;    /* the same of held-out images with the noise of training */
-    double lowest, highest; /* sampled pixel */
+    int inputs, samples; /* so many held-out images, and samples of each */
+    IMAGE_METRICS(METRIC_FIELD)
     int enlarged_h,
         enlarged_w; /* size of what was judged, where other models made it larger; 0: they did not */
     image_quality quality, held_out; /* of samples of classes, and of held-out images with the same noise */
-    double floor;                    /* nats per dimension of a linear-Gaussian conditional, see floor.c */
 } image_judgement;
 
 /* ---- argmax.c: of models of classes, on rows of files ---- */
 typedef struct class_argmax {
-    long rows;     /* 0: not judged */
-    double share;  /* of them, of which the argmax of log p(x, y = c) is their class */
-    double error;  /* its standard error */
-    double chance; /* the share of the class that is the most frequent in training */
+    long rows; /* 0: not judged */
+    ARGMAX_METRICS(METRIC_FIELD)
 } class_argmax;
 
 #define SHEET_EACH   10 /* samples of a class that a report shows */
@@ -187,34 +172,23 @@ typedef struct class_argmax {
 typedef struct jf_judgement judgement; /* public name: jf_judgement */
 struct jf_judgement {
     jf_context *ctx;
-    long points, available;                      /* how many it was judged on, and how many there are */
-    int has_data;                                /* judged against data; otherwise by rule */
-    int unseen;                                  /* on points that training never saw: fresh, or held out */
-    double nll, nll_sampler, nll_whole, entropy; /* original units; entropy NAN where unknown */
-    double nll_error;                            /* standard error of nll: the points are a sample */
-    double training_nll, training_error; /* the same of rows that were trained on; NAN: none were held out */
-    double y_error, log_dy;
+    long points, available; /* how many it was judged on, and how many there are */
+    int has_data;           /* judged against data; otherwise by rule */
+    int unseen;             /* on points that training never saw: fresh, or held out */
+    DENSITY_METRICS(METRIC_FIELD)
     log_dy_judgement image_log_dy;
-    long lost;
+    long lost;    /* points without a density of the sampler */
     long outside; /* rows to test on that were left out: their x is outside of its support, where log p is
                      -infinity */
     int exact;
     loss_terms terms;
-    double gaussian;    /* the loss of a Gaussian with the data's means and deviations (data/gaussian.h); NAN:
-                           none */
-    int worse;          /* the loss is worse than that: the model learned nothing */
-    double linear_gain; /* by how much nll is better than that of a linear-Gaussian p(x | y); NAN: not to be
-                           had */
-    double linear_error; /* standard error of that, point by point */
-    int linear_crossed;  /* it was fitted to the other rows of the test set: those trained on are not at hand
-                          */
-    double nats_per_dim;
-    double bits_per_dim; /* of bytes that were dequantised, at most; NAN: they were not, or other noise was
-                            added */
-    double roundtrip_data, roundtrip_latent;
+    LOSS_METRICS(METRIC_FIELD)
+    int worse;          /* the loss is worse than that of a Gaussian: the model learned nothing */
+    int linear_crossed; /* the linear Gaussian was fitted to the other rows of the test set: those trained on
+                           are not at hand */
+    ROUNDTRIP_METRICS(METRIC_FIELD)
     latent_fit latent;
-    double energy;
-    double energy_denoised; /* of samples without the noise of training and clean data; NAN: not asked for */
+    SAMPLE_METRICS(METRIC_FIELD)
     int classes; /* rows of `by_class`: labels, or a few values of a continuous y (entropy and nll then NAN)
                   */
     class_judgement by_class[MAX_CLASSES];
@@ -265,7 +239,11 @@ jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const 
 jf_status judge_create(const model *m, judgement **out, const judge_request *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */
 void judge_free(judgement *j);
-jf_status judge_write(judgement *j, const model *m); /* fills in json and table (write.c) */
+/* Whether a table of this model shows a number. */
+int judge_shows(const metric *k, const model *m, double value);
+jf_status judge_write(judgement *j, const model *m);                   /* fills in json and table */
+void judge_write_json(const judgement *j, const model *m, text *out);  /* judge_json.c */
+void judge_write_table(const judgement *j, const model *m, text *out); /* judge_table.c */
 /* A number for a table, in at most `width` characters whatever its size: by the format, or in powers of ten;
  * "unknown" where it is not finite. */
 #define JUDGE_MAX_NUMBER 64

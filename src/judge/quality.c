@@ -111,7 +111,8 @@ jf_status precision_and_recall(device *d, int dim, long n, const double *judged,
 /* ---- all of it ---- */
 
 image_quality quality_unknown(void) {
-    image_quality q = {.recognised = NAN, .precision = NAN, .recall = NAN};
+    image_quality q = {0};
+    metrics_forget(&metric_lists[METRICS_OF_QUALITY], &q);
     for (int c = 0; c < MAX_CLASSES; c++) q.by_class[c] = NAN;
     return q;
 }

@@ -17,6 +17,8 @@
 #define SAMPLES 2000 /* per panel */
 #define SEED    11
 
+enum { MOST_REPORTED = 32 }; /* numbers, at most, that the table of a report begins with */
+
 typedef struct page {
     const model *m;
     const judgement *j;
@@ -179,32 +181,25 @@ static jf_status one_posterior(page *p) {
     return status;
 }
 
+/* The first of the numbers in a table of their own; then all. */
 static void numbers(page *p) {
-    const judgement *j = p->j;
-    char v[8][JUDGE_MAX_NUMBER];
-    const char *shown[8];
     html_section(&p->html, "Numbers");
-    if (j->has_data) {
-        shown[0] = judge_number(v[0], 12, "%.4f", j->nll);
-        shown[1] = judge_number(v[1], 12, "%.4f", j->nll - j->entropy);
-        shown[2] = judge_number(v[2], 12, "%.2e", j->y_error);
-        shown[3] = judge_number(v[3], 12, "%.4f", j->nats_per_dim);
-        shown[4] = judge_number(v[4], 12, "%.1e", j->roundtrip_data);
-        shown[5] = judge_number(v[5], 12, "%.1e", j->roundtrip_latent);
-        shown[6] = judge_number(v[6], 12, "%.4f", j->latent.max);
-        shown[7] = judge_number(v[7], 12, "%.5f", j->energy);
-        html_row rows[] = {
-            {"nll", shown[0], "mean of -log p(x|y), nats, in the data's units"},
-            {"gap", shown[1], "nll minus the exact entropy, where that is known"},
-            {"y error", shown[2], "mean |F_Y' - y|, model units: the doubt of every density"},
-            {"nats per dimension", shown[3], "(-log p_Z - log|det|)/dim, model units"},
-            {"round trip, data", shown[4], "max |F^-1(F(x,y)) - (x,y)|"},
-            {"round trip, latent", shown[5], "max |F(F^-1(z,y)) - (z,y)|"},
-            {"latent KS, worst", shown[6], "Kolmogorov-Smirnov distance to N(0,1)"},
-            {"energy distance", shown[7], "between samples and data, about 0 where they agree"}};
-        html_table(&p->html, rows, 8);
+    if (p->j->has_data) {
+        html_row rows[MOST_REPORTED];
+        char shown[MOST_REPORTED][JUDGE_MAX_NUMBER];
+        int n = 0;
+        for (int i = 0; i < METRIC_LISTS; i++)
+            for (int k = 0; k < metric_lists[i].count && n < MOST_REPORTED; k++) {
+                const metric *line = &metric_lists[i].metrics[k];
+                double value = metric_of_judgement(&metric_lists[i], k, p->j);
+                if (!(line->use & REPORTED) || !judge_shows(line, p->m, value)) continue;
+                rows[n] =
+                    (html_row){line->label, judge_number(shown[n], 12, line->format, value), line->about};
+                n++;
+            }
+        html_table(&p->html, rows, n);
     }
-    html_preformatted(&p->html, j->table.chars);
+    html_preformatted(&p->html, p->j->table.chars);
 }
 
 /* The density of the table that it was trained on, of models that have one in a file. */
