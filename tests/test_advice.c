@@ -29,7 +29,7 @@ static run *advised_model(int rows, int held, const char *condition, const char 
 
 static judgement *judged_on(const run *r, long points) {
     judgement *j;
-    judge_request q = {.points = points, .seed = 1};
+    jf_judge_options q = {.points = points, .seed = 1};
     if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
     return j;
 }
@@ -99,7 +99,7 @@ TEST(advice__the_likelihood_of_training_rows_is_that_of_judging_on_them) {
     for (int i = 0; i < 300; i++)
         text_add(&csv, "%.17g,%.17g,%.17g\n", rows[3 * i], rows[3 * i + 1], rows[3 * i + 2]);
     put_file("trained.csv", csv.chars, csv.length);
-    judge_request q = {.seed = 1, .test = test_path("trained.csv")};
+    jf_judge_options q = {.seed = 1, .test = test_path("trained.csv")};
     CHECK_STATUS(judge_create(r->m, &of_training, &q), JF_OK);
     CHECK(j->points == 60); /* as many training rows are looked at */
     CHECK_NEAR(j->training_nll, of_training->nll, 4 * hypot(j->training_error, of_training->nll_error));

@@ -98,7 +98,7 @@ TEST(class_columns__judged_argmax_is_that_of_the_densities_and_the_shares_of_the
     run *r = open_run("");
     judgement *j = NULL;
     CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
-    CHECK_STATUS(judge_create(r->m, &j, &(judge_request){.points = 200}), JF_OK);
+    CHECK_STATUS(judge_create(r->m, &j, &(jf_judge_options){.points = 200}), JF_OK);
     const dataset *d = r->data;
     long rows = d->held, right = 0, most = 0;
     CHECK(j->argmax.rows == rows);

@@ -215,7 +215,8 @@ TEST(denoise__is_refused_where_no_noise_is_known) {
         CHECK_STATUS(model_denoise(m, DATA_UNITS, 1, rows), JF_ERROR_UNSUPPORTED);
         CHECK_HAS(jf_context_error(ctx), cases[i].words);
         CHECK(memcmp(rows, before, sizeof rows) == 0);
-        CHECK_STATUS(judge_create(m, &j, &(judge_request){.points = 10, .denoise = 1}), JF_ERROR_UNSUPPORTED);
+        CHECK_STATUS(judge_create(m, &j, &(jf_judge_options){.points = 10, .denoise = 1}),
+                     JF_ERROR_UNSUPPORTED);
         CHECK(j == NULL);
         model_free(m);
         jf_context_free(ctx);
@@ -232,9 +233,11 @@ TEST(judge__of_samples_without_noise_stands_beside_that_of_samples_with_it) {
                  "[train]\nnoise = 0.3\n");
     r->m->d->kind->fill(r->m->d, r->m->params, 0, r->m->parameters.total);
     judgement *j = NULL, *plain = NULL;
-    CHECK_STATUS(judge_create(r->m, &j, &(judge_request){.points = 30, .seed = 1, .denoise = 1, .inputs = 7}),
+    CHECK_STATUS(
+        judge_create(r->m, &j, &(jf_judge_options){.points = 30, .seed = 1, .denoise = 1, .inputs = 7}),
+        JF_OK);
+    CHECK_STATUS(judge_create(r->m, &plain, &(jf_judge_options){.points = 30, .seed = 1, .inputs = 7}),
                  JF_OK);
-    CHECK_STATUS(judge_create(r->m, &plain, &(judge_request){.points = 30, .seed = 1, .inputs = 7}), JF_OK);
     CHECK(j->image.inputs == 7 && j->denoised.inputs == 7 && plain->denoised.inputs == 0);
     CHECK(j->image.psnr == plain->image.psnr && j->image.spread == plain->image.spread);
     CHECK_NEAR(j->denoised.spread, (1 - 0.09) * j->image.spread, 1e-5);

@@ -289,7 +289,7 @@ TEST(image_model__samples_are_judged_at_the_temperature_asked_for) {
     double spread[2];
     for (int i = 0; i < 2; i++) {
         judgement *j = NULL;
-        judge_request q = {.points = 8, .seed = 1, .inputs = 4, .temperature = i ? 0.5 : 0};
+        jf_judge_options q = {.points = 8, .seed = 1, .inputs = 4, .temperature = i ? 0.5 : 0};
         CHECK_STATUS(judge_create(f.m, &j, &q), JF_OK);
         spread[i] = j->image.spread;
         judge_free(j);

@@ -50,7 +50,7 @@ static void answer(jf_context *ctx, void *arg) {
     int rank = ranks_rank(ranks_of(ctx));
     model *m = open_model(ctx, a->which);
     judgement *j = NULL;
-    judge_request q = {
+    jf_judge_options q = {
         .points = cases[a->which].points, .seed = 1, .inputs = 6, .denoise = cases[a->which].denoise};
     size_t count = SAMPLES * (size_t)m->flow->dim;
     double *rows = calloc(2 * count, sizeof *rows), *clean = rows + count;

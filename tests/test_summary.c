@@ -168,7 +168,7 @@ TEST(summary__of_a_gaussian_has_its_moments_mode_and_regions) {
     const double y[2] = {0, 1};
     double *x = samples_of(m, 2, MANY, y);
     summary *s;
-    CHECK_STATUS(summary_create(m, &s, 2, MANY, x, y, &(summary_request){0}), JF_OK);
+    CHECK_STATUS(summary_create(m, &s, 2, MANY, x, y, &(jf_summary_options){0}), JF_OK);
     double highest = -log(2 * M_PI) - log(0.5) - log(3); /* at the mean */
     for (int k = 0; k < 2; k++) {
         const column_summary *a = &s->column[2 * k], *b = a + 1;
@@ -200,7 +200,7 @@ TEST(summary__mode_is_that_of_the_density_in_the_datas_units) {
     const double y = 0.5;
     double *x = samples_of(m, 1, 2000, &y);
     summary *s;
-    CHECK_STATUS(summary_create(m, &s, 1, 2000, x, &y, &(summary_request){0}), JF_OK);
+    CHECK_STATUS(summary_create(m, &s, 1, 2000, x, &y, &(jf_summary_options){0}), JF_OK);
     CHECK_NEAR(s->column[0].mode, exp(1 - 0.25), 0.02);
     CHECK_NEAR(s->column[1].mode, -2, 0.03);
     summary_free(s);
@@ -218,7 +218,7 @@ TEST(summary__mode_of_a_cut_column_stays_inside) {
     const double y = 0.5;
     double *x = samples_of(m, 1, 2000, &y);
     summary *s;
-    CHECK_STATUS(summary_create(m, &s, 1, 2000, x, &y, &(summary_request){0}), JF_OK);
+    CHECK_STATUS(summary_create(m, &s, 1, 2000, x, &y, &(jf_summary_options){0}), JF_OK);
     CHECK(s->column[0].mode >= 1.25);
     CHECK_NEAR(s->column[0].mode, 1.25, 0.02);
     CHECK_NEAR(s->column[1].mode, -2, 0.3);

@@ -44,7 +44,7 @@ TEST(test_data__classes_are_the_models_own_whichever_the_file_has) {
     judgement *j = NULL;
     put_pictures("others", "yak", 2, 7);
     put_pictures("others", "big gnu", 1, 4);
-    judge_request q = {.points = 1000, .seed = 1, .test = test_path("others"), .inputs = 3};
+    jf_judge_options q = {.points = 1000, .seed = 1, .test = test_path("others"), .inputs = 3};
     if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
     CHECK(j->points == 11 && j->unseen);
     long count[3] = {0};
@@ -77,7 +77,7 @@ TEST(test_data__of_a_stack_need_no_training_data_to_be_there) {
     CHECK_STATUS(npy_write(r->ctx, test_path("three.npy"), images, 3, (size_t[]){3, 28, 28}, 1), JF_OK);
     CHECK_STATUS(recipe_set(r->m->recipe, "data.images", "/not/there"), JF_OK);
     CHECK(judge_run(r->m, &j, 10, 1) != JF_OK);
-    judge_request q = {.points = 10, .seed = 1, .test = test_path("three.npy")};
+    jf_judge_options q = {.points = 10, .seed = 1, .test = test_path("three.npy")};
     if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
     CHECK(j->points == 3 && j->image.inputs == 3 && isfinite(j->image.psnr));
     judge_free(j);
@@ -100,7 +100,7 @@ TEST(test_data__of_a_table_are_all_of_its_rows) {
         "[train]\nbatch = 4\nepochs = 1\n",
         put_table("a.csv", "a,b,c\n1,2,0\n2,1,1\n3,5,0\n2,2,1\n1,0,0\n7,1,1\n1,3,0\n2,9,1\n5,4,0\n6,6,1\n"));
     run *r = run_open(content);
-    judge_request q = {
+    jf_judge_options q = {
         .points = 100, .seed = 1, .test = put_table("b.csv", "a,b,c\n2,2,1\n3,1,1\n1,4,1\n0,2,0\n")};
     if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
     CHECK(j->points == 4 && j->unseen);
@@ -123,7 +123,8 @@ TEST(test_data__outside_of_bounds_is_counted_and_changes_no_number) {
         "a=0:10,b=whole:0:9,c=-9:9\n" TINY_MODEL "[train]\nbatch = 4\nepochs = 1\n",
         put_table("a.csv", "a,b,c\n1,2,0\n2,1,1\n3,5,3\n2,2,1\n1,0,0\n7,1,2\n1,3,4\n2,9,1\n5,4,5\n6,6,1\n"));
     run *r = run_open(content);
-    judge_request q = {.points = 100, .seed = 1, .test = put_table("b.csv", "a,b,c\n2,2,1\n3,1,2\n1,4,1\n")};
+    jf_judge_options q = {
+        .points = 100, .seed = 1, .test = put_table("b.csv", "a,b,c\n2,2,1\n3,1,2\n1,4,1\n")};
     CHECK_STATUS(judge_create(r->m, &without, &q), JF_OK);
     q.test = put_table("c.csv", "a,b,c\n-1,2,1\n2,2,1\n3,1,2\n2,2.5,2\n1,4,1\n11,10,0\n");
     CHECK_STATUS(judge_create(r->m, &with, &q), JF_OK);
@@ -145,7 +146,7 @@ TEST(test_data__outside_of_bounds_is_counted_and_changes_no_number) {
 TEST(test_data__for_sets_whose_points_are_drawn_are_refused) {
     run *r = run_open(tiny);
     judgement *j = NULL;
-    judge_request q = {.points = 10, .test = "b.csv"};
+    jf_judge_options q = {.points = 10, .test = "b.csv"};
     CHECK_STATUS(judge_create(r->m, &j, &q), JF_ERROR_UNSUPPORTED);
     CHECK_HAS(jf_context_error(r->ctx), "whose points are drawn: expected a model of images or of a table");
     run_close(r);
@@ -223,7 +224,7 @@ TEST(judge__the_linear_gaussian_is_never_compared_on_rows_that_it_was_fitted_to)
              "output_gain = 0\n",
              put_normal("trained.csv", WIDE_TRAINED, 1, 1), WIDE);
     run *r = run_open(content);
-    judge_request q = {.seed = 1, .test = put_normal("tested.csv", WIDE_TESTED, 2, 1)};
+    jf_judge_options q = {.seed = 1, .test = put_normal("tested.csv", WIDE_TESTED, 2, 1)};
     if (judge_create(r->m, &j, &q) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(r->ctx));
     CHECK(j->points == WIDE_TESTED && !j->linear_crossed);
     CHECK_NEAR(j->linear_gain, 0, 0.1); /* dim^2/(4 n) of the fit, and chance */

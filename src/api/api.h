@@ -16,12 +16,6 @@
 #include "train/train.h"
 #include <limits.h>
 
-/* A count of the interface as the library has it; more than an int counts is refused for its size later on.
- */
-static inline int count_as_int(size_t n) {
-    return n > INT_MAX ? INT_MAX : (int)n;
-}
-
 /* With the temperature that is meant: 1 where none was set, 0 where zero_temperature is. */
 jf_status take_use_options(jf_context *ctx, jf_use_options *to, const jf_use_options *options);
 /* Hands a text over, to be freed by the caller, or frees it where something failed. */

@@ -28,18 +28,7 @@ jf_status jf_judge(jf_judgement **out, const jf_model *m, const jf_judge_options
         return jf_fail(m->ctx, JF_ERROR_ARGUMENT,
                        "temperature to judge at: found %g, expected a finite number from %g on",
                        o.temperature, JUDGE_LEAST_TEMPERATURE);
-    return judge_create(m, out,
-                        &(judge_request){.points = (long)o.points,
-                                         .seed = o.seed,
-                                         .denoise = o.denoise,
-                                         .inputs = count_as_int(o.inputs),
-                                         .test = o.test,
-                                         .test_labels = o.test_labels,
-                                         .test_rows = o.test_data,
-                                         .temperature = o.temperature,
-                                         .simulate = o.simulate,
-                                         .simulate_user = o.simulate_user,
-                                         .cascade = o.cascade});
+    return judge_create(m, out, &o);
 }
 const char *jf_judgement_json(const jf_judgement *j) {
     return j ? j->json.chars : "";
@@ -57,17 +46,7 @@ jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pac
     if (told) *told = NULL;
     JF_NEEDS(CONTEXT_OF(m), m, path);
     JF_TRY(SIZED_TAKE(m->ctx, jf_pack_options, &o, options));
-    jf_status status = pack_model(
-        m,
-        &(pack_options){.path = path,
-                        .name = o.name,
-                        .half = o.half,
-                        .run = o.run,
-                        .tolerance = o.tolerance > 0 ? o.tolerance : PACK_TOLERANCE,
-                        .judging = {.points = (long)o.points, .seed = o.seed, .cascade = o.cascade},
-                        .threads = o.threads,
-                        .declare_all = recipe_declare_all},
-        &table);
+    jf_status status = pack_model(m, path, &o, recipe_declare_all, &table);
     if (told && (status == JF_OK || status == JF_ERROR_NUMERIC)) {
         jf_status given = give_text(m->ctx, told, &table, JF_OK);
         return status == JF_OK ? given : status;

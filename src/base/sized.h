@@ -7,6 +7,7 @@
 #define JF_BASE_SIZED_H
 
 #include "base/context.h"
+#include <limits.h>
 
 /* from NULL: all 0. */
 #define SIZED_TAKE(ctx, type, to, from) sized_take((ctx), (to), sizeof(type), (from), #type)
@@ -21,5 +22,11 @@ void sized_give(void *out, const void *from, size_t size);
 /* Refuses a list of `count` pointers that is NULL or holds NULL, such as a field of options. */
 #define JF_NEEDS_EACH(ctx, list, count) JF_TRY(needs_each((ctx), __func__, #list, (list), (count)))
 jf_status needs_each(jf_context *ctx, const char *function, const char *name, const void *list, size_t count);
+
+/* A count of the interface as the library has it; more than an int counts is refused for its size later on.
+ */
+static inline int count_as_int(size_t n) {
+    return n > INT_MAX ? INT_MAX : (int)n;
+}
 
 #endif

@@ -196,7 +196,7 @@ const char figure_latent_columns[] =
 jf_status figure_latent(const figure_job *job, const model *m, panel *p, const char *title, text *table) {
     judgement *j = NULL;
     (void)job;
-    JF_TRY(judge_create(m, &j, &(judge_request){.points = LATENT_POINTS, .seed = 1, .latent_only = 1}));
+    JF_TRY(judge_latent(m, &j, LATENT_POINTS, 1));
     jf_status status = paint_latent(p, m, j, title);
     const latent_fit *fit = &j->latent;
     text_add(table, "%s,%ld,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f,%.4f\n", recipe_short_name(m->recipe), fit->points,

@@ -5,6 +5,7 @@
  * since a step takes the noisy image before it for its condition and adds to it. Held-out images get the
  * same. */
 #include "judge/enlarged.h"
+#include "base/sized.h"
 #include "data/tasks/task.h"
 #include "inference/cascade.h"
 #include "model/denoise.h"
@@ -26,7 +27,7 @@ typedef struct trial {
 /* ---- held-out images ---- */
 
 /* The data, halved as much less as there are steps. */
-static jf_status open_large(trial *t, const judge_request *q) {
+static jf_status open_large(trial *t, const jf_judge_options *q) {
     const model *m = t->m;
     recipe *r;
     char down[16];
@@ -107,7 +108,7 @@ static jf_status add_noise(trial *t, uint64_t seed) {
 
 /* ---- samples ---- */
 
-static jf_status draw_small(const trial *t, const judgement *j, const judge_request *q, int denoise,
+static jf_status draw_small(const trial *t, const judgement *j, const jf_judge_options *q, int denoise,
                             image_array *out) {
     const model *m = t->m;
     size_t dim = (size_t)m->flow->dim, dim_x = (size_t)m->units.dim_x, dim_y = dim - dim_x;
@@ -133,7 +134,7 @@ done:
     return status;
 }
 
-static jf_status draw_large(const trial *t, const judgement *j, const judge_request *q, int denoise,
+static jf_status draw_large(const trial *t, const judgement *j, const jf_judge_options *q, int denoise,
                             jf_cascade_result *out) {
     image_array small = {0};
     jf_cascade_options options = {.seed = q->seed, .temperature = 1, .denoise = denoise};
@@ -193,7 +194,7 @@ static jf_status keep_sheet(const trial *t, const image_array *samples, judgemen
     return JF_OK;
 }
 
-static jf_status try_out(trial *t, judgement *j, const judge_request *q) {
+static jf_status try_out(trial *t, judgement *j, const jf_judge_options *q) {
     jf_status status = JF_OK;
     JF_TRY(open_large(t, q));
     JF_TRY(choose_inputs(t, j, q->seed));
@@ -210,9 +211,8 @@ static jf_status try_out(trial *t, judgement *j, const judge_request *q) {
     return status;
 }
 
-jf_status judge_enlarged(judgement *j, const model *m, const dataset *data, const judge_request *q) {
-    int inputs = q->inputs > 0 ? q->inputs : CLASS_INPUTS;
-    trial t = {.m = m, .steps = q->cascade, .inputs = j->points < inputs ? (int)j->points : inputs};
+jf_status judge_enlarged(judgement *j, const model *m, const dataset *data, const jf_judge_options *q) {
+    trial t = {.m = m, .steps = q->cascade, .inputs = judged_inputs(j, q, CLASS_INPUTS)};
     if (!data->task->kind->by_class || !j->class_of)
         return jf_fail(
             m->ctx, JF_ERROR_UNSUPPORTED,

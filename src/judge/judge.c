@@ -171,7 +171,7 @@ static jf_status compare_with_gaussian(judgement *j, const model *m, const datas
 }
 
 /* Samples as they are beside noised data, and without noise beside clean ones. */
-static jf_status compare_samples(judgement *j, const model *m, long n, const judge_request *q) {
+static jf_status compare_samples(judgement *j, const model *m, long n, const jf_judge_options *q) {
     double *clean;
     JF_TRY(sample_distance(m, n, j->data, q->seed, 0, &j->energy));
     if (!q->denoise) return JF_OK;
@@ -184,18 +184,19 @@ static jf_status compare_samples(judgement *j, const model *m, long n, const jud
     return status;
 }
 
-static jf_status judge_calibration(judgement *j, const model *m, const judge_request *q) {
+static jf_status judge_calibration(judgement *j, const model *m, const jf_judge_options *q) {
     JF_TRY(calibration_create(m, &j->calibration, j->points, j->data, q->seed, judge_temperature(q)));
     return j->calibration.rows ? calibration_tell(m, &j->calibration, &j->calibration_words) : JF_OK;
 }
 
-static jf_status judge_predictive(judgement *j, const model *m, const judge_request *q) {
+static jf_status judge_predictive(judgement *j, const model *m, const jf_judge_options *q) {
     JF_TRY(predictive_create(m, &j->predictive, j->points, j->clean, q->seed, judge_temperature(q),
                              q->simulate, q->simulate_user));
     return predictive_tell(m, &j->predictive, &j->predictive_words);
 }
 
-static jf_status judge_data(judgement *j, const model *m, const dataset *data, const judge_request *q) {
+static jf_status judge_data(judgement *j, const model *m, const dataset *data, const jf_judge_options *q,
+                            int latent_only) {
     uint64_t seed = q->seed;
     const flow *f = m->flow;
     size_t dim = (size_t)f->dim, n = (size_t)j->points;
@@ -212,7 +213,7 @@ static jf_status judge_data(judgement *j, const model *m, const dataset *data, c
     JF_TRY_DONE(compare_with_gaussian(j, m, data));
     j->nats_per_dim = (j->terms.value[TERM_Z] + j->terms.value[TERM_LOGDET]) / f->dim_x;
     JF_TRY_DONE(latent_fit_create(m->ctx, &j->latent, j->encoded, (long)n, f->dim, f->dim_x));
-    if (q->latent_only) goto done;
+    if (latent_only) goto done;
     if (densities_are_exact(m))
         JF_TRY_DONE(densities_create(m, &d, (long)n, j->data, 1));
     else
@@ -257,7 +258,7 @@ done:
 }
 
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed) {
-    return judge_create(m, out, &(judge_request){.points = points, .seed = seed});
+    return judge_create(m, out, &(jf_judge_options){.points = (size_t)points, .seed = seed});
 }
 
 /* Bounds may call columns by names that the model knows and arrays do not have. */
@@ -294,19 +295,19 @@ static jf_status take_constants(const model *m, dataset *data) {
     return JF_OK;
 }
 
-jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const judge_request *q) {
+jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const jf_judge_options *q) {
     const model_units *u = &m->units;
     const char *names[MAX_CLASSES];
     memory_rows *renamed = NULL;
     test_file file = {.path = q->test,
                       .labels = q->test_labels,
-                      .rows = q->test_rows,
+                      .rows = q->test_data,
                       .class_names = names,
                       .classes = u->classes};
-    if (!q->test && !q->test_rows) return dataset_open(m->ctx, out, r);
+    if (!q->test && !q->test_data) return dataset_open(m->ctx, out, r);
     for (int c = 0; c < u->classes; c++) names[c] = u->class_name[c];
-    if (has_model_names_to_take(m, q->test_rows)) {
-        JF_TRY(memory_rows_renamed(m->ctx, &renamed, q->test_rows, (const char *const *)u->names));
+    if (has_model_names_to_take(m, q->test_data)) {
+        JF_TRY(memory_rows_renamed(m->ctx, &renamed, q->test_data, (const char *const *)u->names));
         file.rows = renamed;
     }
     jf_status status = dataset_open_test(m->ctx, out, r, &file);
@@ -315,7 +316,7 @@ jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const 
 }
 
 /* Ranks that judge together do so on the same data. */
-static jf_status open_same_data(const model *m, dataset **out, const judge_request *q) {
+static jf_status open_same_data(const model *m, dataset **out, const jf_judge_options *q) {
     ranks *r = ranks_of(m->ctx);
     char identity[DATASET_MAX_IDENTITY] = "";
     JF_TRY(ranks_agree(r, judge_open_data(m, m->recipe, out, q)));
@@ -331,7 +332,7 @@ jf_status judge_write(judgement *j, const model *m) {
     return text_check(j->ctx, &j->table);
 }
 
-jf_status judge_create(const model *m, judgement **out, const judge_request *q) {
+static jf_status judge(const model *m, judgement **out, const jf_judge_options *q, int latent_only) {
     *out = NULL;
     judgement *j;
     dataset *data = NULL;
@@ -339,16 +340,14 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
     double noise;
     if (q->denoise) JF_TRY(model_noise(m, &noise)); /* before much is computed */
     JF_TRY(MEM_NEW(m->ctx, &j, 1));
-    *j = (judgement){.ctx = context_hold(m->ctx),
-                     .points = q->points > 0                  ? q->points
-                               : m->objective.kind->from_data ? JUDGE_POINTS
-                                                              : JUDGE_RULE_POINTS,
-                     .has_data = m->objective.kind->from_data};
+    *j = (judgement){.ctx = context_hold(m->ctx), .has_data = m->objective.kind->from_data};
     for (int i = 0; i < METRIC_LISTS; i++)
         metrics_forget(&metric_lists[i], (char *)j + metric_lists[i].place);
     j->image.quality = j->image.held_out = quality_unknown();
     j->denoised = j->image;
-    if (j->points > MOST_NUMBERS / m->flow->dim) j->points = MOST_NUMBERS / m->flow->dim;
+    size_t most = (size_t)(MOST_NUMBERS / m->flow->dim);
+    size_t points = q->points > 0 ? q->points : j->has_data ? JUDGE_POINTS : JUDGE_RULE_POINTS;
+    j->points = (long)(points < most ? points : most);
     if (j->has_data) {
         JF_TRY_DONE(open_same_data(m, &data, q));
         JF_TRY_DONE(check_shape(m, data));
@@ -356,21 +355,29 @@ jf_status judge_create(const model *m, judgement **out, const judge_request *q) 
         j->unseen = data->rows == 0 || data->held > 0 || data->is_test;
         j->available = data->held ? data->held : data->rows ? data->rows : LONG_MAX;
         if (j->points > j->available) j->points = j->available;
-        JF_TRY_DONE(judge_data(j, m, data, q));
+        JF_TRY_DONE(judge_data(j, m, data, q, latent_only));
     } else {
         JF_TRY_DONE(judge_by_rule(j, m, q->seed));
     }
     char doubt[512];
     judge_doubt(j, m, doubt, sizeof doubt);
     if (doubt[0]) jf_warn(m->ctx, "%s", doubt);
-    if (!q->latent_only) JF_TRY_DONE(judge_advise(j, m));
-    if (!q->latent_only) JF_TRY_DONE(judge_write(j, m));
+    if (!latent_only) JF_TRY_DONE(judge_advise(j, m));
+    if (!latent_only) JF_TRY_DONE(judge_write(j, m));
     *out = j;
     j = NULL;
 done:
     dataset_free(data);
     judge_free(j);
     return status;
+}
+
+jf_status judge_create(const model *m, judgement **out, const jf_judge_options *q) {
+    return judge(m, out, q, 0);
+}
+
+jf_status judge_latent(const model *m, judgement **out, long points, uint64_t seed) {
+    return judge(m, out, &(jf_judge_options){.points = (size_t)points, .seed = seed}, 1);
 }
 
 void judge_free(judgement *j) {

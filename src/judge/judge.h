@@ -2,6 +2,8 @@
 #ifndef JF_JUDGE_JUDGE_H
 #define JF_JUDGE_JUDGE_H
 
+#include "jointflow/jointflow.h"
+
 #include "base/memory.h"
 #include "data/dataset.h"
 #include "inference/images.h"
@@ -213,31 +215,19 @@ struct jf_judgement {
 };
 #define JUDGE_POINTS      50000
 #define JUDGE_RULE_POINTS 1000000 /* cheap, and few say nothing of some hundredths of a nat */
-typedef struct judge_request {
-    long points; /* 0: JUDGE_POINTS, of a rule JUDGE_RULE_POINTS */
-    uint64_t seed;
-    int denoise; /* also judge samples without the noise of training; refused where a model has none */
-    int inputs;  /* of image models: images to draw samples for; 0: IMAGE_INPUTS, of classes more */
-    const char *test, *test_labels; /* data to judge on instead of those held out; NULL: none */
-    memory_rows *test_rows;         /* the same from memory; NULL: none */
-    int latent_only;    /* encoded points and their latent histograms, and nothing that costs more: no words
-                           either */
-    double temperature; /* of the samples that are judged, of vectors for their calibration; 0: 1 */
-    predictive_simulator simulate; /* NULL: none */
-    void *simulate_user;
-    const jf_cascade *cascade; /* makes drawn images of a class larger before they are judged; NULL: none */
-} judge_request;
 /* The rows to judge on: fresh points of a generated set; of a file its held-out rows, or all where none are
  * held out, in a random order that is the same for every seed. */
 row_sequence judged_rows(const dataset *data, uint64_t seed);
 #define JUDGE_LEAST_TEMPERATURE 1e-6
-static inline double judge_temperature(const judge_request *q) {
+static inline double judge_temperature(const jf_judge_options *q) {
     return q->temperature > 0 ? q->temperature : 1;
 }
 /* The data to judge on: those of the recipe, or what is to be tested on made as it says. */
-jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const judge_request *q);
-jf_status judge_create(const model *m, judgement **out, const judge_request *q);
+jf_status judge_open_data(const model *m, const recipe *r, dataset **out, const jf_judge_options *q);
+jf_status judge_create(const model *m, judgement **out, const jf_judge_options *q);
 jf_status judge_run(const model *m, judgement **out, long points, uint64_t seed); /* all else as by default */
+/* Encoded points and their latent histograms alone, without words. */
+jf_status judge_latent(const model *m, judgement **out, long points, uint64_t seed);
 void judge_free(judgement *j);
 /* Whether a table of this model shows a number. */
 int judge_shows(const metric *k, const model *m, double value);
@@ -276,8 +266,10 @@ jf_status judge_linear(judgement *j, const model *m, const dataset *data, const 
 /* ---- argmax.c ---- */
 jf_status judge_argmax(judgement *j, const model *m, const dataset *data);
 
-/* ---- image.c, floor.c: questions to image models ---- */
-jf_status judge_image(judgement *j, const model *m, const dataset *data, const judge_request *q);
+/* ---- judge_image.c, floor.c: questions to image models ---- */
+/* How many images to draw samples for: as many as were asked for, or `most`, but no more than points. */
+int judged_inputs(const judgement *j, const jf_judge_options *q, int most);
+jf_status judge_image(judgement *j, const model *m, const dataset *data, const jf_judge_options *q);
 jf_status gaussian_floor(const model *m, const dataset *data, double *nats_per_dim); /* NAN: not to be had */
 
 /* ---- report.c: pictures and report.html ---- */

@@ -29,7 +29,7 @@ static const double *sample_at(const trial *t, int input, int k) {
     return t->samples + ((size_t)input * (size_t)t->each + (size_t)k) * t->dim;
 }
 
-static jf_status draw_samples(trial *t, const judge_request *q) {
+static jf_status draw_samples(trial *t, const jf_judge_options *q) {
     const model *m = t->m;
     long n = (long)t->inputs * t->each;
     JF_TRY(MEM_NEW(m->ctx, &t->samples, (size_t)n * t->dim));
@@ -202,12 +202,16 @@ static jf_status measure_denoised(trial *t, const dataset *data, uint64_t seed, 
     return measure(t, data, seed, image, out);
 }
 
-jf_status judge_image(judgement *j, const model *m, const dataset *data, const judge_request *q) {
+int judged_inputs(const judgement *j, const jf_judge_options *q, int most) {
+    size_t inputs = q->inputs > 0 ? q->inputs : (size_t)most;
+    return inputs > (size_t)j->points ? (int)j->points : (int)inputs;
+}
+
+jf_status judge_image(judgement *j, const model *m, const dataset *data, const jf_judge_options *q) {
     trial t = {.m = m, .t = data->task, .dim = (size_t)m->flow->dim, .dim_x = (size_t)m->units.dim_x};
     int by_class = t.t->kind->by_class, most = by_class ? CLASS_INPUTS : IMAGE_INPUTS;
     double *image = NULL;
     jf_status status;
-    int inputs = q->inputs > 0 ? q->inputs : most;
     if (q->cascade) {
         JF_TRY(judge_enlarged(j, m, data, q));
         return data->is_test ? JF_OK : gaussian_floor(m, data, &j->image.floor);
@@ -216,7 +220,7 @@ jf_status judge_image(judgement *j, const model *m, const dataset *data, const j
     t.alpha = t.noise = recipe_real(m->recipe, "train.noise");
     t.pixels = (size_t)(t.t->size.h * t.t->size.w * t.t->image_channels);
     t.each = by_class ? 1 : SAMPLES;
-    t.inputs = j->points < inputs ? (int)j->points : inputs;
+    t.inputs = judged_inputs(j, q, most);
     JF_TRY_DONE(MEM_NEW(m->ctx, &t.rows, (size_t)t.inputs * t.dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &t.noised, (size_t)t.inputs * t.dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &image, t.pixels));

@@ -4,22 +4,13 @@
 
 #include "judge/judge.h"
 
-#define PACK_TOLERANCE 0.002 /* nats per dimension: a tenth of what a y error of 2e-4 costs */
-
-typedef struct pack_options {
-    const char *path; /* NAME.safetensors; the card is NAME.md */
-    const char *name; /* by which it will be called; NULL: NAME */
-    int half;         /* weights in half precision */
-    const char *run;  /* run folder whose history the card tells, or NULL */
-    double tolerance; /* how much worse the loss may get, nats per dimension of x */
-    judge_request judging;
-    int threads;            /* of the packed model */
-    declare_fn declare_all; /* every key that a recipe may have */
-} pack_options;
+#define PACK_TOLERANCE 0.002 /* by default, nats per dimension: a tenth of what a y error of 2e-4 costs */
 
 /* Writes the file and the card, or neither: refused where the packed model is judged worse than the tolerance
- * allows. `told` gets the comparison, a table for people; nothing where weights stay whole. */
-jf_status pack_model(const model *m, const pack_options *options, text *told);
+ * allows. path: NAME.safetensors; the card is NAME.md. declare_all: every key that a recipe may have. `told`
+ * gets the comparison, a table for people; nothing where weights stay whole. */
+jf_status pack_model(const model *m, const char *path, const jf_pack_options *options, declare_fn declare_all,
+                     text *told);
 
 /* ---- compare.c ---- */
 

@@ -9,7 +9,7 @@ enum { POSTERIOR_SAMPLES = 2000 };
 
 static jf_status summarise(const model *m, const double *x, const double *y, text *words) {
     summary *s;
-    JF_TRY(summary_create(m, &s, 1, POSTERIOR_SAMPLES, x, y, &(summary_request){0}));
+    JF_TRY(summary_create(m, &s, 1, POSTERIOR_SAMPLES, x, y, &(jf_summary_options){0}));
     text_add(words, "%s", s->table.chars);
     summary_free(s);
     return text_check(m->ctx, words);

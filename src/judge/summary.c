@@ -25,9 +25,9 @@ static jf_status summarise_column(const summary *s, const model *m, const double
     moments(n, values, out);
     sort_ascending(values, n);
     out->median = quantile(values, n, 0.5);
-    for (int i = 0; i < s->asked.quantiles; i++) out->quantile[i] = quantile(values, n, s->asked.quantile[i]);
-    return hpd_of_column(s->ctx, n, values, m->units.support ? &m->units.support[column] : NULL,
-                         s->asked.masses, s->asked.mass, out->hpd);
+    for (int i = 0; i < s->quantiles; i++) out->quantile[i] = quantile(values, n, s->quantile[i]);
+    return hpd_of_column(s->ctx, n, values, m->units.support ? &m->units.support[column] : NULL, s->masses,
+                         s->mass, out->hpd);
 }
 
 /* ---- densities ---- */
@@ -54,7 +54,7 @@ static size_t thresholds(const summary *s, double *log_p, condition_summary *out
         if (log_p[i] > log_p[best]) best = i;
     out->log_p_mode = log_p[best];
     sort_ascending(log_p, n);
-    for (int i = 0; i < s->asked.masses; i++) out->log_p[i] = quantile(log_p, n, 1 - s->asked.mass[i]);
+    for (int i = 0; i < s->masses; i++) out->log_p[i] = quantile(log_p, n, 1 - s->mass[i]);
     return best;
 }
 
@@ -135,17 +135,29 @@ done:
     return status;
 }
 
-/* What was not asked for is as people mostly want it. */
-static void complete(summary_request *q) {
-    static const summary_request usual = {2, 5, {0.5, 0.9}, {0.05, 0.25, 0.5, 0.75, 0.95}};
-    if (q->masses == 0) {
-        q->masses = usual.masses;
-        memcpy(q->mass, usual.mass, sizeof q->mass);
+/* Shares that are asked for, or as people mostly want them; 0 and 1 are allowed where `closed`. */
+static jf_status take_shares(jf_context *ctx, const char *what, size_t count, const double *given, int closed,
+                             double to[SUMMARY_MAX_LEVELS], int *taken) {
+    if (count < 1 || count > SUMMARY_MAX_LEVELS)
+        return jf_fail(ctx, JF_ERROR_ARGUMENT, "%zu %s of a summary, expected 1 to %d", count, what,
+                       SUMMARY_MAX_LEVELS);
+    for (size_t i = 0; i < count; i++) {
+        int inside = closed ? given[i] >= 0 && given[i] <= 1 : given[i] > 0 && given[i] < 1;
+        if (!inside)
+            return jf_fail(ctx, JF_ERROR_ARGUMENT, "%s of a summary: found %g, expected %s", what, given[i],
+                           closed ? "0 to 1" : "a number above 0 and below 1");
     }
-    if (q->quantiles == 0) {
-        q->quantiles = usual.quantiles;
-        memcpy(q->quantile, usual.quantile, sizeof q->quantile);
-    }
+    memcpy(to, given, count * sizeof *to);
+    *taken = (int)count;
+    return JF_OK;
+}
+
+static jf_status take_options(summary *s, const jf_summary_options *o) {
+    static const double masses[] = {0.5, 0.9}, quantiles[] = {0.05, 0.25, 0.5, 0.75, 0.95};
+    JF_TRY(take_shares(s->ctx, "masses", o->masses ? o->mass_count : 2, o->masses ? o->masses : masses, 0,
+                       s->mass, &s->masses));
+    return take_shares(s->ctx, "quantiles", o->quantiles ? o->quantile_count : 5,
+                       o->quantiles ? o->quantiles : quantiles, 1, s->quantile, &s->quantiles);
 }
 
 static jf_status check(const model *m, int conditions, int each, const double *x, const double *y) {
@@ -165,7 +177,7 @@ static jf_status check(const model *m, int conditions, int each, const double *x
 }
 
 jf_status summary_create(const model *m, summary **out, int conditions, int each, const double *x,
-                         const double *y, const summary_request *q) {
+                         const double *y, const jf_summary_options *o) {
     size_t count = (size_t)conditions, dim_x = (size_t)m->units.dim_x, dim = (size_t)m->flow->dim;
     modes w = {0};
     summary *s = NULL;
@@ -180,12 +192,11 @@ jf_status summary_create(const model *m, summary **out, int conditions, int each
     JF_TRY(check(m, conditions, each, x, y));
     JF_TRY(MEM_NEW(m->ctx, &s, 1));
     *s = (summary){.ctx = m->ctx,
-                   .asked = *q,
                    .conditions = conditions,
                    .each = each,
                    .dim_x = m->units.dim_x,
                    .dim_y = m->units.dim_y};
-    complete(&s->asked);
+    JF_TRY_DONE(take_options(s, o));
     JF_TRY_DONE(MEM_NEW(m->ctx, &s->y, count * (dim - dim_x) + 1));
     if (dim > dim_x) memcpy(s->y, y, count * (dim - dim_x) * sizeof *y);
     JF_TRY_DONE(MEM_NEW(m->ctx, &s->condition, count));

@@ -4,16 +4,13 @@
 #ifndef JF_JUDGE_SUMMARY_H
 #define JF_JUDGE_SUMMARY_H
 
+#include "jointflow/jointflow.h"
+
 #include "base/memory.h"
 #include "inference/hpd.h"
 #include "model/model.h"
 
 #define SUMMARY_MAX_LEVELS HPD_MAX_LEVELS /* masses, and quantiles */
-
-typedef struct summary_request {
-    int masses, quantiles; /* how many; 0: 50% and 90%; 5%, 25%, 50%, 75%, 95% */
-    double mass[SUMMARY_MAX_LEVELS], quantile[SUMMARY_MAX_LEVELS];
-} summary_request;
 
 typedef struct column_summary {
     double mean, deviation, median, mode, quantile[SUMMARY_MAX_LEVELS];
@@ -29,7 +26,8 @@ typedef struct condition_summary {
 typedef struct jf_summary summary; /* public name: jf_summary */
 struct jf_summary {
     jf_context *ctx;
-    summary_request asked;
+    int masses, quantiles; /* how many */
+    double mass[SUMMARY_MAX_LEVELS], quantile[SUMMARY_MAX_LEVELS];
     int conditions, each, dim_x, dim_y;
     double *y;                    /* (conditions, dim_y), the data's units */
     condition_summary *condition; /* (conditions) */
@@ -40,7 +38,7 @@ struct jf_summary {
 
 /* x (conditions, each, dim_x): samples of each y (conditions, dim_y), the data's units. */
 jf_status summary_create(const model *m, summary **out, int conditions, int each, const double *x,
-                         const double *y, const summary_request *q);
+                         const double *y, const jf_summary_options *o);
 void summary_free(summary *s);
 /* summary_write.c: fills in csv, json and table */
 jf_status summary_write(summary *s, const model *m);

@@ -63,11 +63,11 @@ static jf_status csv_head(const summary *s, const model *m, text *t) {
         JF_TRY(csv_add_name(s->ctx, "summary", t, name_of(m, s->dim_x + i, place, sizeof place)));
     }
     text_add(t, ",column,mean,deviation");
-    for (int i = 0; i < s->asked.quantiles; i++) text_add(t, ",q%g", 100 * s->asked.quantile[i]);
+    for (int i = 0; i < s->quantiles; i++) text_add(t, ",q%g", 100 * s->quantile[i]);
     text_add(t, ",mode");
-    for (int i = 0; i < s->asked.masses; i++) text_add(t, ",hpd%g", 100 * s->asked.mass[i]);
+    for (int i = 0; i < s->masses; i++) text_add(t, ",hpd%g", 100 * s->mass[i]);
     text_add(t, ",log_p_mode");
-    for (int i = 0; i < s->asked.masses; i++) text_add(t, ",log_p_hpd%g", 100 * s->asked.mass[i]);
+    for (int i = 0; i < s->masses; i++) text_add(t, ",log_p_hpd%g", 100 * s->mass[i]);
     text_add(t, "\n");
     return JF_OK;
 }
@@ -84,14 +84,14 @@ static jf_status write_csv(const summary *s, const model *m, text *t) {
         JF_TRY(csv_add_name(s->ctx, "summary", t, name_of(m, row % s->dim_x, place, sizeof place)));
         cell(t, ",", c->mean);
         cell(t, ",", c->deviation);
-        for (int i = 0; i < s->asked.quantiles; i++) cell(t, ",", c->quantile[i]);
+        for (int i = 0; i < s->quantiles; i++) cell(t, ",", c->quantile[i]);
         cell(t, ",", c->mode);
-        for (int i = 0; i < s->asked.masses; i++) {
+        for (int i = 0; i < s->masses; i++) {
             text_add(t, ",");
             add_set(t, &c->hpd[i]);
         }
         cell(t, ",", s->condition[k].log_p_mode);
-        for (int i = 0; i < s->asked.masses; i++) cell(t, ",", s->condition[k].log_p[i]);
+        for (int i = 0; i < s->masses; i++) cell(t, ",", s->condition[k].log_p[i]);
         text_add(t, "\n");
     }
     return JF_OK;
@@ -119,9 +119,9 @@ static void json_column(const summary *s, text *t, const column_summary *c, cons
     text_add(t, ", \"mode\": ");
     json_add_number(t, c->mode);
     text_add(t, ", ");
-    numbers(t, "quantiles", s->asked.quantiles, c->quantile, 1);
+    numbers(t, "quantiles", s->quantiles, c->quantile, 1);
     text_add(t, ", \"hpd\": [");
-    for (int i = 0; i < s->asked.masses; i++) {
+    for (int i = 0; i < s->masses; i++) {
         text_add(t, i ? ", [" : "[");
         for (int k = 0; k < c->hpd[i].count; k++) {
             text_add(t, k ? ", [" : "[");
@@ -138,9 +138,9 @@ static void json_column(const summary *s, text *t, const column_summary *c, cons
 static void write_json(const summary *s, const model *m, text *t) {
     char place[32];
     text_add(t, "{\"samples\": %d, \"exact\": %s, ", s->each, s->exact ? "true" : "false");
-    numbers(t, "masses", s->asked.masses, s->asked.mass, 1);
+    numbers(t, "masses", s->masses, s->mass, 1);
     text_add(t, ", ");
-    numbers(t, "probabilities", s->asked.quantiles, s->asked.quantile, 1);
+    numbers(t, "probabilities", s->quantiles, s->quantile, 1);
     text_add(t, ", \"conditions\": [");
     for (int k = 0; k < s->conditions; k++) {
         const condition_summary *c = &s->condition[k];
@@ -152,7 +152,7 @@ static void write_json(const summary *s, const model *m, text *t) {
         text_add(t, ", \"mode_refined\": %s, \"log_p_mode\": ", c->refined ? "true" : "false");
         json_add_number(t, c->log_p_mode);
         text_add(t, ", ");
-        numbers(t, "log_p_hpd", s->asked.masses, c->log_p, 1);
+        numbers(t, "log_p_hpd", s->masses, c->log_p, 1);
         text_add(t, ", \"columns\": [");
         for (int i = 0; i < s->dim_x; i++) {
             if (i) text_add(t, ", ");
@@ -189,7 +189,7 @@ static jf_status table_condition(const summary *s, const model *m, text *t, int 
     }
     text_add(t, "%s\n%-14s %10s %10s %10s %10s", count_y(s, m) > SHOWN_Y ? ", ..." : "", "", "mean",
              "deviation", "median", "mode");
-    for (int i = 0; i < s->asked.masses; i++) text_add(t, "   %g%% HPD%-16s", 100 * s->asked.mass[i], "");
+    for (int i = 0; i < s->masses; i++) text_add(t, "   %g%% HPD%-16s", 100 * s->mass[i], "");
     text_add(t, "\n");
     for (int i = 0; i < s->dim_x; i++) {
         const column_summary *column = &s->column[k * s->dim_x + i];
@@ -198,7 +198,7 @@ static jf_status table_condition(const summary *s, const model *m, text *t, int 
         text_add(t, "%-14.14s %10s %10s %10s %10s", name_of(m, i, place, sizeof place),
                  resolved(v[0], column->mean, deviation, 5), resolved(v[1], deviation, deviation, 4),
                  resolved(v[2], column->median, deviation, 5), resolved(v[3], column->mode, deviation, 5));
-        for (int q = 0; q < s->asked.masses; q++) {
+        for (int q = 0; q < s->masses; q++) {
             size_t from = t->length;
             const hpd_set *set = &column->hpd[q];
             for (int j = 0; j < set->count; j++)
@@ -209,8 +209,8 @@ static jf_status table_condition(const summary *s, const model *m, text *t, int 
         text_add(t, "\n");
     }
     text_add(t, "log p(x|y) at the mode%s %.4f", c->refined ? "" : ", the likeliest sample,", c->log_p_mode);
-    for (int i = 0; i < s->asked.masses; i++)
-        text_add(t, "; the smallest region that holds %g%% is where it is above %.4f", 100 * s->asked.mass[i],
+    for (int i = 0; i < s->masses; i++)
+        text_add(t, "; the smallest region that holds %g%% is where it is above %.4f", 100 * s->mass[i],
                  c->log_p[i]);
     text_add(t, "\n");
     return JF_OK;
