@@ -204,27 +204,40 @@ static pass pass_of_layer(const pass *p, int i) {
     return layer;
 }
 
-/* Layers in their order, each adding to the log-determinant of x or, where it transforms y by itself, of y.
- */
-static void run_forward(const flow *f, const inner_state *c, int n, real *logdet_x, real *logdet_y) {
-    for (int i = 0; i < f->layers; i++) {
-        pass layer = pass_of_layer(&c->pass, i);
-        f->chain[i].kind->forward(&f->chain[i], &layer, n, c->state, f->chain[i].of_y ? logdet_y : logdet_x);
+/* Takes the state through all layers. Each adds to the log-determinant of x or, where it transforms y by
+ * itself, of y; both may be one array. */
+static void run_layers(const flow *f, pass_kind kind, const pass *p, int n, real *state, real *logdet_x,
+                       real *logdet_y) {
+    p->d->kind->fill(p->d, logdet_x, 0, (size_t)n);
+    if (logdet_y != logdet_x) p->d->kind->fill(p->d, logdet_y, 0, (size_t)n);
+    inner_state c = embedded_enter(f, p, n, state);
+    for (int k = 0; k < f->layers; k++) {
+        int i = kind == PASS_FORWARD ? k : f->layers - 1 - k;
+        const transform *t = &f->chain[i];
+        pass layer = pass_of_layer(&c.pass, i);
+        real *logdet = t->of_y ? logdet_y : logdet_x;
+        if (kind == PASS_FORWARD)
+            t->kind->forward(t, &layer, n, c.state, logdet);
+        else
+            t->kind->inverse(t, &layer, n, c.state, logdet);
     }
-}
-
-static void run_inverse(const flow *f, const inner_state *c, int n, real *logdet_x, real *logdet_y) {
-    for (int i = f->layers - 1; i >= 0; i--) {
-        pass layer = pass_of_layer(&c->pass, i);
-        f->chain[i].kind->inverse(&f->chain[i], &layer, n, c->state, f->chain[i].of_y ? logdet_y : logdet_x);
-    }
+    embedded_leave(f, n, &c, state);
 }
 
 void flow_forward(const flow *f, const pass *p, int n, real *state, real *logdet) {
-    p->d->kind->fill(p->d, logdet, 0, (size_t)n);
-    inner_state c = embedded_enter(f, p, n, state);
-    run_forward(f, &c, n, logdet, logdet);
-    embedded_leave(f, n, &c, state);
+    run_layers(f, PASS_FORWARD, p, n, state, logdet, logdet);
+}
+
+void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet) {
+    run_layers(f, PASS_INVERSE, p, n, state, logdet, logdet);
+}
+
+void flow_forward_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y) {
+    run_layers(f, PASS_FORWARD, p, n, state, logdet_x, logdet_y);
+}
+
+void flow_inverse_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y) {
+    run_layers(f, PASS_INVERSE, p, n, state, logdet_x, logdet_y);
 }
 
 void flow_forward_y(const flow *f, const pass *p, int n, real *state, real *logdet_y) {
@@ -233,29 +246,6 @@ void flow_forward_y(const flow *f, const pass *p, int n, real *state, real *logd
         pass layer = pass_of_layer(p, i);
         if (f->chain[i].of_y) f->chain[i].kind->forward(&f->chain[i], &layer, n, state, logdet_y);
     }
-}
-
-void flow_forward_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y) {
-    p->d->kind->fill(p->d, logdet_x, 0, (size_t)n);
-    p->d->kind->fill(p->d, logdet_y, 0, (size_t)n);
-    inner_state c = embedded_enter(f, p, n, state);
-    run_forward(f, &c, n, logdet_x, logdet_y);
-    embedded_leave(f, n, &c, state);
-}
-
-void flow_inverse_apart(const flow *f, const pass *p, int n, real *state, real *logdet_x, real *logdet_y) {
-    p->d->kind->fill(p->d, logdet_x, 0, (size_t)n);
-    p->d->kind->fill(p->d, logdet_y, 0, (size_t)n);
-    inner_state c = embedded_enter(f, p, n, state);
-    run_inverse(f, &c, n, logdet_x, logdet_y);
-    embedded_leave(f, n, &c, state);
-}
-
-void flow_inverse(const flow *f, const pass *p, int n, real *state, real *logdet) {
-    p->d->kind->fill(p->d, logdet, 0, (size_t)n);
-    inner_state c = embedded_enter(f, p, n, state);
-    run_inverse(f, &c, n, logdet, logdet);
-    embedded_leave(f, n, &c, state);
 }
 
 void flow_backward(const flow *f, const pass *p, int n, real *state, real *dstate, const real *dlogdet) {
