@@ -1,30 +1,14 @@
 /* jointflow decode: (z, y) -> (x, y*). */
-#include "tables.h"
-#include <stdlib.h>
+#include "map_rows.h"
 
-static int decode_rows(const call *c, const jf_model *m, const pairs *data, const char *path) {
-    size_t rows = (size_t)data->rows;
-    int dim_x = jf_model_dim_x(m), dim_y = jf_model_dim_y(m), code;
-    double *x = calloc(rows * (size_t)dim_x + 1, sizeof *x),
-           *y_back = calloc(rows * (size_t)dim_y + 1, sizeof *y_back);
-    jf_use_options use = {.size = sizeof(jf_use_options),
-                          .standardised = option_given(c->arguments, "standardised")};
-    columns parts[] = {
-        {.name = "x", .values = x, .count = dim_x, .named_by = m},
-        {.name = "y_back", .values = y_back, .count = dim_y, .named_by = m, .first = dim_x, .prefixed = 1}};
-    if (!x || !y_back)
-        code = cli_fail_memory();
-    else if (jf_decode(m, data->rows, data->first, data->second, x, y_back, &use) != JF_OK)
-        code = cli_fail_library(c);
-    else
-        code = tables_write(c, path, data->rows, parts, 2);
-    free(x);
-    free(y_back);
-    return code;
+static jf_status map(mapped_rows *r, const jf_use_options *use) {
+    return jf_decode(r->model, (size_t)r->count, r->in, r->y, r->out, r->y_out, use);
 }
 
+static const row_map rows_to_data = {.in = "z", .out = "x", .y_out = "y_back", .map = map};
+
 static int decode(const call *c) {
-    return pairs_answer(c, "z", decode_rows);
+    return map_rows(c, &rows_to_data);
 }
 
 static const option options[] = {OPTION_CONDITIONS,

@@ -1,17 +1,16 @@
 /* jointflow density: log p(x | y) of each row, never without the error of y'. */
-#include "tables.h"
+#include "map_rows.h"
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-/* `mark`: what the lines begin with, "# " where a table follows them. */
-static void print_summary(const jf_model *m, const jf_density_summary *s, int rows, const char *mark) {
+static void print_summary(const mapped_rows *r, const char *mark) {
+    const jf_model *m = r->model;
+    const jf_density_summary *s = &r->summary;
     jf_image_form form = {.size = sizeof(jf_image_form)};
     if (*jf_model_then(m) && jf_model_image_form(&form, m) == JF_OK)
         printf("%sof images of %d x %d, before %s makes them larger\n", mark, form.h, form.w,
                jf_model_then(m));
-    printf("%srows                          %d\n", mark, rows);
+    printf("%srows                          %d\n", mark, r->count);
     if (s->outside)
         printf("%s  x outside of its bounds     %lld (log p = -inf; left out of all that follows)\n", mark,
                (long long)s->outside);
@@ -25,35 +24,16 @@ static void print_summary(const jf_model *m, const jf_density_summary *s, int ro
     if (!isnan(s->log_dy)) printf("%smean log |det dy'/dy|         %.6g\n", mark, s->log_dy);
 }
 
-static int density_rows(const call *c, const jf_model *m, const pairs *data, const char *path) {
-    double *log_p = calloc((size_t)data->rows, sizeof *log_p);
-    jf_use_options use = {.size = sizeof(jf_use_options),
-                          .standardised = option_given(c->arguments, "standardised")};
-    jf_density_summary summary = {.size = sizeof(jf_density_summary)};
-    columns parts[] = {{.name = "log_p", .values = log_p, .count = 1, .unnumbered = 1}};
-    int code = CLI_OK, to_file = path && strcmp(path, "-") != 0;
-    if (!log_p)
-        code = cli_fail_memory();
-    else if (jf_density(m, data->rows, data->first, data->second, log_p, &summary, &use) != JF_OK)
-        code = cli_fail_library(c);
-    if (code == CLI_OK && !to_file) print_summary(m, &summary, data->rows, "# ");
-    if (code == CLI_OK) code = tables_write(c, path, data->rows, parts, 1);
-    if (code == CLI_OK && to_file) print_summary(m, &summary, data->rows, "");
-    free(log_p);
-    return code;
+static jf_status map(mapped_rows *r, const jf_use_options *use) {
+    return jf_density(r->model, (size_t)r->count, r->in, r->y, r->out, &r->summary, use);
 }
+
+static const row_map rows_to_density = {
+    .in = "x", .out = "log_p", .map = map, .print_summary = print_summary};
 
 static int density(const call *c) {
-    return pairs_answer(c, "x", density_rows);
+    return map_rows(c, &rows_to_density);
 }
-
-static const option options[] = {OPTION_OUTPUT_TABLE,
-                                 OPTION_GIVEN_Y,
-                                 OPTION_STANDARDISED,
-                                 OPTION_RANKS,
-                                 OPTION_THREADS,
-                                 OPTION_DEVICE,
-                                 {0}};
 
 static const example examples[] = {
     {"How likely the points of a table are", "jointflow density out/crescents points.csv"},
@@ -86,7 +66,7 @@ const command command_density = {
         "be trusted as far as that is small. Where x is outside of its bounds log p is -inf; the means leave "
         "such rows out. A row whose density is not a finite number otherwise is refused by its "
         "number. Without -o the means come first, in lines that begin with #.",
-    .options = options,
+    .options = map_rows_options,
     .examples = examples,
     .run = density,
 };

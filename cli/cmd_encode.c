@@ -1,39 +1,15 @@
 /* jointflow encode: (x, y) -> (z, y'). */
-#include "tables.h"
-#include <stdlib.h>
+#include "map_rows.h"
 
-static int encode_rows(const call *c, const jf_model *m, const pairs *data, const char *path) {
-    size_t rows = (size_t)data->rows;
-    int dim_x = jf_model_dim_x(m), dim_y = jf_model_dim_y(m), code;
-    double *z = calloc(rows * (size_t)dim_x + 1, sizeof *z),
-           *y_out = calloc(rows * (size_t)dim_y + 1, sizeof *y_out);
-    jf_use_options use = {.size = sizeof(jf_use_options),
-                          .standardised = option_given(c->arguments, "standardised")};
-    columns parts[] = {
-        {.name = "z", .values = z, .count = dim_x},
-        {.name = "y_out", .values = y_out, .count = dim_y, .named_by = m, .first = dim_x, .prefixed = 1}};
-    if (!z || !y_out)
-        code = cli_fail_memory();
-    else if (jf_encode(m, data->rows, data->first, data->second, z, y_out, &use) != JF_OK)
-        code = cli_fail_library(c);
-    else
-        code = tables_write(c, path, data->rows, parts, 2);
-    free(z);
-    free(y_out);
-    return code;
+static jf_status map(mapped_rows *r, const jf_use_options *use) {
+    return jf_encode(r->model, (size_t)r->count, r->in, r->y, r->out, r->y_out, use);
 }
+
+static const row_map rows_to_latent = {.in = "x", .out = "z", .y_out = "y_out", .map = map};
 
 static int encode(const call *c) {
-    return pairs_answer(c, "x", encode_rows);
+    return map_rows(c, &rows_to_latent);
 }
-
-static const option options[] = {OPTION_OUTPUT_TABLE,
-                                 OPTION_GIVEN_Y,
-                                 OPTION_STANDARDISED,
-                                 OPTION_RANKS,
-                                 OPTION_THREADS,
-                                 OPTION_DEVICE,
-                                 {0}};
 
 static const example examples[] = {
     {"Where the points of a table lie in latent space",
@@ -58,7 +34,7 @@ const command command_encode = {
         "class halves those of the data's size. The columns of the "
         "result are z0, z1, ..., which are normally distributed "
         "where the model is good, and y_out0, ..., which should equal y.",
-    .options = options,
+    .options = map_rows_options,
     .examples = examples,
     .run = encode,
 };
