@@ -38,9 +38,7 @@ jf_status dataset_declare(recipe *r, const char *only_if) {
     JF_TRY(recipe_declare(r, dataset_common_keys, only_if));
     for (int i = 0; dataset_kinds[i]; i++) {
         const dataset_kind *kind = dataset_kinds[i];
-        char condition[64];
-        number_print(condition, sizeof condition, "data.set=%s", kind->name);
-        if (kind->keys) JF_TRY(recipe_declare(r, kind->keys, condition));
+        JF_TRY(recipe_declare_choice(r, "data.set", kind->name, kind->keys));
         if (kind->declare) JF_TRY(kind->declare(r));
     }
     return JF_OK;

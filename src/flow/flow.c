@@ -28,12 +28,8 @@ static const recipe_key keys[] = {
 
 /* Hyperparameters of the laws, each law's under the condition that it is chosen. */
 static jf_status declare_laws(recipe *r) {
-    for (int i = 0; i < law_count; i++) {
-        const recipe_key *law_keys = law_shape_of((law_id)i)->keys;
-        char only_if[64];
-        snprintf(only_if, sizeof only_if, "model.law=%s", law_name((law_id)i));
-        if (law_keys) JF_TRY(recipe_declare(r, law_keys, only_if));
-    }
+    for (int i = 0; i < law_count; i++)
+        JF_TRY(recipe_declare_choice(r, "model.law", law_name((law_id)i), law_shape_of((law_id)i)->keys));
     return JF_OK;
 }
 

@@ -245,6 +245,13 @@ int recipe_key_is(const recipe_key *key, const char *dotted_key) {
            strcmp(key->name, dotted_key + length + 1) == 0;
 }
 
+jf_status recipe_declare_choice(recipe *r, const char *dotted_key, const char *choice,
+                                const recipe_key *keys) {
+    char only_if[64];
+    number_print(only_if, sizeof only_if, "%s=%s", dotted_key, choice);
+    return keys ? recipe_declare(r, keys, only_if) : JF_OK;
+}
+
 static recipe_found find_key(const recipe *r, const char *dotted_key, int depth);
 
 static const char *value_of(const recipe *r, const char *dotted_key, const recipe_key *key) {

@@ -39,6 +39,9 @@ memory_rows *recipe_rows(const recipe *r);
 /* Declares a table as allowed (pointer kept). `only_if`: NULL, or "section.key=value" under which the table
  * applies; a key used outside it is refused with that condition in the message. */
 jf_status recipe_declare(recipe *r, const recipe_key *keys, const char *only_if);
+/* Declares the keys of one choice of a key; they apply where that is chosen. keys NULL: it has none. */
+jf_status recipe_declare_choice(recipe *r, const char *dotted_key, const char *choice,
+                                const recipe_key *keys);
 jf_status recipe_check(const recipe *r);
 /* Refuses a recipe without a value of its own for each key that applies: one from a file may not depend on
  * defaults, which another version may have changed. */

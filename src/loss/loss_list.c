@@ -1,6 +1,5 @@
 /* The list of objectives, and what they share. */
 #include "loss/loss.h"
-#include <stdio.h>
 #include <stdlib.h>
 
 /* Each is an objective_kind objective_NAME in a file of its own. */
@@ -34,11 +33,9 @@ static const recipe_key keys[] = {
 
 jf_status loss_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
-    for (int i = 0; objective_kinds[i]; i++) {
-        char only_if[64];
-        snprintf(only_if, sizeof only_if, "loss.objective=%s", objective_kinds[i]->name);
-        if (objective_kinds[i]->keys) JF_TRY(recipe_declare(r, objective_kinds[i]->keys, only_if));
-    }
+    for (int i = 0; objective_kinds[i]; i++)
+        JF_TRY(
+            recipe_declare_choice(r, "loss.objective", objective_kinds[i]->name, objective_kinds[i]->keys));
     return JF_OK;
 }
 
