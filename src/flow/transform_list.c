@@ -1,6 +1,5 @@
 /* The list of transforms: a new one is a file in this folder that defines `transform_NAME`, and one line
  * here. */
-#include "base/number.h"
 #include "flow/transform.h"
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +28,9 @@ static const recipe_key keys[] = {
 
 jf_status transforms_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
-    for (int i = 0; transform_kinds[i]; i++) {
-        char condition[64];
-        number_print(condition, sizeof condition, "model.transforms=%s", transform_kinds[i]->name);
-        if (transform_kinds[i]->keys) JF_TRY(recipe_declare(r, transform_kinds[i]->keys, condition));
-    }
+    for (int i = 0; transform_kinds[i]; i++)
+        JF_TRY(
+            recipe_declare_choice(r, "model.transforms", transform_kinds[i]->name, transform_kinds[i]->keys));
     return JF_OK;
 }
 

@@ -1,6 +1,5 @@
 /* The list of embedding networks. A new one is a file here and a line in EMBED_LIST. */
 #include "net/embed.h"
-#include <stdio.h>
 
 #define EMBED_LIST(X)                                                                                        \
     X(dense, "dense layers")                                                                                 \
@@ -28,11 +27,8 @@ static const recipe_key keys[] = {
 
 jf_status embed_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
-    for (int i = 0; embed_kinds[i]; i++) {
-        char only_if[64];
-        snprintf(only_if, sizeof only_if, "model.embed=%s", embed_kinds[i]->name);
-        JF_TRY(recipe_declare(r, embed_kinds[i]->keys, only_if));
-    }
+    for (int i = 0; embed_kinds[i]; i++)
+        JF_TRY(recipe_declare_choice(r, "model.embed", embed_kinds[i]->name, embed_kinds[i]->keys));
     return JF_OK;
 }
 

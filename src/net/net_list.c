@@ -34,11 +34,8 @@ static const recipe_key keys[] = {
 
 jf_status net_declare(recipe *r) {
     JF_TRY(recipe_declare(r, keys, NULL));
-    for (int i = 0; net_kinds[i]; i++) {
-        char only_if[64];
-        snprintf(only_if, sizeof only_if, "model.net=%s", net_kinds[i]->name);
-        JF_TRY(recipe_declare(r, net_kinds[i]->keys, only_if));
-    }
+    for (int i = 0; net_kinds[i]; i++)
+        JF_TRY(recipe_declare_choice(r, "model.net", net_kinds[i]->name, net_kinds[i]->keys));
     return JF_OK;
 }
 

@@ -1,6 +1,5 @@
 /* The list of tasks: a new one is a file in this folder that defines `task_NAME`, and one line here. */
 #include "base/memory.h"
-#include "base/number.h"
 #include "data/images/image_set.h"
 #include "data/tasks/task.h"
 #include <limits.h>
@@ -37,11 +36,8 @@ static const recipe_key common_keys[] = {
 
 jf_status task_declare(recipe *r) {
     JF_TRY(recipe_declare(r, common_keys, "data.set=images"));
-    for (int i = 0; task_kinds[i]; i++) {
-        char condition[64];
-        number_print(condition, sizeof condition, "data.task=%s", task_kinds[i]->name);
-        if (task_kinds[i]->keys) JF_TRY(recipe_declare(r, task_kinds[i]->keys, condition));
-    }
+    for (int i = 0; task_kinds[i]; i++)
+        JF_TRY(recipe_declare_choice(r, "data.task", task_kinds[i]->name, task_kinds[i]->keys));
     return JF_OK;
 }
 
