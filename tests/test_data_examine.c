@@ -1,4 +1,5 @@
 /* What is said of a table before it is trained on, and what a Gaussian makes of a data set. */
+#include "data/follows.h"
 #include "data/gaussian.h"
 #include "data_fixture.h"
 
@@ -199,6 +200,86 @@ TEST(examine__columns_of_y_may_follow_from_each_other_and_neither_noise_nor_outl
     CHECK_TEXT(examined_columns("u,p,q,r", 1, 3, write_dummies), "");
     CHECK_TEXT(examined_columns("a,b,c", 2, 1, write_near), "");
     CHECK(strstr(examined_columns("a,b,c", 2, 1, write_heavy), "=") == NULL);
+}
+
+static void write_square(FILE *out, const double n[3]) {
+    fprintf(out, "%.17g,%.17g,%.17g\n", n[0], n[0] * n[0], n[1]);
+}
+static void write_functions_of_y(FILE *out, const double n[3]) {
+    fprintf(out, "%.6g,%d,%.17g,%.6g\n", exp(n[0]), n[0] > 0.3, n[1], n[0]);
+}
+/* y is two columns of three values each; u is another number for each of the nine pairs. */
+static void write_code_of_y(FILE *out, const double n[3]) {
+    static const double code[9] = {3, -1, 4, 1.5, -9, 2.6, 5, 3.5, -8};
+    int a = n[0] < -0.5 ? 0 : n[0] < 0.5 ? 1 : 2, b = n[1] < -0.5 ? 0 : n[1] < 0.5 ? 1 : 2;
+    fprintf(out, "%.17g,%g,%d,%d\n", n[2], code[3 * a + b], a, b);
+}
+
+TEST(examine__a_column_of_x_that_is_another_function_of_y_or_of_a_column_of_x_is_told) {
+    const char *log = examined_columns("a,b,y", 2, 1, write_square);
+    CHECK_HAS(log, "b is a function of a, though not a linear one, in all 270 rows: densities of these");
+    CHECK_HAS(log, "leave b out of x");
+    CHECK(strstr(log, "a is a function") == NULL);
+    log = examined_columns("a,b,c,speed", 3, 1, write_functions_of_y);
+    CHECK_HAS(log, "a is a function of speed, though not a linear one, in ");
+    CHECK_HAS(log, "b is a function of speed, though not a linear one, in ");
+    CHECK_HAS(log, "y says exactly what this column of x is");
+    CHECK(strstr(log, "c is a function") == NULL);
+    log = examined_columns("t,u,p,q", 2, 2, write_code_of_y);
+    CHECK_HAS(log, "u is a function of all of y, though not a linear one, in all 270 rows");
+    CHECK(strstr(log, "t is a function") == NULL);
+}
+
+/* Columns that share much but not all: noise of a hundredth, classes that a number nearly tells apart,
+ * numbers most of which are 0, and classes of unlike size. */
+static void write_unlike(FILE *out, const double n[3]) {
+    static int row;
+    row++;
+    fprintf(out, "%.6g,%.6g,%d,%.6g,%d,%d,%.2f,%.6g\n", n[0], n[0] * n[0] + 1e-2 * n[1],
+            n[0] + 0.2 * n[1] > 0, n[2] > 1.3 ? n[1] : 0, row % 50 == 0, row % 7, n[2], n[1] + n[2]);
+}
+static void write_copies(FILE *out, const double n[3]) {
+    static double row[3];
+    static int at;
+    if (at++ % 3 == 0) memcpy(row, n, sizeof row);
+    fprintf(out, "%.17g,%.17g,%.17g\n", row[0], row[1], row[2]);
+}
+
+TEST(examine__columns_that_share_much_are_no_functions_of_each_other_and_copies_of_rows_make_none) {
+    CHECK(strstr(examined_columns("a,b,c,d,e,f,g,h", 8, 0, write_unlike), "function") == NULL);
+    CHECK(strstr(examined_columns("a,b,c,d,e,f,g,h", 4, 4, write_unlike), "function") == NULL);
+    const char *log = examined_columns("a,b,c", 2, 1, write_copies);
+    CHECK_HAS(log, "are copies of others");
+    CHECK(strstr(log, "function") == NULL);
+}
+
+/* 400 tables with 8 columns of x and 2 of y, independent of each other: 26,000 pairs. */
+TEST(follows__no_pair_of_independent_columns_is_taken_for_a_function) {
+    enum { ROWS_OF_PAIR = 150, COLUMNS_OF_PAIR = 10, TABLES = 400 };
+    static double values[COLUMNS_OF_PAIR][ROWS_OF_PAIR], scratch[ROWS_OF_PAIR];
+    static follows_source sorted[ROWS_OF_PAIR];
+    long missed, found = 0;
+    for (int table = 0; table < TABLES; table++) {
+        rng r = rng_stream(data_key(5), (uint64_t)table);
+        for (int row = 0; row < ROWS_OF_PAIR; row++)
+            for (int i = 0; i < COLUMNS_OF_PAIR; i++) {
+                double n = rng_normal(&r), u = rng_uniform(&r);
+                values[i][row] = i < 3   ? n
+                                 : i < 5 ? (u < 0.8 ? 0 : n)
+                                 : i < 7 ? u < 0.5
+                                 : i < 9 ? floor(4 * u)
+                                         : exp(3 * n);
+            }
+        for (int s = 0; s < COLUMNS_OF_PAIR; s++) {
+            follows_sort(values[s], ROWS_OF_PAIR, sorted);
+            for (int t = 0; t < COLUMNS_OF_PAIR; t++) {
+                follows_target target = follows_measure(values[t], ROWS_OF_PAIR, scratch);
+                if (t != s) found += follows(sorted, &target, ROWS_OF_PAIR, &missed);
+                if (t == s) CHECK(follows(sorted, &target, ROWS_OF_PAIR, &missed) && missed == 0);
+            }
+        }
+    }
+    CHECK(found == 0);
 }
 
 TEST(table__a_value_whose_square_is_beyond_a_double_is_refused_with_its_row) {

@@ -1,10 +1,12 @@
-/* Columns of x that follow from y, or from other columns of x, by a linear equation: such an x has no
- * density, and a flow would stretch it without bound.
+/* Columns of x that follow from y, or from other columns of x: such an x has no density, and a flow would
+ * stretch it without bound.
  *
  * A sample of the rows is standardised, and the columns go through Cholesky's elimination of their
- * correlations, y first. What is left of a column of x is its variance given all columns before it. */
+ * correlations, y first. What is left of a column of x is its variance given all columns before it. Columns
+ * without such an equation are then compared with each other one, whose function they may be. */
 #include "base/memory.h"
 #include "base/number.h"
+#include "data/follows.h"
 #include "data/sets/table.h"
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +16,9 @@
 #define MOST_OFF   1e-3 /* of the median distance from the median, in any row */
 #define LEAST_PART 1e-5 /* coefficients of standardised columns that are smaller are rounding */
 enum { MOST_ROWS = 20000, LEAST_ROWS = 10, ROWS_A_COLUMN = 3, MOST_TOLD = 4, MOST_TERMS = 6 };
-#define MOST_PRODUCTS 2e8 /* of the correlations, a fraction of a second */
+#define MOST_PRODUCTS 2e8      /* of the correlations, a fraction of a second */
+enum { MOST_COMPARED = 4000 }; /* rows that functions are looked for in */
+#define MOST_PREDICTED 4e7     /* rows for each pair of columns, likewise */
 
 /* Columns are those of y, then those of x. */
 typedef struct leaks {
@@ -29,6 +33,13 @@ typedef struct leaks {
     int kept_count;
     double *part;   /* (dim) coefficients of one equation */
     double *sorted; /* (rows) */
+    int *follows;   /* (dim) columns that were named */
+    int named;
+    /* functions */
+    long room, compared;     /* rows */
+    double *columns;         /* (dim + 1, room); the last: numbers of different rows */
+    follows_source *source;  /* (room) */
+    follows_target *targets; /* (dim) */
 } leaks;
 
 static int element_of(const leaks *l, int column) {
@@ -195,29 +206,51 @@ static void add_equation(const leaks *l, int i, text *out, int *of_x, int *of_y)
         text_add(out, " %c %.6g", constant < 0 ? '-' : '+', fabs(constant));
 }
 
-static jf_status tell(const leaks *l, int i) {
+static void tell_consequence(const leaks *l, const char *found, int of_y_alone, const char *name) {
+    if (of_y_alone)
+        jf_warn(l->d->ctx,
+                "%s: y says exactly what this column of x is, so that its density given y has no bound and "
+                "means nothing; leave %s out of x, or out of y what is not known when the model is used",
+                found, name);
+    else
+        jf_warn(l->d->ctx,
+                "%s: densities of these columns together have no bound and mean nothing; leave %s out of x "
+                "and compute it from the samples",
+                found, name);
+}
+
+/* Counts column i, and says whether there is room to tell of it. */
+static int name_column(leaks *l, int i) {
+    l->follows[i] = 1;
+    return l->named++ < MOST_TOLD;
+}
+
+static jf_status tell_equation(leaks *l, int i) {
     char name[64];
     int of_x = 0, of_y = 0;
-    text equation = {0};
-    add_equation(l, i, &equation, &of_x, &of_y);
-    jf_status status = text_check(l->d->ctx, &equation);
-    const char *looked = l->step > 1 ? " that were looked at" : "";
-    name_of(l, i, name, sizeof name);
-    if (status == JF_OK && of_x == 0)
-        jf_warn(
-            l->d->ctx,
-            "%s in all %ld rows%s: y says exactly what this column of x is, so that its density given y has "
-            "no bound and means nothing; leave %s out of x, or out of y what is not known when the model is "
-            "used",
-            equation.chars, l->rows, looked, name);
-    else if (status == JF_OK)
-        jf_warn(
-            l->d->ctx,
-            "%s in all %ld rows%s: densities of these columns together have no bound and mean nothing; leave "
-            "%s out of x and compute it from the samples",
-            equation.chars, l->rows, looked, name);
-    text_free(&equation);
+    text found = {0};
+    if (!name_column(l, i)) return JF_OK;
+    add_equation(l, i, &found, &of_x, &of_y);
+    text_add(&found, " in all %ld rows%s", l->rows, l->step > 1 ? " that were looked at" : "");
+    jf_status status = text_check(l->d->ctx, &found);
+    if (status == JF_OK) tell_consequence(l, found.chars, of_x == 0, name_of(l, i, name, sizeof name));
+    text_free(&found);
     return status;
+}
+
+/* source: a column, or l->dim: all of y. */
+static void tell_function(leaks *l, int i, int source, long missed) {
+    char found[320], name[64], of[64] = "all of y", rows[64];
+    if (!name_column(l, i)) return;
+    if (source < l->dim) name_of(l, source, of, sizeof of);
+    name_of(l, i, name, sizeof name);
+    if (missed > 0)
+        number_print(rows, sizeof rows, "%ld of %ld", l->compared - missed, l->compared);
+    else
+        number_print(rows, sizeof rows, "all %ld", l->compared);
+    number_print(found, sizeof found, "%s is a function of %s, though not a linear one, in %s rows%s", name,
+                 of, rows, l->compared < l->d->rows ? " that were looked at" : "");
+    tell_consequence(l, found, source < l->dim_y || source == l->dim, name);
 }
 
 /* ---- all of it ---- */
@@ -229,8 +262,7 @@ static int may_follow(const leaks *l, int i) {
     return i >= l->dim_y && !(s && s[element].kind == SUPPORT_WHOLE);
 }
 
-static jf_status look(leaks *l) {
-    int told = 0, more = 0;
+static jf_status look_for_equations(leaks *l) {
     take_rows(l);
     standardise(l);
     correlate(l);
@@ -241,12 +273,81 @@ static jf_status look(leaks *l) {
             if (left > LEAST_LEFT) keep(l, i, left);
             continue;
         }
-        if (!find_equation(l, i)) continue;
-        if (told++ < MOST_TOLD)
-            JF_TRY(tell(l, i));
-        else
-            more++;
+        if (find_equation(l, i)) JF_TRY(tell_equation(l, i));
     }
+    return JF_OK;
+}
+
+/* ---- functions ---- */
+
+/* Numbers the different values in ascending order, from 0. */
+static void number_different(leaks *l, const double *values, double *number) {
+    follows_source *s = l->source;
+    double different = 0;
+    follows_sort(values, l->compared, s);
+    for (long at = 0; at < l->compared; at++) {
+        different += at > 0 && s[at].value != s[at - 1].value;
+        number[s[at].row] = different;
+    }
+}
+
+/* Numbers the different rows of columns 0 to count - 1: those that are alike have the same number. Pairs of
+ * numbers below 4,000 are numbers below 16 million, which become numbers below 4,000 again. */
+static double *number_rows(leaks *l, int count) {
+    double *number = l->columns + (long)l->dim * l->room;
+    memset(number, 0, (size_t)l->compared * sizeof *number);
+    for (int k = 0; k < count; k++) {
+        number_different(l, l->columns + k * l->room, l->sorted);
+        for (long at = 0; at < l->compared; at++) number[at] = number[at] * MOST_COMPARED + l->sorted[at];
+        number_different(l, number, l->sorted);
+        memcpy(number, l->sorted, (size_t)l->compared * sizeof *number);
+    }
+    return number;
+}
+
+/* Copies of rows are left out: in them every column seems to say what every other one is. */
+static void take_columns(leaks *l) {
+    long step = (l->rows + l->room - 1) / l->room, kept = 0;
+    l->compared = (l->rows + step - 1) / step;
+    for (int i = 0; i < l->dim; i++)
+        for (long at = 0; at < l->compared; at++) l->columns[i * l->room + at] = l->z[at * step * l->dim + i];
+    number_different(l, number_rows(l, l->dim), l->sorted);
+    for (long at = 0; at < l->compared; at++) {
+        if (at > 0 && l->source[at].value == l->source[at - 1].value) continue;
+        l->sorted[kept++] = (double)l->source[at].row;
+    }
+    qsort(l->sorted, (size_t)kept, sizeof *l->sorted, ascending);
+    for (int i = 0; i < l->dim; i++)
+        for (long at = 0; at < kept; at++)
+            l->columns[i * l->room + at] = l->columns[i * l->room + (long)l->sorted[at]];
+    l->compared = kept;
+}
+
+static void look_for_functions_of(leaks *l, int source) {
+    long missed;
+    follows_sort(l->columns + source * l->room, l->compared, l->source);
+    for (int i = l->dim_y; i < l->dim; i++) {
+        if (i == source || l->follows[i] || l->deviation[i] == 0 || !may_follow(l, i)) continue;
+        if (follows(l->source, &l->targets[i], l->compared, &missed)) tell_function(l, i, source, missed);
+    }
+}
+
+static void look_for_functions(leaks *l) {
+    take_columns(l);
+    number_rows(l, l->dim_y);
+    for (int i = l->dim_y; i < l->dim; i++)
+        l->targets[i] = follows_measure(l->columns + i * l->room, l->compared, l->sorted);
+    for (int source = 0; source < l->dim_y; source++)
+        if (l->deviation[source] > 0) look_for_functions_of(l, source);
+    if (l->dim_y > 1) look_for_functions_of(l, l->dim);
+    for (int source = l->dim_y; source < l->dim; source++)
+        if (l->deviation[source] > 0 && !l->follows[source]) look_for_functions_of(l, source);
+}
+
+static jf_status look(leaks *l) {
+    JF_TRY(look_for_equations(l));
+    look_for_functions(l);
+    int more = l->named - MOST_TOLD;
     if (more > 0)
         jf_warn(l->d->ctx, "%d more column%s of x follow%s from others in the same way", more,
                 more > 1 ? "s" : "", more > 1 ? "" : "s");
@@ -269,6 +370,13 @@ jf_status table_examine_leaks(const dataset *d) {
     JF_TRY_DONE(MEM_NEW(d->ctx, &l.factor, dim * dim));
     JF_TRY_DONE(MEM_NEW(d->ctx, &l.kept, dim));
     JF_TRY_DONE(MEM_NEW(d->ctx, &l.sorted, (size_t)l.rows));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.follows, dim));
+    most = MOST_PREDICTED / ((double)dim * (double)dim);
+    l.room = l.rows < MOST_COMPARED ? l.rows : MOST_COMPARED;
+    if (most < (double)l.room) l.room = (long)most;
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.columns, (dim + 1) * (size_t)l.room));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.source, (size_t)l.room));
+    JF_TRY_DONE(MEM_NEW(d->ctx, &l.targets, dim));
     l.deviation = l.mean + dim;
     l.part = l.deviation + dim;
     status = look(&l);
@@ -279,5 +387,9 @@ done:
     free(l.factor);
     free(l.kept);
     free(l.sorted);
+    free(l.follows);
+    free(l.columns);
+    free(l.source);
+    free(l.targets);
     return status;
 }
