@@ -285,16 +285,43 @@ enum { COLUMNS = 400 };
 enum { COLUMNS = 4000 };
 #endif
 
-/* 20,000 columns of each size. */
+static double three_modes(rng *r) {
+    return rng_normal(r) + 6 * (double)rng_below(r, 3);
+}
+static double three_far_modes(rng *r) {
+    return rng_normal(r) + 20 * (double)rng_below(r, 3);
+}
+static double four_modes(rng *r) {
+    return rng_normal(r) + 8 * (double)rng_below(r, 4);
+}
+static double modes_of_unlike_weights(rng *r) {
+    double u = rng_uniform(r);
+    return rng_normal(r) + (u < 0.2 ? 0 : u < 0.8 ? 6 : 12);
+}
+
+static void expect_few_intervals(double (*const values[])(rng *r), int kinds) {
+    for (int rows = 300; rows <= 500; rows += 200)
+        for (int k = 0; k < kinds; k++) {
+            int found = intervals_found(values[k], rows, COLUMNS / 2);
+            fprintf(stderr, "%d rows: %d of %d unbounded columns of kind %d\n", rows, found, COLUMNS / 2, k);
+            CHECK(found * 1000 <= COLUMNS / 2);
+        }
+}
+
 TEST(bounds__are_found_for_at_most_1_of_1000_unbounded_columns) {
     static double (*const unbounded[])(rng *) = {normal, exponential, bimodal, far_modes, half_normal};
-    enum { KINDS = sizeof unbounded / sizeof *unbounded };
-    for (int rows = 200; rows <= 500; rows += rows < 300 ? 100 : 200) {
-        int found = 0;
-        for (int k = 0; k < KINDS; k++) found += intervals_found(unbounded[k], rows, COLUMNS);
-        fprintf(stderr, "%d rows: %d of %d unbounded columns\n", rows, found, KINDS * COLUMNS);
-        CHECK(found * 1000 <= KINDS * COLUMNS);
-    }
+    expect_few_intervals(unbounded, sizeof unbounded / sizeof *unbounded);
+}
+
+/* A third of the values is a mode of its own, which falls off in its own outer part alone. */
+TEST(bounds__are_found_for_at_most_1_of_1000_columns_of_several_modes) {
+    static double (*const modes[])(rng *) = {three_modes, three_far_modes, four_modes,
+                                             modes_of_unlike_weights};
+    expect_few_intervals(modes, sizeof modes / sizeof *modes);
+}
+
+TEST(bounds__of_fewer_than_300_rows_are_not_found) {
+    CHECK(intervals_found(uniform, 299, 100) == 0);
 }
 
 TEST(bounds__are_found_for_95_of_100_uniform_columns_of_300_rows_and_for_all_of_1000) {

@@ -209,7 +209,7 @@ TEST(table__a_column_is_x_or_y_and_once) {
     data_close(&f);
 }
 
-/* Five columns and six, which get bounds of different kinds; nobody sets any. */
+/* Up to five columns, and six, which get bounds of different kinds; nobody sets any. */
 TEST(table__found_bounds_of_uniform_columns_far_from_zero_hold_every_row_and_little_more) {
     static const double far[] = {1e3, 1e6, -1e6, 123456789.123, 1e9, 1.7e9, -3e9, 1e11, -1e12};
     static const double wide[] = {1e-3, 1, 7.3, 100, 1e4, 1e6};
@@ -228,10 +228,12 @@ TEST(table__found_bounds_of_uniform_columns_far_from_zero_hold_every_row_and_lit
         CHECK_STATUS(npy_write(ctx, path, values, 2, (size_t[]){ROWS, (size_t)columns}, 0), JF_OK);
         CHECK_STATUS(table_recipe_create(ctx, &r, &(jf_table_request){.x = path}), JF_OK);
         if (dataset_open(ctx, &d, r) != JF_OK) test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
+        int found = 0;
+        for (int i = 0; d->support && i < columns; i++) found += d->support[i].kind != SUPPORT_LINE;
         for (int i = 0; i < columns; i++) {
             double width = wide[WIDE - 1 - i], resolved = width / fabs(far[k / 2]);
             if (resolved < 1e-12) continue; /* a column of few values, which fills nothing */
-            CHECK(d->support && d->support[i].kind == (columns > 5 ? SUPPORT_UNIFORM : SUPPORT_CUT));
+            CHECK(d->support && d->support[i].kind == (found > 5 ? SUPPORT_UNIFORM : SUPPORT_CUT));
             CHECK(fabs(d->support[i].lo - far[k / 2]) < 0.1 * width);
             CHECK(fabs(d->support[i].hi - far[k / 2] - width) < 0.1 * width);
         }

@@ -111,10 +111,17 @@ jf_status bounds_parse(dataset *d, const recipe *r, const char *key) {
 
 /* ---- finding ---- */
 
-enum { ENOUGH_ROWS = 200, GAPS = 10 };
-#define EDGE_MEAN                                                                                            \
-    0.43 /* of the outer third's length: an edge falls off where the mean distance of values from the inner  \
-            end is less */
+enum { ENOUGH_ROWS = 300, ENOUGH_FOR_HINTS = 200, GAPS = 10 };
+#define MOST_HOLE   20.0 /* mean distances between neighbours; exp(-20) by chance */
+#define MOST_UNEVEN 0.1  /* of all values: as far the distribution may be from that of an even column */
+
+/* Tails at several scales: a mode of a few deviations is a third of a column of three modes, and falls off in
+ * its own outer part alone. */
+static const struct edge_part {
+    int share;    /* the outer 1/share of the values */
+    double least; /* of its length: an edge falls off where the mean distance from the inner end is less */
+} edge_parts[] = {{3, 0.42}, {6, 0.40}, {12, 0.34}};
+enum { EDGE_PARTS = sizeof edge_parts / sizeof *edge_parts };
 
 void look_begin(column_look *look) {
     *look = (column_look){.lo = INFINITY, .hi = -INFINITY, .whole = 1};
@@ -133,23 +140,43 @@ static int ascending(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* The mean distance between neighbours in the outer third, which begins at values[0] and goes on by `step`; 0
- * where the density falls off. Between the inner end and the outermost value, the others are uniform if the
- * density is: their mean is 0.5 of the length, with a standard error of 1 / sqrt(12 third). In an exponential
- * tail it is about 1 / log(third), since the outermost value is far out. */
-static double edge_gap(const double *values, long third, int step) {
-    double sum = 0, length = fabs(values[third * step] - values[0]);
-    for (long i = 1; i < third; i++) sum += fabs(values[i * step] - values[0]);
-    return length > 0 && sum >= EDGE_MEAN * length * (double)(third - 1) ? length / (double)third : 0;
+/* Whether the density falls off in the outer part, which begins at values[0] and goes on by `step`. Between
+ * the inner end and the outermost value, the others are uniform if the density is: their mean is 0.5 of the
+ * length, with a standard error of 1 / sqrt(12 part). In an exponential tail it is about 1 / log(part), since
+ * the outermost value is far out. */
+static int falls_off(const double *values, long part, int step, double least) {
+    double sum = 0, length = fabs(values[part * step] - values[0]);
+    for (long i = 1; i < part; i++) sum += fabs(values[i * step] - values[0]);
+    return !(length > 0) || sum < least * length * (double)(part - 1);
+}
+
+static int has_edges(const double *values, long count) {
+    for (int k = 0; k < EDGE_PARTS; k++) {
+        long part = count / edge_parts[k].share;
+        if (falls_off(values + part, part, -1, edge_parts[k].least)) return 0;
+        if (falls_off(values + count - 1 - part, part, 1, edge_parts[k].least)) return 0;
+    }
+    return 1;
+}
+
+/* Whether the distribution is about that of an even column, without holes: several modes are not. */
+static int is_even(const double *values, long count) {
+    double range = values[count - 1] - values[0], gap = range / (double)(count - 1);
+    for (long i = 1; i < count; i++) {
+        if (values[i] - values[i - 1] > MOST_HOLE * gap) return 0;
+        if (fabs(values[i] - values[0] - gap * (double)i) > MOST_UNEVEN * range) return 0;
+    }
+    return range > 0;
 }
 
 void look_edges(column_look *look, double *values, long count) {
-    long third = count / 3;
-    if (look->rows < ENOUGH_ROWS || third < 2) return;
+    if (look->rows < ENOUGH_ROWS || count < ENOUGH_ROWS) return;
     qsort(values, (size_t)count, sizeof *values, ascending);
-    double share = (double)count / (double)look->rows;
-    look->gap_lo = share * edge_gap(values + third, third, -1);
-    look->gap_hi = share * edge_gap(values + count - 1 - third, third, 1);
+    if (!is_even(values, count) || !has_edges(values, count)) return;
+    long third = count / 3;
+    double gaps = (double)third * (double)look->rows / (double)count;
+    look->gap_lo = (values[third] - values[0]) / gaps;
+    look->gap_hi = (values[count - 1] - values[count - 1 - third]) / gaps;
 }
 
 /* The number with the fewest digits in [from, to], which are close to each other. */
@@ -179,7 +206,7 @@ const char *look_hint(jf_context *ctx, const column_look *look, const char *name
     out[0] = '\0';
     number_shortest(lo, look->lo);
     number_shortest(hi, look->hi);
-    if (look->rows < ENOUGH_ROWS || !(look->hi > look->lo)) return out;
+    if (look->rows < ENOUGH_FOR_HINTS || !(look->hi > look->lo)) return out;
     if (look->whole) {
         number_print(item, sizeof item, "%s=whole:%s:%s", name, lo, hi);
         number_print(out, size,

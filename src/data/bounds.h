@@ -28,8 +28,9 @@ void look_edges(column_look *look, double *values, long count);
 /* An interval whose density does not fall off towards either edge, as of a uniform prior: *found is then 1,
  * and the bounds are the roundest numbers that fit.
  *
- * Of 20,000 normal, exponential or bimodal columns of 200 rows or more at most 1 in 1,000 is taken for an
- * interval; of uniform columns at least 95% with 300 rows, and all with 1,000. */
+ * Of 20,000 columns of one to three modes, such as normal or exponential ones, at most 1 in 1,000 is taken
+ * for an interval; of uniform columns at least 95% with 300 rows, and all with 1,000. Columns of fewer rows
+ * than 300 are none. */
 column_support look_interval(const column_look *look, int *found);
 /* "0 or more; ...": a support that people may have forgotten to name; "" where there is none. */
 const char *look_hint(jf_context *ctx, const column_look *look, const char *name, char *out, size_t size);
