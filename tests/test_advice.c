@@ -70,6 +70,21 @@ TEST(advice__a_model_is_better_worse_or_neither_than_a_linear_regression) {
     run_close(r);
 }
 
+TEST(advice__an_integral_that_is_not_1_is_said_in_words) {
+    run *r = advised_model(400, 150, "fixed", "epochs = 2");
+    judgement *j = judged_on(r, 150);
+    static const double off[] = {1.2, 0.7, 1.01, NAN};
+    CHECK(j->classes > 0);
+    for (int i = 0; i < 4; i++) {
+        for (int c = 0; c < j->classes; c++) j->by_class[c].integral = c ? 1 : off[i];
+        advise_again(j, r->m);
+        CHECK((strstr(j->advice[2], "integrates to ") != NULL) == (i < 2));
+        if (i == 0) CHECK_HAS(j->advice[2], "Its density integrates to 1.2 instead of 1");
+    }
+    judge_free(j);
+    run_close(r);
+}
+
 TEST(advice__overfitting_is_named_with_both_means_and_a_remedy) {
     run *r = advised_model(100, 50, "fixed", "epochs = 2\n");
     judgement *j = judged_on(r, 0);

@@ -121,6 +121,23 @@ static void add_calibration_remedy(const judgement *j, const model *m, text *t, 
         "more model.blocks or a larger model.width.");
 }
 
+#define INTEGRAL_OFF 0.05
+
+/* The density of x given each class, or a few values of y, summed over the plane. */
+static void add_integral_remedy(const judgement *j, text *t, int *count) {
+    double worst = 1;
+    for (int c = 0; c < j->classes; c++) {
+        double integral = j->by_class[c].integral;
+        if (fabs(integral - 1) > fabs(worst - 1)) worst = integral;
+    }
+    if (fabs(worst - 1) > INTEGRAL_OFF)
+        text_add(
+            remedy(t, count),
+            "Its density integrates to %.3g instead of 1 over the plane: log p is off by as much, or has "
+            "peaks or tails that the grid of the sum misses.",
+            worst);
+}
+
 static void add_remedies(const judgement *j, const model *m, text *t, int *count) {
     char doubt[512];
     if (j->worse)
@@ -132,6 +149,7 @@ static void add_remedies(const judgement *j, const model *m, text *t, int *count
     if (doubt[0])
         text_add(remedy(t, count),
                  "Trust no density of it before y' follows y: train with model.condition = fixed.");
+    add_integral_remedy(j, t, count);
     if (judge_is_overfit(j))
         text_add(remedy(t, count),
                  "It overfits: the mean of log p is %.2f on rows trained on and %.2f nats on held-out ones. "
