@@ -1,5 +1,5 @@
-/* -y VALUES: "0,1"  "0:6.28:0.785"  "circle,grid"  "0.1,0.2;0.3,0.4"  "@FILE", in any mixture of
- * repetitions.
+/* Reads -y VALUES: "0,1"  "0:6.28:0.785"  "circle,grid"  "0.1,0.2;0.3,0.4"  "@FILE". The option may be
+ * repeated, with any mixture of these.
  *
  * A condition of one dimension, or of a class, takes a list of values, names and ranges; one of more takes
  * vectors, separated by semicolons, of numbers only. A condition that is an image takes files of images. */

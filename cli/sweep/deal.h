@@ -1,6 +1,6 @@
-/* Who trains which runs of a sweep: a part of them may be another process's (--part, or a job array), and
- * what is left is taken by the ranks of a launcher, one run after the other, by whoever has time. Each run is
- * one rank's alone. */
+/* Deals the runs of a sweep out to processes. With --part or a job array a process trains a fixed part of
+ * them. Ranks of a launcher take the runs of a part one after the other, each when it is free. A run is
+ * trained by one rank. */
 #ifndef CLI_SWEEP_DEAL_H
 #define CLI_SWEEP_DEAL_H
 
@@ -8,7 +8,7 @@
 #include "plan.h"
 #include "results.h"
 
-/* Runs first, first + parts, ... are those of this call. */
+/* The part of a call: runs first, first + parts, first + 2 parts, ... */
 typedef struct sweep_part {
     int first, parts;
 } sweep_part;
@@ -21,22 +21,22 @@ typedef struct sweep_deal {
     const sweep_plan *plan;
     const char *folder;
     sweep_result *results; /* (runs) */
-    int *runs;             /* (count) that are to be trained */
+    int *runs;             /* (count) runs without a result */
     int count;
-    char *taken; /* (runs): by this rank */
+    char *taken; /* (runs): 1 for those that this rank trains */
     int ranks, rank;
-    int next;    /* of a process by itself */
-    int failed;  /* runs that gave no result: of this rank, then of all */
-    int stopped; /* whether this rank was, then how many were */
+    int next;    /* without ranks: index of the next one in `runs` */
+    int failed;  /* runs without a result: of this rank, at the end of all */
+    int stopped; /* whether this rank was stopped, at the end how many were */
 } sweep_deal;
 
-/* Reads the results that there are; what is missing is to be trained, unless `show`. From here to the end
- * ranks work apart. Returns an exit status; to be freed in any case. */
+/* Reads the results so far and lists the runs to train, none if `show`. Ranks work apart from here to
+ * sweep_deal_end(). Returns an exit status; free `d` even after a failure. */
 int sweep_deal_begin(sweep_deal *d, const call *c, const sweep_plan *p, sweep_part part, const char *folder,
                      int show);
-/* The next run of this rank, -1: there are none left; an exit status. */
+/* Takes the next run for this rank; -1: none is left. Returns an exit status. */
 int sweep_deal_next(sweep_deal *d, int *run);
-/* All ranks have the results of all. */
+/* Gives every rank the results of all. */
 int sweep_deal_end(sweep_deal *d);
 void sweep_deal_free(sweep_deal *d);
 

@@ -1,4 +1,4 @@
-/* The supports of a set's columns as a text, and supports that the values themselves tell.
+/* Reads the supports of columns from text, and infers supports from values.
  *
  *     "a=0:1, b=0:, c=:5, d=circle:0:6.2832, e=whole:0:10, f=whole, x=-3:3, g=none"
  *
@@ -12,7 +12,7 @@
  * where the text names none. */
 jf_status bounds_parse(dataset *d, const recipe *r, const char *key);
 
-/* What a column's values look like. */
+/* Statistics of a column's values. */
 typedef struct column_look {
     double lo, hi; /* least and greatest */
     double gap_lo,
@@ -29,10 +29,10 @@ void look_edges(column_look *look, double *values, long count);
  * and the bounds are the roundest numbers that fit.
  *
  * Of 20,000 columns of one to three modes, such as normal or exponential ones, at most 1 in 1,000 is taken
- * for an interval; of uniform columns at least 95% with 300 rows, and all with 1,000. Columns of fewer rows
- * than 300 are none. */
+ * for an interval; of uniform columns at least 95% with 300 rows, and all with 1,000. Columns
+ * of fewer than 300 rows are never taken for one. */
 column_support look_interval(const column_look *look, int *found);
-/* "0 or more; ...": a support that people may have forgotten to name; "" where there is none. */
+/* Suggests a support that the user may have forgotten to declare; "": none. */
 const char *look_hint(jf_context *ctx, const column_look *look, const char *name, char *out, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
-/* Heat maps: the colour of each pixel from the cell (or the four cells) that its centre lies in. */
+/* Draws heat maps. A pixel has the colour of the cell at its centre, or of the four nearest cells. */
 #include "draw/draw_figure.h"
 #include <math.h>
 
-/* Value at the place (column, row), counted in cells from the grid's corner; NAN outside. */
+/* Value at (column, row), in cells from the grid's corner; NAN outside. */
 static double value_at(const heat_grid *g, double column, double row) {
     if (!(column >= 0 && row >= 0 && column < g->columns && row < g->rows)) return NAN;
     double nearest = g->values[(size_t)(int)row * g->columns + (int)column];

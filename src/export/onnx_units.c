@@ -1,5 +1,5 @@
-/* Units of exported graphs. Elements of a kind of support are mapped all at once: with constants of their own
- * where they are of the kind, and any others elsewhere, where the result is not taken. */
+/* Units of exported graphs. Each kind of support maps all elements at once, and a mask selects the results of
+ * the elements of that kind. Elements of other kinds get placeholder constants. */
 #include "base/normal.h"
 #include "export/onnx_parts.h"
 #include <float.h>
@@ -58,7 +58,7 @@ static double log_width_of(const export_source *s, int i) {
 static double cut_of(const export_source *s, int i) {
     return support_of(s, i).cut;
 }
-/* Where samples can be: half a step inside of the room of whole numbers. */
+/* The least and greatest sample; whole numbers lie half a step inside their interval. */
 static double least_of(const export_source *s, int i) {
     int whole;
     column_support c = export_support(s, i, &whole);

@@ -1,5 +1,5 @@
-/* Embedding networks: y -> e, a few numbers in the place of a condition of many, such as a time series or an
- * image. They are trained along with the flow, whose couplings read e instead of y.
+/* Embedding networks: y -> e, which replace a long condition, such as a time series or an image, by a few
+ * numbers. They are trained together with the flow, whose couplings read e instead of y.
  *
  * A kind is a file that lays out layers, and a line in embed_list.c; embed.c runs whatever they lay out. A
  * layer is
@@ -14,7 +14,7 @@
 
 #define EMBED_MOST_LAYERS 24
 
-/* What one layer is, as exports see it. */
+/* A layer, as exports see it. */
 typedef struct embed_layer {
     int from;         /* numbers of a sample that it reads */
     int positions;    /* rows of a sample, all by the same weights */
@@ -28,7 +28,7 @@ typedef struct embed_layer {
 typedef struct embed embed;
 
 typedef struct embed_kind {
-    const char *name;       /* what it is, embed_list.c tells */
+    const char *name;       /* described in embed_list.c */
     const recipe_key *keys; /* keys of [model] that only this kind reads */
     /* Lays out its layers by embed_add_layer(), the last of which gives model.embed_size numbers; may set
      * `padded` and `place`. */
@@ -55,7 +55,7 @@ struct embed {
 extern const embed_kind *const embed_kinds[];     /* ends with NULL */
 jf_status embed_declare(recipe *r);               /* model.embed and the keys of all kinds */
 const embed_kind *embed_kind_of(const recipe *r); /* NULL: none */
-/* Numbers that the chain of the flow has in the place of dim_y. */
+/* Numbers of the condition inside the flow: the embedding's size, or dim_y without one. */
 int embed_size_of(const recipe *r, int dim_y);
 
 /* ---- for kinds ---- */

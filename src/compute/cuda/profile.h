@@ -1,5 +1,5 @@
-/* Where the time of a GPU goes. Without a profile (own->profile NULL, as it is until profile_start) all of
- * this is a branch. */
+/* Measures where a GPU spends its time. Until profile_start() is called own->profile is NULL, and each
+ * function costs one branch. */
 #ifndef JF_COMPUTE_CUDA_PROFILE_H
 #define JF_COMPUTE_CUDA_PROFILE_H
 
@@ -8,9 +8,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* The three below are for a device that has a profile. begin: launches follow. mark: what was launched since
- * the mark before is of this part, a constant text; flops 0: not counted. waited: the host has waited for
- * everything. */
+/* For a device with a profile. begin: call before launches. mark: assigns the launches since the last mark to
+ * `part`, a constant text; flops 0: not counted. waited: call when the host has waited for all launches. */
 void cuda_profile_begin(cuda_device *own);
 void cuda_profile_mark(cuda_device *own, const char *part, double flops);
 void cuda_profile_waited(cuda_device *own);
