@@ -212,7 +212,7 @@ static jf_status hold(device *d, device_data *data, const void **out, const void
 }
 
 static jf_status hold_values(device *d, device_data *data, const resident_data *from) {
-    size_t rows = (size_t)(from->rows + from->held), width = (size_t)from->width;
+    size_t rows = (size_t)(from->rows + from->validation_rows), width = (size_t)from->width;
     if (from->bytes) return hold(d, data, (const void **)&data->view.bytes, from->bytes, rows * width, 1);
     num *values;
     double *scratch;
@@ -226,7 +226,7 @@ static jf_status hold_values(device *d, device_data *data, const resident_data *
 }
 
 static jf_status hold_classes(device *d, device_data *data, const resident_data *from) {
-    size_t rows = (size_t)(from->rows + from->held), classes = (size_t)from->classes;
+    size_t rows = (size_t)(from->rows + from->validation_rows), classes = (size_t)from->classes;
     uint8_t *of_rows;
     if (classes == 0) return JF_OK;
     JF_TRY(MEM_NEW(d->ctx, &of_rows, rows));

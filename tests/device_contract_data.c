@@ -7,12 +7,13 @@ typedef double num;
 
 /* ---- data ---- */
 
-enum { H = 3, W = 4, CHANNELS = 2, PIXELS = H * W * CHANNELS, ROWS = 29, HELD = 7, CLASSES = 3 };
+enum { H = 3, W = 4, CHANNELS = 2, PIXELS = H * W * CHANNELS, ROWS = 29, VALIDATION_ROWS = 7, CLASSES = 3 };
 
 /* A data set in arrays, as an offer to a device and as the formulas see it. */
 typedef struct held_set {
-    uint8_t bytes[(ROWS + HELD) * 2 * PIXELS], row_class[ROWS + HELD];
-    double reals[(ROWS + HELD) * 2 * PIXELS], mean[2 * PIXELS], deviation[2 * PIXELS], label[CLASSES];
+    uint8_t bytes[(ROWS + VALIDATION_ROWS) * 2 * PIXELS], row_class[ROWS + VALIDATION_ROWS];
+    double reals[(ROWS + VALIDATION_ROWS) * 2 * PIXELS], mean[2 * PIXELS], deviation[2 * PIXELS],
+        label[CLASSES];
     long class_rows[ROWS], class_start[CLASSES + 1];
     int32_t order[2 * PIXELS];
     resident_data offer;
@@ -46,7 +47,7 @@ static held_set *set_create(const set_form *f) {
         s->deviation[i] = 0.5 + 0.125 * (i % 5);
         s->order[i] = (i * 5 + 3) % dim; /* 5 and 48 have no common divisor */
     }
-    for (int i = 0; i < ROWS + HELD; i++) s->row_class[i] = (uint8_t)(i * i % CLASSES);
+    for (int i = 0; i < ROWS + VALIDATION_ROWS; i++) s->row_class[i] = (uint8_t)(i * i % CLASSES);
     for (int k = 0; k < CLASSES; k++) {
         s->label[k] = 10 * k - 3;
         s->class_start[k] = at;
@@ -54,7 +55,8 @@ static held_set *set_create(const set_form *f) {
             if (s->row_class[i] == k) s->class_rows[at++] = i;
     }
     s->class_start[CLASSES] = at;
-    s->offer = (resident_data){.rows = ROWS, .held = HELD, .dim_x = PIXELS, .dim_y = PIXELS, .width = width};
+    s->offer = (resident_data){
+        .rows = ROWS, .validation_rows = VALIDATION_ROWS, .dim_x = PIXELS, .dim_y = PIXELS, .width = width};
     s->offer.bytes = f->by_bytes ? s->bytes : NULL;
     for (int b = 0; b < 256; b++) s->offer.value[b] = as_float(sqrt(b) / 7);
     s->offer.read = read_row;
@@ -75,7 +77,7 @@ static held_set *set_create(const set_form *f) {
     s->offer.order = f->ordered ? s->order : NULL;
     s->offer.source = s;
     s->view = (resident_view){ROWS,
-                              HELD,
+                              VALIDATION_ROWS,
                               PIXELS,
                               f->model_y,
                               width,
@@ -139,7 +141,7 @@ void check_resident(const bench *b) {
         for (size_t i = 0; data && i < sizeof mixes / sizeof *mixes; i++)
             for (int way = 0; way < 3; way++) {
                 batch_request q = {.n = 3 + 2 * (int)i,
-                                   .held = way == 1,
+                                   .validation = way == 1,
                                    .class_index = way == 2 && forms[f].classes ? 1 : -1,
                                    .first = 17 * (uint64_t)i, /* beyond the rows: they come again */
                                    .order = {5, RNG_TEST, (uint32_t)i},

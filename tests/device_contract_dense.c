@@ -241,12 +241,12 @@ static real *scratch_for(trial *t, const layer_plan *plan, const coupling_case *
 static void run_backward(trial *t, const layer_plan *plan, const coupling_case *c, layer_call call,
                          real **dstate) {
     size_t whole = (size_t)c->n * (size_t)c->c.dim;
-    layer_use use = {.backward = 1, .gradients = call.grad != NULL, .kept = call.kept != NULL};
+    layer_use use = {.backward = 1, .gradients = call.grad != NULL, .saved = call.saved != NULL};
     call.state = lab_put(t->l, c->state, whole);
     call.scratch = scratch_for(t, plan, c, use);
     *dstate = call.dstate = lab_put(t->l, c->dstate, whole);
     t->l->d->kind->plan_run(t->l->d, plan, &call);
-    if (call.grad && !call.kept) take(t, pass_names[call.kind][0], OVERWRITES, call.state, whole);
+    if (call.grad && !call.saved) take(t, pass_names[call.kind][0], OVERWRITES, call.state, whole);
 }
 
 static void check_same_bits(lab *l, const real *a, const real *b, size_t count) {
@@ -263,7 +263,7 @@ static layer_plan *plan_of(trial *t, const coupling_case *c) {
 }
 
 /* Leaves in *kept what the forward pass kept; NULL: nothing. */
-static void run_passes(trial *t, const layer_plan *plan, const coupling_case *c, size_t kept_count,
+static void run_passes(trial *t, const layer_plan *plan, const coupling_case *c, size_t saved_count,
                        real **kept) {
     device *d = t->l->d;
     size_t n = (size_t)c->n, whole = n * (size_t)c->c.dim;
@@ -274,8 +274,8 @@ static void run_passes(trial *t, const layer_plan *plan, const coupling_case *c,
         call.state = lab_put(t->l, c->state, whole);
         call.logdet = begun(t, n);
         call.scratch = scratch_for(t, plan, c, (layer_use){0});
-        if (kept_count) call.kept = poison(t, kept_count);
-        if (kind == PASS_FORWARD) *kept = call.kept;
+        if (saved_count) call.saved = poison(t, saved_count);
+        if (kind == PASS_FORWARD) *kept = call.saved;
         d->kind->plan_run(d, plan, &call);
         take(t, pass_names[kind][0], OVERWRITES, call.state, whole);
         take(t, pass_names[kind][1], ADDS, call.logdet, n);
@@ -297,7 +297,7 @@ static void run_backward_passes(trial *t, const layer_plan *plan, const coupling
     check_same_bits(t->l, dstate, other, whole);
     for (int again = 0; kept && again < 2; again++) {
         call.grad = begun(t, c->total);
-        call.kept = kept;
+        call.saved = kept;
         run_backward(t, plan, c, call, &other);
         check_same_bits(t->l, dstate, other, whole);
         check_same_bits(t->l, grad, call.grad, c->total);
@@ -313,7 +313,7 @@ static void run_coupling(trial *t, const void *sizes) {
         for (int kind = PASS_FORWARD; kind <= PASS_BACKWARD; kind++) run_oracle(t, c, (pass_kind)kind);
         return;
     }
-    run_passes(t, plan, c, d->kind->plan_kept(d, plan, c->n, PRECISION_FP32), &kept);
+    run_passes(t, plan, c, d->kind->plan_saved(d, plan, c->n, PRECISION_FP32), &kept);
     run_backward_passes(t, plan, c, kept);
     d->kind->plan_close(d, plan);
 }
@@ -333,9 +333,10 @@ static void check_room_grows(lab *l) {
     coupling_case *c = coupling_new(law_affine, 1, 2, 1, 2, 2, 7);
     layer_plan *plan = plan_of(&(trial){.l = l}, c);
     for (int n = 1; plan && n < 9000; n += n < 1200 ? 1 : 97) {
-        CHECK(k->plan_kept(l->d, plan, n, PRECISION_FP32) <= k->plan_kept(l->d, plan, n + 1, PRECISION_FP32));
+        CHECK(k->plan_saved(l->d, plan, n, PRECISION_FP32) <=
+              k->plan_saved(l->d, plan, n + 1, PRECISION_FP32));
         for (int i = 0; i < 5; i++) {
-            layer_use use = {.backward = i > 0, .gradients = i > 2, .kept = i % 2};
+            layer_use use = {.backward = i > 0, .gradients = i > 2, .saved = i % 2};
             CHECK(k->plan_scratch(l->d, plan, n, use) <= k->plan_scratch(l->d, plan, n + 1, use));
         }
     }

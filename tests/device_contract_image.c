@@ -174,7 +174,7 @@ static real *layer_backward(layer *y, real *grad, real *kept, const char *state_
     lab *l = y->t->l;
     real *state = lab_put(l, y->state, y->whole), *dstate = lab_put(l, y->dstate, y->whole);
     y->pass.grad = grad;
-    y->pass.kept = kept;
+    y->pass.saved = kept;
     y->transform.kind->backward(&y->transform, &y->pass, y->z->n, state, dstate,
                                 lab_put(l, y->dlogdet, y->n));
     if (state_name) take(y->t, state_name, OVERWRITES, state, y->whole);
@@ -188,7 +188,7 @@ static void check_bits(lab *l, const real *a, const real *b, size_t count) {
 }
 
 /* Leaves in *kept what the forward pass kept; NULL: nothing. */
-static void run_passes(layer *y, size_t kept_count, real **kept) {
+static void run_passes(layer *y, size_t saved_count, real **kept) {
     static const char *const names[2][2] = {{"state of forward", "logdet of forward"},
                                             {"state of inverse", "logdet of inverse"}};
     const transform_kind *kind = y->transform.kind;
@@ -196,8 +196,8 @@ static void run_passes(layer *y, size_t kept_count, real **kept) {
     *kept = NULL;
     for (int inverse = 0; inverse < 2; inverse++) {
         real *state = lab_put(t->l, y->state, y->whole), *logdet = begun(t, y->n);
-        y->pass.kept = kept_count ? poison(t, kept_count) : NULL;
-        if (!inverse) *kept = y->pass.kept;
+        y->pass.saved = saved_count ? poison(t, saved_count) : NULL;
+        if (!inverse) *kept = y->pass.saved;
         (inverse ? kind->inverse : kind->forward)(&y->transform, &y->pass, y->z->n, state, logdet);
         take(t, names[inverse][0], OVERWRITES, state, y->whole);
         take(t, names[inverse][1], ADDS, logdet, y->n);
@@ -210,7 +210,7 @@ static void run_image_coupling(trial *t, const void *sizes) {
     real *kept;
     layer_open(&y, t, sizes);
     size_t total = y.list.total;
-    run_passes(&y, y.transform.kind->kept(&y.transform, t->l->d, y.z->n, PRECISION_FP32), &kept);
+    run_passes(&y, y.transform.kind->saved(&y.transform, t->l->d, y.z->n, PRECISION_FP32), &kept);
     real *grad = begun(t, total), *dstate = layer_backward(&y, grad, NULL, "state of backward");
     take(t, "dstate of backward", OVERWRITES, dstate, y.whole);
     take(t, "grad of backward", ADDS, grad, total);

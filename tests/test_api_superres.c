@@ -448,7 +448,7 @@ TEST(cascade__over_a_set_has_the_mean_square_of_its_images_one_by_one) {
     test.most = 1;
     CHECK_STATUS(jf_cascade_score(&fewer, c, &test, &options), JF_OK);
     double values[PIXELS];
-    int row = (int)held_out_row(COUNT, 0);                                 /* drawn at random */
+    int row = (int)validation_row(COUNT, 0);                               /* drawn at random */
     for (int i = 0; i < PIXELS; i++) values[i] = (float)intensity(row, i); /* as the set holds it */
     jf_images first = {values, 1, SIDE, SIDE, 1};
     jf_cascade_result r = {.size = sizeof(jf_cascade_result)};

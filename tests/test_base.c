@@ -201,7 +201,7 @@ TEST(number__is_the_same_in_every_locale) {
     if (!set) SKIP("no locale with a decimal comma is installed");
     char theirs[16], ours[16];
     snprintf(theirs, sizeof theirs, "%g", 1.5);
-    number_print(ours, sizeof ours, "%g", 1.5);
+    format_text(ours, sizeof ours, "%g", 1.5);
     double v = 0;
     int read = number_parse("2.5", &v);
     text t = {0};

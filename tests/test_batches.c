@@ -110,8 +110,8 @@ static int request_at(const source *s, int i, batch_request *q) {
         batch_key key = {&phases[i / BATCHES / EPOCHS], epoch, (uint32_t)(10 * epoch), i % BATCHES};
         if (key.phase == phases) key.phase_epoch = 1;
         *q = batch_of(m, s->r->data, &key, s->batch);
-    } else if (extra < HELD_OUT && s->r->data->held > 0) {
-        *q = batch_held_out(m, &(batch_key){last, 1, 0, 0}, extra * s->batch, s->batch - extra);
+    } else if (extra < HELD_OUT && s->r->data->validation_rows > 0) {
+        *q = batch_validation(m, &(batch_key){last, 1, 0, 0}, extra * s->batch, s->batch - extra);
     } else {
         *q = batch_mixed(m, last, s->batch);
         return extra <= HELD_OUT;
@@ -134,7 +134,7 @@ static void check_same(const char *content, const char *what, const batch_reques
         if (a[i] != b[i])
             test_fail(__FILE__, __LINE__,
                       "%s: share %g, held %d, class %d: sample %d, element %d is %.17g %s, not %.17g",
-                      content, q->share, q->held, q->class_index, i / dim, i % dim, b[i], what, a[i]);
+                      content, q->share, q->validation, q->class_index, i / dim, i % dim, b[i], what, a[i]);
 }
 
 TEST(batches__made_on_a_device_that_holds_the_data_have_the_bits_of_those_of_the_host) {

@@ -100,7 +100,7 @@ TEST(class_columns__judged_argmax_is_that_of_the_densities_and_the_shares_of_the
     CHECK_STATUS(run_train(r, NULL, 0), JF_OK);
     CHECK_STATUS(judge_create(r->m, &j, &(jf_judge_options){.points = 200}), JF_OK);
     const dataset *d = r->data;
-    long rows = d->held, right = 0, most = 0;
+    long rows = d->validation_rows, right = 0, most = 0;
     CHECK(j->argmax.rows == rows);
     for (long s = 0; s < rows; s++) {
         double best = -INFINITY, y[CLASSES], log_p;

@@ -349,7 +349,7 @@ static const struct entry {
     ENTRY(clamp, REQUIRED, optimiser),
     ENTRY(plan_open, OPTIONAL, dense_coupling),
     ENTRY(plan_close, OPTIONAL, dense_coupling),
-    ENTRY(plan_kept, OPTIONAL, image_coupling),
+    ENTRY(plan_saved, OPTIONAL, image_coupling),
     ENTRY(plan_scratch, OPTIONAL, dense_coupling),
     ENTRY(plan_run, OPTIONAL, image_coupling),
     ENTRY(data_open, OPTIONAL, resident),

@@ -205,9 +205,10 @@ static jf_status try_model(jf_context *ctx, model **m, const char *device_name, 
     if (recipe_parse(ctx, &r, content, "test.recipe") != JF_OK || recipe_declare_all(r) != JF_OK ||
         recipe_check(r) != JF_OK)
         test_fail(__FILE__, __LINE__, "%s", jf_context_error(ctx));
-    if (dim_y > 0 && classes == 0) CHECK_STATUS(reach_alloc(ctx, &units.reach, dim_y), JF_OK);
+    if (dim_y > 0 && classes == 0)
+        CHECK_STATUS(condition_range_alloc(ctx, &units.condition_range, dim_y), JF_OK);
     jf_status status = model_create(ctx, m, r, &units, device_name, 1, &(model_origin){.seed = 3});
-    reach_free(units.reach);
+    condition_range_free(units.condition_range);
     recipe_free(r);
     return status;
 }

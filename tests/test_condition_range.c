@@ -22,14 +22,14 @@ TEST(reach__distances_are_those_of_the_covariance) {
     enum { ROWS = 20000 };
     jf_context *ctx = new_context();
     double *y = rows_of_y(ROWS), square = 0;
-    y_reach *r;
-    CHECK_STATUS(reach_create(ctx, &r, 3, ROWS, y), JF_OK);
-    for (int i = 0; i < ROWS; i++) square += pow(reach_distance(r, y + 3 * i), 2) / ROWS;
+    condition_range *r;
+    CHECK_STATUS(condition_range_create(ctx, &r, 3, ROWS, y), JF_OK);
+    for (int i = 0; i < ROWS; i++) square += pow(condition_range_distance(r, y + 3 * i), 2) / ROWS;
     CHECK_NEAR(square, 3, 1e-3); /* the trace of I */
     CHECK_NEAR(r->near, 3.368,
                0.1); /* square root of the 99% quantile of chi-square with 3 degrees of freedom */
-    CHECK_NEAR(reach_distance(r, (double[]){0, 1, 2}), 10, 0.2); /* ten deviations of the noise */
-    reach_free(r);
+    CHECK_NEAR(condition_range_distance(r, (double[]){0, 1, 2}), 10, 0.2); /* ten deviations of the noise */
+    condition_range_free(r);
     free(y);
     jf_context_free(ctx);
 }
@@ -38,15 +38,15 @@ TEST(reach__finds_elements_out_of_range_and_elements_that_do_not_go_together) {
     enum { ROWS = 5000 };
     jf_context *ctx = new_context();
     double *y = rows_of_y(ROWS), off;
-    y_reach *r;
+    condition_range *r;
     int element;
-    CHECK_STATUS(reach_create(ctx, &r, 3, ROWS, y), JF_OK);
-    for (int i = 0; i < ROWS; i++) CHECK(!reach_is_beyond(r, y + 3 * i, &element, &off));
-    CHECK(reach_is_beyond(r, (double[]){0, 0, 12}, &element, &off) && element == 2);
+    CHECK_STATUS(condition_range_create(ctx, &r, 3, ROWS, y), JF_OK);
+    for (int i = 0; i < ROWS; i++) CHECK(!condition_range_excludes(r, y + 3 * i, &element, &off));
+    CHECK(condition_range_excludes(r, (double[]){0, 0, 12}, &element, &off) && element == 2);
     CHECK_NEAR(off, 12 - r->hi[2], 1e-12);
-    CHECK(reach_is_beyond(r, (double[]){1.5, -1.5, 2}, &element, &off) &&
+    CHECK(condition_range_excludes(r, (double[]){1.5, -1.5, 2}, &element, &off) &&
           element == -1); /* each is in range */
-    reach_free(r);
+    condition_range_free(r);
     free(y);
     jf_context_free(ctx);
 }

@@ -129,7 +129,7 @@ TEST(table__rows_with_missing_values_are_left_out_and_the_others_are_the_same_ta
             data_open(with_holes("complete.csv", 0, i == 1 ? "x = 1\ny = 2\nvalidation_rows = 86" : more[i]));
         dataset_identity(holes.set, identity[0]);
         dataset_identity(complete.set, identity[1]);
-        CHECK(holes.set->rows + holes.set->held == 1500 - 214);
+        CHECK(holes.set->rows + holes.set->validation_rows == 1500 - 214);
         CHECK_TEXT(identity[0], identity[1]);
         for (long row = 0; row < 1500 - 214; row++) {
             data_row(holes.set, row, a);
@@ -181,7 +181,7 @@ TEST(table__columns_that_are_constant_in_training_are_spread_over_the_line_whate
         double rows[40];
         data_fixture f = data_open(with_constants(odd, "x = 2\ny = 2\nvalidation_rows = 10"));
         check_constants(f.set, 1);
-        CHECK_STATUS(dataset_held_out(f.set, 0, 10, rows), JF_OK);
+        CHECK_STATUS(dataset_validation(f.set, 0, 10, rows), JF_OK);
         dataset_standardise(f.set, 10, rows);
         for (int i = 0; i < 40; i++) CHECK(fabs(rows[i]) < 6);
         data_close(&f);
@@ -379,17 +379,17 @@ TEST(permutation__puts_every_number_everywhere_equally_often) {
 
 TEST(table__held_out_rows_are_apart_from_those_to_train_on_and_always_the_same) {
     data_fixture f = data_open(squares(100, "x = 2\ny = 1\nvalidation = 0.25"));
-    CHECK(f.set->rows == 75 && f.set->held == 25);
+    CHECK(f.set->rows == 75 && f.set->validation_rows == 25);
     int seen[100] = {0};
     double xy[3 * 75];
     dataset_draw(f.set, (rng_key){1, RNG_DATA, 0}, 0, 75, -1, xy);
     for (int i = 0; i < 75; i++) seen[(int)xy[3 * i]]++;
-    dataset_held_out(f.set, 0, 25, xy);
+    dataset_validation(f.set, 0, 25, xy);
     for (int i = 0; i < 25; i++) seen[(int)xy[3 * i]]++;
     for (int i = 0; i < 100; i++) CHECK(seen[i] == 1);
     data_fixture again = data_open(squares(100, "x = 2\ny = 1\nvalidation = 0.25"));
     double twice[3 * 25];
-    dataset_held_out(again.set, 0, 25, twice);
+    dataset_validation(again.set, 0, 25, twice);
     CHECK(memcmp(xy, twice, sizeof twice) == 0);
     data_close(&f);
     data_close(&again);
@@ -402,7 +402,7 @@ TEST(dataset__some_held_out_samples_are_a_random_choice_of_the_rows) {
     double row[3], mean = 0;
     char seen[ROWS] = {0};
     for (int i = 0; i < HELD; i++) {
-        CHECK_STATUS(dataset_held_out(f.set, (uint64_t)i, 1, row), JF_OK);
+        CHECK_STATUS(dataset_validation(f.set, (uint64_t)i, 1, row), JF_OK);
         CHECK(!seen[(int)row[0]]++); /* all of them, each once */
         if (i < SOME) mean += row[0] / SOME;
     }
@@ -413,11 +413,11 @@ TEST(dataset__some_held_out_samples_are_a_random_choice_of_the_rows) {
 TEST(table__the_last_rows_are_held_out_where_their_number_is_given) {
     data_fixture f = data_open(squares(100, "x = 2\ny = 1\nvalidation_rows = 7"));
     double row[3], xy[7][3];
-    CHECK(f.set->rows == 93 && f.set->held == 7);
+    CHECK(f.set->rows == 93 && f.set->validation_rows == 7);
     data_row(f.set, 92, row);
     CHECK(row[0] == 92);
     int seen[7] = {0};
-    dataset_held_out(f.set, 0, 7, xy[0]);
+    dataset_validation(f.set, 0, 7, xy[0]);
     for (int i = 0; i < 7; i++) seen[(int)xy[i][0] - 93]++;
     for (int i = 0; i < 7; i++) CHECK(seen[i] == 1);
     data_close(&f);

@@ -38,7 +38,7 @@ TEST(dequantise__a_row_keeps_its_bytes_and_is_new_in_every_epoch) {
     int same = 0;
     for (uint32_t epoch = 0; epoch < 2; epoch++) {
         CHECK_STATUS(dataset_draw(f.set, (rng_key){1, RNG_DATA, epoch}, 0, 1, 0, row[epoch]), JF_OK);
-        CHECK_STATUS(dataset_held_out(f.set, 5, 1, held[epoch]), JF_OK);
+        CHECK_STATUS(dataset_validation(f.set, 5, 1, held[epoch]), JF_OK);
     }
     for (int i = 0; i < PIXELS; i++) {
         double step = held[0][i] * 256 - floor(held[0][i] * 256);

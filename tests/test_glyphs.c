@@ -37,7 +37,7 @@ static void glyphs_free(glyph_fixture *f) {
 TEST(glyphs__are_28x28_in_grey_in_ten_classes_alike) {
     glyph_fixture f = glyphs_load("limit = 1000");
     const image_set *s = &f.set;
-    CHECK(s->h == 28 && s->w == 28 && s->channels == 1 && s->rows == 1000 && s->held == 2000 &&
+    CHECK(s->h == 28 && s->w == 28 && s->channels == 1 && s->rows == 1000 && s->validation_rows == 2000 &&
           s->classes == 10);
     long count[10] = {0};
     for (long row = 0; row < 1000; row++) count[s->labels[row]]++;
@@ -56,7 +56,7 @@ TEST(glyphs__are_the_same_every_time_however_many_there_are) {
 
 TEST(glyphs__chosen_classes_fill_the_limit) {
     glyph_fixture f = glyphs_load("classes = spiral, disc\nlimit = 301");
-    CHECK(f.set.rows == 301 && f.set.held == 2000 && f.set.classes == 2);
+    CHECK(f.set.rows == 301 && f.set.validation_rows == 2000 && f.set.classes == 2);
     CHECK_TEXT(f.set.class_name[0], "spiral");
     CHECK(f.set.labels[0] == 0 && f.set.labels[1] == 1 && f.set.labels[300] == 0);
     glyphs_free(&f);

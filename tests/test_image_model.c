@@ -56,7 +56,7 @@ static void close_model(fixture *f) {
 static double *rows_of(const fixture *f, int n) {
     double *rows = calloc((size_t)n * (size_t)f->m->flow->dim, sizeof *rows);
     CHECK(rows != NULL);
-    dataset_held_out(f->data, 0, n, rows);
+    dataset_validation(f->data, 0, n, rows);
     units_standardise(&f->m->units, n, rows);
     return rows;
 }
@@ -255,9 +255,9 @@ TEST(image_model__kept_activations_are_counted_within_their_budget) {
     train_memory roomy = train_memory_of(f.m, f.data);
     CHECK_STATUS(recipe_set(f.m->recipe, "train.keep", "0"), JF_OK);
     train_memory tight = train_memory_of(f.m, f.data);
-    CHECK(tight.kept == 0 && roomy.kept > 0 && roomy.kept <= 700.0 * 1048576);
+    CHECK(tight.saved == 0 && roomy.saved > 0 && roomy.saved <= 700.0 * 1048576);
     CHECK(tight.weights == (double)f.m->flow->params->total * 8 * sizeof(float));
-    CHECK(roomy.device + roomy.host - roomy.kept - roomy.passes == tight.device + tight.host - tight.passes);
+    CHECK(roomy.device + roomy.host - roomy.saved - roomy.passes == tight.device + tight.host - tight.passes);
     CHECK(roomy.passes <= tight.passes); /* activations that are not kept need scratch */
     CHECK(tight.data >= 120 * 28 * 28);  /* bytes of the images */
     close_model(&f);
@@ -309,7 +309,7 @@ TEST(image_model__a_judgement_by_class_needs_no_truth) {
     const image_quality *q = &j->image.quality, *held = &j->image.held_out;
     CHECK(j->image.inputs == 60 && j->image.samples == 1 && q->images == 60);
     CHECK(q->recognised < 0.8 && held->recognised > 0.8 && q->precision < 0.1 && held->precision > 0.5);
-    CHECK(j->image.far_outside > 0.2 && j->image.far_held_out < 0.01);
+    CHECK(j->image.far_outside > 0.2 && j->image.far_validation < 0.01);
     CHECK(strstr(j->json.chars, "\"recognised_held_out\"") && strstr(j->table.chars, "recall"));
     double mean = 0, count[2] = {0};
     for (long s = 0; s < j->points; s++) count[j->class_of[s]]++;

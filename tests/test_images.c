@@ -38,7 +38,7 @@ TEST(images__idx_files_give_images_and_classes_and_t10k_is_held_out) {
     put_set("set");
     data_fixture f = images_open("set", "");
     const dataset *d = f.set;
-    CHECK(d->rows == 30 && d->held == 9 && d->classes == 3);
+    CHECK(d->rows == 30 && d->validation_rows == 9 && d->classes == 3);
     CHECK(d->image.h == 2 && d->image.w == 3 && d->image.x_channels == 1 && d->image.y_channels == 1);
     CHECK(d->dim_x == 6 && d->dim_y == 6 && d->bytes == 39 * 6 && d->task);
     for (long row = 0; row < 39; row++) {
@@ -56,7 +56,7 @@ TEST(images__compressed_files_give_the_same) {
     snprintf(command, sizeof command, "gzip %s/*", test_path("set"));
     if (system(command) != 0) SKIP("there is no gzip here");
     data_fixture f = images_open("set", "");
-    CHECK(f.set->rows == 30 && f.set->held == 9);
+    CHECK(f.set->rows == 30 && f.set->validation_rows == 9);
     for (long row = 0; row < 39; row++) CHECK(is_image(f.set, row, row));
     data_close(&f);
 }
@@ -65,7 +65,7 @@ TEST(images__chosen_classes_are_numbered_anew_in_their_order) {
     put_set("set");
     data_fixture f = images_open("set", "classes = 2,0");
     const dataset *d = f.set;
-    CHECK(d->rows == 20 && d->held == 6 && d->classes == 2);
+    CHECK(d->rows == 20 && d->validation_rows == 6 && d->classes == 2);
     CHECK_TEXT(d->class_name[0], "2");
     CHECK_TEXT(d->class_name[1], "0");
     for (long row = 0; row < 26; row++) {
@@ -86,7 +86,7 @@ TEST(images__limit_takes_the_same_rows_every_time_and_of_all_classes) {
     put_set("set");
     data_fixture f = images_open("set", "limit = 12"), g = images_open("set", "limit = 12");
     int of_class[3] = {0};
-    CHECK(f.set->rows == 12 && f.set->held == 9);
+    CHECK(f.set->rows == 12 && f.set->validation_rows == 9);
     long before = -1;
     for (long row = 0; row < 12; row++) {
         long number = number_of(f.set, row, 30);
@@ -107,16 +107,16 @@ TEST(images__without_a_test_set_a_share_is_held_out) {
     put_idx_part("set", "train", 0, 30, 2, 3, 3);
     data_fixture f = images_open("set", "validation = 0.2");
     int seen[30] = {0};
-    CHECK(f.set->rows == 24 && f.set->held == 6);
+    CHECK(f.set->rows == 24 && f.set->validation_rows == 6);
     for (long row = 0; row < 30; row++) seen[number_of(f.set, row, 30)]++;
     for (int i = 0; i < 30; i++) CHECK(seen[i] == 1); /* none is in both parts */
     double xy[12], held[12];
-    data_row(f.set, 24 + (long)held_out_row(6, 0), xy);
-    dataset_held_out(f.set, 0, 1, held);
+    data_row(f.set, 24 + (long)validation_row(6, 0), xy);
+    dataset_validation(f.set, 0, 1, held);
     CHECK(memcmp(xy, held, 6 * sizeof *xy) == 0);
     data_close(&f);
     f = images_open("set", "validation = 0");
-    CHECK(f.set->rows == 30 && f.set->held == 0);
+    CHECK(f.set->rows == 30 && f.set->validation_rows == 0);
     data_close(&f);
 }
 
@@ -200,7 +200,7 @@ TEST(images__pictures_without_folders_have_no_labels) {
     for (int i = 0; i < 4; i++)
         put_picture("flat", (char[]){(char)('a' + i), '.', 'p', 'n', 'g', 0}, 4, 4, 1, i);
     data_fixture f = images_open("flat", "task = superres\nvalidation = 0.25");
-    CHECK(f.set->rows == 3 && f.set->held == 1 && f.set->classes == 0);
+    CHECK(f.set->rows == 3 && f.set->validation_rows == 1 && f.set->classes == 0);
     data_close(&f);
     images_refuse("flat", "", JF_ERROR_RECIPE, "data.task", "class learns from labels");
     images_refuse("flat", "classes = a", JF_ERROR_RECIPE, "data.classes", "have no labels");
@@ -434,8 +434,8 @@ TEST(images__rows_are_drawn_once_an_epoch_and_random_parts_follow_the_key) {
     CHECK(memcmp(a, b, sizeof a) == 0); /* however it is cut into calls */
     dataset_draw(f.set, data_key(1), 0, 27, -1, c);
     for (int row = 0; row < 27; row++) CHECK(a[32 * row] != c[32 * row]); /* fresh noise every epoch */
-    dataset_held_out(f.set, 0, 3, a);
-    dataset_held_out(f.set, 3, 3, b); /* starts again */
+    dataset_validation(f.set, 0, 3, a);
+    dataset_validation(f.set, 3, 3, b); /* starts again */
     CHECK(memcmp(a, b, 3 * 32 * sizeof *a) == 0);
     data_close(&f);
 }
@@ -444,7 +444,8 @@ TEST(images__rows_are_drawn_once_an_epoch_and_random_parts_follow_the_key) {
 
 TEST(images__fashion_mnist_has_its_published_mean_and_classes) {
     data_fixture f = images_known("fashion-mnist", "");
-    CHECK(f.set->rows == 60000 && f.set->held == 10000 && f.set->classes == 10 && f.set->image.h == 28);
+    CHECK(f.set->rows == 60000 && f.set->validation_rows == 10000 && f.set->classes == 10 &&
+          f.set->image.h == 28);
     CHECK_NEAR(f.set->mean[0], 0.2860, 5e-5);
     CHECK_NEAR(f.set->deviation[0], 0.3530, 5e-5);
     for (int k = 0; k < 10; k++) CHECK(f.set->class_start[k + 1] - f.set->class_start[k] == 6000);

@@ -454,7 +454,7 @@ TEST(model_file__without_its_checksum_is_refused) {
 
 /* Vectors with a y that is no class have its range. */
 TEST(model_file__without_the_range_of_y_is_refused) {
-    static const char *const parts[] = {"units.y_reach", "units.y_lo", "units.y_hi", "units.y_mean",
+    static const char *const parts[] = {"units.condition_range", "units.y_lo", "units.y_hi", "units.y_mean",
                                         "units.y_whiten"};
     double mean[3] = {0}, deviation[3] = {1, 1, 1};
     model_units units = units_of(mean, deviation);
@@ -463,7 +463,7 @@ TEST(model_file__without_the_range_of_y_is_refused) {
     CHECK_STATUS(jf_context_create(&ctx), JF_OK);
     recipe *r = recipe_of(ctx, recipe_text);
     units.classes = 0;
-    CHECK_STATUS(reach_alloc(ctx, &units.reach, 1), JF_OK);
+    CHECK_STATUS(condition_range_alloc(ctx, &units.condition_range, 1), JF_OK);
     CHECK_STATUS(model_create(ctx, &m, r, &units, "cpu", 1, &(model_origin){.seed = 1}), JF_OK);
     CHECK_STATUS(model_save(m, test_path("good.safetensors")), JF_OK);
     model_free(m);
@@ -474,7 +474,7 @@ TEST(model_file__without_the_range_of_y_is_refused) {
         CHECK_HAS(jf_context_error(ctx), parts[i]);
         CHECK_HAS(jf_context_error(ctx), "is missing");
     }
-    reach_free(units.reach);
+    condition_range_free(units.condition_range);
     recipe_free(r);
     jf_context_free(ctx);
 }

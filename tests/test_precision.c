@@ -11,7 +11,7 @@ extern const device_kind device_cpu, device_ref;
 
 static struct {
     long calls[PRECISION_COUNT][2]; /* forwards, backwards */
-    long kept[PRECISION_COUNT];     /* calls with kept activations */
+    long saved[PRECISION_COUNT];    /* calls with saved activations */
 } noted;
 
 static size_t note_scratch(const device *d, const layer_plan *p, int n, layer_use use) {
@@ -22,7 +22,7 @@ static size_t note_scratch(const device *d, const layer_plan *p, int n, layer_us
 
 static void note_run(device *d, const layer_plan *p, const layer_call *call) {
     noted.calls[call->precision][call->kind == PASS_BACKWARD]++;
-    noted.kept[call->precision] += call->kept != NULL;
+    noted.saved[call->precision] += call->saved != NULL;
     device_cpu.plan_run(d, p, call);
 }
 
@@ -61,7 +61,7 @@ static void check_training_in(precision wanted, const char *key, const device_ki
         int trains = i == (int)wanted, measures = i == PRECISION_FP32;
         CHECK((noted.calls[i][0] > 0) == (trains || measures));
         CHECK((noted.calls[i][1] > 0) == trains);
-        CHECK((noted.kept[i] > 0) == trains);
+        CHECK((noted.saved[i] > 0) == trains);
     }
     /* a step is as many passes forwards as backwards: what is beyond them measures */
     if (wanted != PRECISION_FP32) CHECK(noted.calls[wanted][0] == noted.calls[wanted][1]);

@@ -139,7 +139,7 @@ TEST(profile__of_images_adds_up_and_counts_its_layers) {
         check_part(&r, "1x1 products, forward", 2 * residuals, 2 * residuals);
         check_part(&r, "1x1 products, dx", 2 * residuals, 0);
         check_part(&r, "1x1 products, dw", 2 * residuals, 0);
-        /* the first one of a network is computed again on the way back */
+        /* the first one of a network is computed again in the backward pass */
         check_part(&r, "first and last convolutions, forward", 3 * residuals, 2 * residuals);
         check_part(&r, "first and last convolutions, dx", 2 * residuals, 0);
         CHECK(part_of(&r.train_profile, "3x3 convolutions, dw")->gflops > 0);

@@ -166,7 +166,7 @@ TEST(scales__samples_are_judged_in_the_size_that_they_end_in) {
     CHECK_HAS(jf_judgement_text(j), "1 sample for each of 12 held-out images, made 12 x 12");
     const image_quality *held = &j->denoised.held_out; /* real images, whatever the model is like */
     CHECK(held->images == 12 && held->training == 48 && held->recognised >= 0 && held->recognised <= 1);
-    CHECK(j->image.far_held_out < 0.05 && j->denoised.far_held_out == 0);
+    CHECK(j->image.far_validation < 0.05 && j->denoised.far_validation == 0);
     jf_judgement_free(j);
     CHECK_STATUS(jf_judge(&j, s.steps[1], &options), JF_ERROR_UNSUPPORTED);
     CHECK_HAS(jf_context_error(s.ctx), "for models of images of a class");

@@ -140,7 +140,8 @@ static void save_wide(jf_context *ctx, size_t i, const char *path) {
                          .image = wide[i].image,
                          .mean = mean,
                          .deviation = deviation};
-    if (units.image.h == 0) CHECK_STATUS(reach_alloc(ctx, &units.reach, units.dim_y), JF_OK);
+    if (units.image.h == 0)
+        CHECK_STATUS(condition_range_alloc(ctx, &units.condition_range, units.dim_y), JF_OK);
     recipe *r = checked_recipe(ctx, wide[i].recipe);
     model *m = NULL;
     if (model_create(ctx, &m, r, &units, "cpu", 1, &(model_origin){.seed = 1}) != JF_OK)
@@ -148,7 +149,7 @@ static void save_wide(jf_context *ctx, size_t i, const char *path) {
     CHECK_STATUS(model_save(m, path), JF_OK);
     model_free(m);
     recipe_free(r);
-    reach_free(units.reach);
+    condition_range_free(units.condition_range);
     free(mean);
     free(deviation);
 }

@@ -552,8 +552,8 @@ TEST(support__whole_numbers_are_dequantised_anew_in_every_epoch) {
     CHECK(memcmp(first, again, sizeof first) == 0);
     for (int i = 0; i < 10; i++)
         CHECK(first[3 * i] != nearbyint(first[3 * i]) && first[3 * i + 1] == floor(first[3 * i + 1]));
-    CHECK_STATUS(dataset_held_out(r->data, 0, 10, held), JF_OK);
-    CHECK_STATUS(dataset_held_out(r->data, 0, 10, again), JF_OK);
+    CHECK_STATUS(dataset_validation(r->data, 0, 10, held), JF_OK);
+    CHECK_STATUS(dataset_validation(r->data, 0, 10, again), JF_OK);
     CHECK(memcmp(held, again, sizeof held) == 0);
     run_close(r);
 }

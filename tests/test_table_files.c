@@ -279,7 +279,8 @@ TEST(table__an_array_larger_than_memory_is_opened_measured_looked_through_and_fe
     CHECK(!malloc(2 * MORE)); /* the limit holds */
     data_fixture f = data_open(keys);
     CHECK_STATUS(dataset_examine(f.set), JF_OK);
-    CHECK(f.set->dim_x == 1000 && f.set->dim_y == 500 && f.set->rows == 9000 && f.set->held == 1000);
+    CHECK(f.set->dim_x == 1000 && f.set->dim_y == 500 && f.set->rows == 9000 &&
+          f.set->validation_rows == 1000);
     char identity[DATASET_MAX_IDENTITY];
     dataset_identity(f.set, identity);
     double *points = data_points(f.set, 3, -1);

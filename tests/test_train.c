@@ -342,8 +342,8 @@ static void write_table(const char *path, int rows, int odd) {
 
 static int has_huge(const dataset *d) {
     double xy[2];
-    for (long i = 0; i < d->held; i++) {
-        dataset_held_out(d, (uint64_t)i, 1, xy);
+    for (long i = 0; i < d->validation_rows; i++) {
+        dataset_validation(d, (uint64_t)i, 1, xy);
         if (xy[0] == 1e100) return 1;
     }
     return 0;

@@ -83,8 +83,8 @@ TEST(memory__of_the_device_and_of_the_host_are_told_apart) {
     char expected[64];
     snprintf(expected, sizeof expected, "memory: about %.0f MiB of the device's 8000 (", k.device / MIB);
     CHECK_HAS(own->log, expected);
-    CHECK(k.device > MIB && k.host > MIB && k.kept > MIB);
-    CHECK(k.weights == h.weights && k.passes == h.passes && k.kept == h.kept);
+    CHECK(k.device > MIB && k.host > MIB && k.saved > MIB);
+    CHECK(k.weights == h.weights && k.passes == h.passes && k.saved == h.saved);
     CHECK_STATUS(train_tell_memory(host->m, host->data), JF_OK);
     snprintf(expected, sizeof expected, "memory: about %.0f MiB (", (h.device + h.host) / MIB);
     CHECK_HAS(host->log, expected);
@@ -105,7 +105,7 @@ TEST(memory__of_the_device_that_is_not_free_is_refused_with_what_to_lower) {
     CHECK_HAS(jf_context_error(r->ctx), "device roomy: the run would take about ");
     CHECK_HAS(jf_context_error(r->ctx), " of 4096 MiB are free: set train.keep to at most ");
     CHECK_HAS(jf_context_error(r->ctx), " instead of 1000, or lower train.batch, which is 4000");
-    own_left = needed - k.kept / MIB - 1; /* keeping nothing would not be enough either */
+    own_left = needed - k.saved / MIB - 1; /* keeping nothing would not be enough either */
     CHECK_STATUS(train_tell_memory(r->m, r->data), JF_ERROR_MEMORY);
     CHECK_HAS(jf_context_error(r->ctx), "are free: lower train.batch, which is 4000, and set train.keep = 0");
     run_close(r);
@@ -118,7 +118,7 @@ TEST(memory__keeping_what_is_advised_fits) {
     train_memory k = train_memory_of(r->m, r->data);
     int advised = 0;
     for (int share = 1; share < 8; share++) {
-        own_left = (k.device - k.weights / 8 - k.kept * share / 8) / MIB;
+        own_left = (k.device - k.weights / 8 - k.saved * share / 8) / MIB;
         CHECK_STATUS(recipe_set(r->m->recipe, "train.keep", "1000"), JF_OK);
         CHECK_STATUS(train_tell_memory(r->m, r->data), JF_ERROR_MEMORY);
         const char *advice = strstr(jf_context_error(r->ctx), "at most ");

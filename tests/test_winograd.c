@@ -6,7 +6,7 @@
 typedef struct trial {
     conv_job c;
     const cpu_kernels *k;
-    int inputs, outputs, reach;
+    int inputs, outputs, halo;
     size_t spaced;     /* pixels from row to row */
     double *x, *y, *w; /* x and y of the real pixels; w (9 taps, groups, in, out) */
     float *x_image, *y_image, *packed;
@@ -31,7 +31,7 @@ static float *poisoned(trial *t, int slot, size_t count) {
     return t->memory[slot];
 }
 static float *spaced_image(trial *t, int slot, int channels, const double *pixels, image_view *view) {
-    size_t c = (size_t)channels, rows = (size_t)t->c.h, left = (size_t)t->reach, width = (size_t)t->c.w;
+    size_t c = (size_t)channels, rows = (size_t)t->c.h, left = (size_t)t->halo, width = (size_t)t->c.w;
     float *at = poisoned(t, slot, (rows * t->spaced + left) * c + 16);
     memset(at, 0, sizeof(float) * (rows * t->spaced + left) * c);
     *view = (image_view){at + left * c, t->spaced * c, c};
@@ -75,8 +75,8 @@ static void pack(trial *t, int slot) {
 static trial trial_open(const cpu_kernels *k, conv_job c) {
     trial t = {.c = c, .k = k, .inputs = c.groups * c.in, .outputs = c.groups * c.out};
     CHECK(winograd_plan(&t.c, k->vector));
-    t.reach = winograd_reach(&t.c) > c.dilation ? winograd_reach(&t.c) : c.dilation;
-    t.spaced = (size_t)(c.w + t.reach);
+    t.halo = winograd_halo(&t.c) > c.dilation ? winograd_halo(&t.c) : c.dilation;
+    t.spaced = (size_t)(c.w + t.halo);
     size_t pixels = (size_t)(c.h * c.w);
     t.x = draw_normal(pixels * (size_t)t.inputs, 1, 1);
     t.y = draw_normal(pixels * (size_t)t.outputs, 1, 2);

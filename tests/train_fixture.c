@@ -28,14 +28,14 @@ static void note(void *user, const char *line) {
 
 /* A range of y that nothing is beyond: measuring that of the data takes its time. */
 static void give_reach(model *m) {
-    y_reach *reach;
-    CHECK_STATUS(reach_alloc(m->ctx, &reach, m->units.dim_y), JF_OK);
+    condition_range *reach;
+    CHECK_STATUS(condition_range_alloc(m->ctx, &reach, m->units.dim_y), JF_OK);
     for (int i = 0; i < reach->dim; i++) {
         reach->lo[i] = -1e9;
         reach->hi[i] = 1e9;
     }
     reach->far = 1e9;
-    m->units.reach = reach;
+    m->units.condition_range = reach;
 }
 
 run *run_open_on(const char *content, const device_kind *kind, int threads) {

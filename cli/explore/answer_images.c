@@ -85,7 +85,7 @@ static jf_status give_superres(explorer *e, ask *asked, buffer *out) {
 const answer answer_superres = {"superres", give_superres};
 
 /* A held-out image of the data, whole. */
-static jf_status give_held_out(explorer *e, ask *asked, buffer *out) {
+static jf_status give_validation(explorer *e, ask *asked, buffer *out) {
     shown_model *s = answers_model(e, asked);
     jf_images image;
     if (asked->refused) return JF_OK;
@@ -101,4 +101,4 @@ static jf_status give_held_out(explorer *e, ask *asked, buffer *out) {
     return JF_OK;
 }
 
-const answer answer_held_out = {"held_out", give_held_out};
+const answer answer_validation = {"held_out", give_validation};

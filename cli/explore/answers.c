@@ -6,11 +6,11 @@
 
 /* A new answer is a function and a line in both lists. */
 extern const answer answer_models, answer_data, answer_sample, answer_density, answer_decode, answer_encode,
-    answer_lines, answer_superres, answer_held_out, answer_judge, answer_watch;
+    answer_lines, answer_superres, answer_validation, answer_judge, answer_watch;
 
 const answer *const answers[] = {
-    &answer_models, &answer_data,     &answer_sample,   &answer_density, &answer_decode, &answer_encode,
-    &answer_lines,  &answer_superres, &answer_held_out, &answer_judge,   &answer_watch,  NULL,
+    &answer_models, &answer_data,     &answer_sample,     &answer_density, &answer_decode, &answer_encode,
+    &answer_lines,  &answer_superres, &answer_validation, &answer_judge,   &answer_watch,  NULL,
 };
 
 static const answer *find_answer(const char *name) {

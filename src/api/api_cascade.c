@@ -140,7 +140,7 @@ static jf_status create_owner(cascade **out, loaded_models *l, const model *befo
 }
 
 /* A name that nobody has given in this call says where it stands. */
-static jf_status say_whence(jf_context *ctx, jf_status status, const char *names) {
+static jf_status explain_source(jf_context *ctx, jf_status status, const char *names) {
     char why[1024];
     snprintf(why, sizeof why, "%s", jf_context_error(ctx));
     return jf_fail(ctx, status, "data.then = %s, which makes the images of the model larger: %s", names, why);
@@ -165,7 +165,7 @@ jf_status jf_cascade_load(jf_cascade **out, jf_context *ctx, const char *names, 
         return refuse(before, status, wanted);
     }
     loaded_free(&l);
-    return names || status == JF_ERROR_MEMORY ? status : say_whence(ctx, status, wanted);
+    return names || status == JF_ERROR_MEMORY ? status : explain_source(ctx, status, wanted);
 }
 
 /* Without a model there is no context to leave a message on. */

@@ -40,7 +40,7 @@ void jf_data_free(jf_data *d) {
 
 static jf_status set_count(jf_recipe *r, const char *key, size_t count) {
     char digits[32];
-    number_print(digits, sizeof digits, "%zu", count);
+    format_text(digits, sizeof digits, "%zu", count);
     return recipe_set(r, key, digits);
 }
 

@@ -242,7 +242,7 @@ jf_status jf_sample(const jf_model *m, size_t n, const double *y, double *x, dou
     JF_TRY(check_conditions(m, n, y));
     JF_TRY(rows_create(m, n, &rows));
     join_rows(m, n, NULL, y, rows);
-    jf_status status = model_warn_of_reach(m, units_of(&o), (long)n, rows);
+    jf_status status = model_warn_of_condition_range(m, units_of(&o), (long)n, rows);
     if (status == JF_OK) status = model_sample(m, from, units_of(&o), (long)n, rows, z);
     if (status == JF_OK) split_rows(m, n, rows, x, y_back);
     free(rows);

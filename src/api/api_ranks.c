@@ -16,7 +16,7 @@ static void name_build(jf_context *ctx, char *out, size_t size) {
         file_unmap(bytes, count);
     }
     free(path);
-    number_print(out, size, "%s, build %s", JF_VERSION, sum);
+    format_text(out, size, "%s, build %s", JF_VERSION, sum);
 }
 
 jf_status jf_ranks_join(jf_context *ctx, const jf_ranks_options *options) {

@@ -56,19 +56,19 @@ jf_status jf_pack(char **told, const jf_model *m, const char *path, const jf_pac
 }
 
 /* Rank 0 alone has the folder. */
-static jf_status hold_folder(const model *m, run_folder **held, const char *folder) {
-    *held = NULL;
+static jf_status lock_folder(const model *m, run_folder **out, const char *folder) {
+    *out = NULL;
     if (!context_writes(m->ctx)) return JF_OK;
     JF_TRY(file_make_folder(m->ctx, folder));
-    return run_folder_open(m->ctx, held, folder);
+    return run_folder_open(m->ctx, out, folder);
 }
 
 jf_status jf_report(const jf_model *m, const jf_judgement *j, const char *folder) {
     JF_NEEDS(CONTEXT_OF(m), m, j, folder);
-    run_folder *held;
-    jf_status status = ranks_agree(ranks_of(m->ctx), hold_folder(m, &held, folder));
+    run_folder *locked;
+    jf_status status = ranks_agree(ranks_of(m->ctx), lock_folder(m, &locked, folder));
     if (status == JF_OK) status = report_write(m, j, folder);
-    run_folder_close(held);
+    run_folder_close(locked);
     return status;
 }
 

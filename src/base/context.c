@@ -53,11 +53,11 @@ struct jf_context {
     jf_progress_fn progress;
     void *progress_user;
     option_name options[NAMED_OPTIONS];
-    void *company; /* NULL: this process works by itself */
-    void (*company_poll)(void *company);
-    void (*company_leave)(void *company);
-    pthread_t company_thread; /* that joined it, and alone works with it */
-    pid_t company_process;    /* a forked child has no part in it */
+    void *communicator; /* NULL: this process works by itself */
+    void (*communicator_poll)(void *communicator);
+    void (*communicator_leave)(void *communicator);
+    pthread_t communicator_thread; /* that joined it, and alone works with it */
+    pid_t communicator_process;    /* a forked child has no part in it */
     int read_only;
     int crowded;
 };
@@ -92,8 +92,8 @@ jf_status jf_context_create(jf_context **out) {
     return *out ? JF_OK : JF_ERROR_MEMORY; /* the one failure without a message: there is no place for it */
 }
 
-static int has_company(const jf_context *ctx) {
-    return ctx->company && ctx->company_process == getpid();
+static int has_communicator(const jf_context *ctx) {
+    return ctx->communicator && ctx->communicator_process == getpid();
 }
 
 jf_context *context_hold(jf_context *ctx) {
@@ -103,7 +103,7 @@ jf_context *context_hold(jf_context *ctx) {
 
 void jf_context_free(jf_context *ctx) {
     if (!ctx || atomic_fetch_sub(&ctx->holders, 1) > 1) return;
-    if (has_company(ctx)) ctx->company_leave(ctx->company);
+    if (has_communicator(ctx)) ctx->communicator_leave(ctx->communicator);
     for (thread_message *m = ctx->messages, *next; m; m = next) {
         next = m->next;
         free(m);
@@ -149,19 +149,20 @@ const char *option_words(const jf_context *ctx, named_option option, const char 
     return out;
 }
 
-void context_set_company(jf_context *ctx, void *company, void (*poll)(void *company),
-                         void (*leave)(void *company)) {
-    ctx->company = company;
-    ctx->company_poll = poll;
-    ctx->company_leave = leave;
-    ctx->company_thread = pthread_self();
-    ctx->company_process = getpid();
+void context_set_communicator(jf_context *ctx, void *communicator, void (*poll)(void *communicator),
+                              void (*leave)(void *communicator)) {
+    ctx->communicator = communicator;
+    ctx->communicator_poll = poll;
+    ctx->communicator_leave = leave;
+    ctx->communicator_thread = pthread_self();
+    ctx->communicator_process = getpid();
 }
 
-void *context_company(const jf_context *ctx) {
-    if (!ctx || !has_company(ctx) || !pthread_equal(ctx->company_thread, pthread_self())) return NULL;
+void *context_communicator(const jf_context *ctx) {
+    if (!ctx || !has_communicator(ctx) || !pthread_equal(ctx->communicator_thread, pthread_self()))
+        return NULL;
     const thread_message *m = message_of_this_thread(ctx);
-    return m && m->asking ? NULL : ctx->company;
+    return m && m->asking ? NULL : ctx->communicator;
 }
 
 void context_set_crowded(jf_context *ctx, int crowded) {
@@ -204,7 +205,7 @@ jf_status context_tell(jf_context *ctx, const jf_progress *progress) {
 
 jf_status context_poll(jf_context *ctx, const char *phase, uint64_t done, uint64_t total) {
     struct timespec t;
-    if (ctx && has_company(ctx)) ctx->company_poll(ctx->company);
+    if (ctx && has_communicator(ctx)) ctx->communicator_poll(ctx->communicator);
     if (!ctx || !ctx->progress) return JF_OK;
     thread_message *m = place_of_this_thread(ctx);
     clock_gettime(CLOCK_MONOTONIC, &t);

@@ -47,11 +47,11 @@ jf_status context_tell(jf_context *ctx, const jf_progress *progress);
 
 /* Other processes that work together with this one (ranks/ranks.h): `poll` is called wherever context_poll()
  * is, `leave` when the context goes. */
-void context_set_company(jf_context *ctx, void *company, void (*poll)(void *company),
-                         void (*leave)(void *company));
+void context_set_communicator(jf_context *ctx, void *communicator, void (*poll)(void *communicator),
+                              void (*leave)(void *communicator));
 /* Borrowed. NULL where there is none, in another thread than the one that set it, and inside of the progress
  * callback: what these do the others do not. */
-void *context_company(const jf_context *ctx);
+void *context_communicator(const jf_context *ctx);
 /* While it is set nothing is written to files with this context, and whoever writes is told that it was:
  * another process does. */
 void context_set_read_only(jf_context *ctx, int read_only);

@@ -36,7 +36,7 @@ static jf_status fail_errno(jf_context *ctx, const char *path, const char *what)
 static void write_holder(int fd) {
     char host[MAX_HOST] = "", line[MAX_HOST + 32];
     if (gethostname(host, sizeof host - 1) != 0 || !*host) snprintf(host, sizeof host, "?");
-    int length = number_print(line, sizeof line, "%ld %s\n", (long)getpid(), host);
+    int length = format_text(line, sizeof line, "%ld %s\n", (long)getpid(), host);
     struct stat info;
     if (fstat(fd, &info) != 0 || info.st_nlink != 1)
         return; /* the content of another file, too, would change */
@@ -44,7 +44,7 @@ static void write_holder(int fd) {
     if (ftruncate(fd, 0) != 0 || pwrite(fd, line, (size_t)length, 0) != length) return;
 }
 
-static jf_status fail_held(jf_context *ctx, const char *folder, int fd) {
+static jf_status fail_validation(jf_context *ctx, const char *folder, int fd) {
     char line[MAX_HOST + 32] = "", host[MAX_HOST] = "", who[MAX_HOST + 64] = "another process";
     long process = 0;
     ssize_t length = pread(fd, line, sizeof line - 1, 0);
@@ -86,7 +86,7 @@ static jf_status open_locked(jf_context *ctx, folder_lock *l, const char *folder
     int error = try_lock(fd);
     jf_status status = JF_OK;
     if (error == EWOULDBLOCK) {
-        status = fail_held(ctx, folder, fd);
+        status = fail_validation(ctx, folder, fd);
     } else if (has_no_locks(error)) {
         (void)unlink(l->path);
         jf_warn(ctx, "%s: this file system has no locks: make sure that nothing else trains into this folder",

@@ -71,7 +71,7 @@ int number_vprint(char *out, size_t size, const char *format, va_list arguments)
     return length;
 }
 
-int number_print(char *out, size_t size, const char *format, ...) {
+int format_text(char *out, size_t size, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
     int length = number_vprint(out, size, format, arguments);

@@ -16,7 +16,7 @@ int number_parse_int(const char *chars,
 /* vsnprintf() and snprintf() in the "C" locale. */
 int number_vprint(char *out, size_t size, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
-int number_print(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int format_text(char *out, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* The fewest digits that read back as the same number. Returns the length. */
 enum { NUMBER_SIZE = 32 };

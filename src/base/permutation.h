@@ -52,10 +52,10 @@ FORMULA uint64_t permutation_at(const permutation *p, uint64_t index) {
 /* Held-out row of a sample: a fixed random order, over and over, so that the first n samples are a random
  * choice of n rows however the file is sorted. The same for every seed: models are compared on the same rows.
  */
-FORMULA uint64_t held_out_row(uint64_t held, uint64_t sample) {
-    rng_key key = {0, RNG_HELD_OUT, 0};
-    permutation order = permutation_create(key, 0, held);
-    return permutation_at(&order, sample % held);
+FORMULA uint64_t validation_row(uint64_t validation_rows, uint64_t sample) {
+    rng_key key = {0, RNG_VALIDATION, 0};
+    permutation order = permutation_create(key, 0, validation_rows);
+    return permutation_at(&order, sample % validation_rows);
 }
 
 #endif

@@ -14,11 +14,11 @@ typedef enum rng_purpose {
     RNG_SAMPLE,   /* latent points for users */
     RNG_JUDGE,    /* evaluation points */
     RNG_TEST,
-    RNG_ROW,      /* what data sets add to their rows */
-    RNG_MIXING,   /* order of the elements of a mixing */
-    RNG_COMPARE,  /* dealing out the rows of two samples, and what measures of them draw */
-    RNG_DROPOUT,  /* masks of dropout; streams are of steps, not of samples */
-    RNG_HELD_OUT, /* order of held-out rows */
+    RNG_ROW,        /* what data sets add to their rows */
+    RNG_MIXING,     /* order of the elements of a mixing */
+    RNG_COMPARE,    /* dealing out the rows of two samples, and what measures of them draw */
+    RNG_DROPOUT,    /* masks of dropout; streams are of steps, not of samples */
+    RNG_VALIDATION, /* order of held-out rows */
 } rng_purpose;
 
 /* What stands in the place of the epoch in draws that belong to no epoch of training. */

@@ -11,7 +11,7 @@
  */
 typedef struct batch_request {
     int n;
-    int held;        /* rows held out, in their fixed random order; otherwise rows to train on, shuffled */
+    int validation;  /* rows held out, in their fixed random order; otherwise rows to train on, shuffled */
     int class_index; /* of one class alone; -1: of all */
     uint64_t first;  /* number of the first sample in the sequence of rows */
     rng_key

@@ -10,9 +10,9 @@
 
 /* resident_data as a device holds it, all in its own memory. */
 typedef struct resident_view {
-    long rows, held;
+    long rows, validation_rows;
     int dim_x, model_y, width; /* model_y: elements of y that a state has */
-    const uint8_t *bytes;      /* (rows + held, width), or NULL and */
+    const uint8_t *bytes;      /* (rows + validation_rows, width), or NULL and */
     const num *reals;
     const double *value; /* (256) */
     resident_task task;
@@ -20,7 +20,7 @@ typedef struct resident_view {
     int h, w, channels, hole_h, hole_w;
     int classes, planes;
     const double *label;                  /* (classes) */
-    const uint8_t *row_class;             /* (rows + held) */
+    const uint8_t *row_class;             /* (rows + validation_rows) */
     const long *class_rows, *class_start; /* (rows), (classes + 1) */
     const double *mean, *deviation;       /* (dim_x + dim_y) */
     const int32_t *order;                 /* or NULL */
@@ -30,7 +30,7 @@ typedef struct resident_view {
 /* Sizes and the task; the arrays are the device's to make. */
 FORMULA resident_view resident_view_of(const resident_data *from) {
     return (resident_view){.rows = from->rows,
-                           .held = from->held,
+                           .validation_rows = from->validation_rows,
                            .dim_x = from->dim_x,
                            .model_y = from->model_y,
                            .width = from->width,
@@ -57,8 +57,8 @@ typedef struct batch_sample {
 FORMULA batch_sample batch_sample_of(const resident_view *v, const batch_request *q, int i) {
     uint64_t number = q->first + (uint64_t)i;
     batch_sample s = {0, number, 0, 0, 0};
-    if (q->held) {
-        s.stream = held_out_row((uint64_t)v->held, number);
+    if (q->validation) {
+        s.stream = validation_row((uint64_t)v->validation_rows, number);
         s.row = v->rows + (long)s.stream;
     } else {
         int by_class = v->classes > 0 && q->class_index >= 0;
@@ -77,7 +77,7 @@ FORMULA batch_sample batch_sample_of(const resident_view *v, const batch_request
     return s;
 }
 
-FORMULA double batch_held_value(const resident_view *v, long row, int at) {
+FORMULA double batch_stored_value(const resident_view *v, long row, int at) {
     size_t i = (size_t)row * (size_t)v->width + (size_t)at;
     return v->bytes ? v->value[v->bytes[i]] : (double)v->reals[i];
 }
@@ -98,13 +98,13 @@ FORMULA double batch_row_value(const resident_view *v, const batch_request *q, c
                                int at) {
     int of_y = at >= v->dim_x;
     if (of_y && v->classes > 0) return label_element(s->label, v->planes, at - v->dim_x);
-    if (v->task == RESIDENT_WHOLE) return batch_held_value(v, s->row, at);
+    if (v->task == RESIDENT_WHOLE) return batch_stored_value(v, s->row, at);
     if (v->task == RESIDENT_LEVELS) {
         double u = stream_uniform_at(q->row, s->stream, (uint32_t)at);
-        return pixel_spread_out(v->spread, pixel_of_level(batch_held_value(v, s->row, at), u));
+        return pixel_spread_out(v->spread, pixel_of_level(batch_stored_value(v, s->row, at), u));
     }
     int place = of_y ? at - v->dim_x : at;
-    double value = batch_held_value(v, s->row, place), y = batch_degraded(v, q, s, place, value);
+    double value = batch_stored_value(v, s->row, place), y = batch_degraded(v, q, s, place, value);
     return of_y ? y : value - y;
 }
 

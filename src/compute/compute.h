@@ -208,7 +208,7 @@ struct device_kind {
     void (*plan_close)(device *d, layer_plan *p);
     /* Numbers that carry the activations of a batch of n from a pass to its backward passes, which then need
      * not be computed again. */
-    size_t (*plan_kept)(const device *d, const layer_plan *p, int n, precision in);
+    size_t (*plan_saved)(const device *d, const layer_plan *p, int n, precision in);
     /* Numbers of scratch of a call with up to n samples. */
     size_t (*plan_scratch)(const device *d, const layer_plan *p, int n, layer_use use);
     void (*plan_run)(device *d, const layer_plan *p, const layer_call *call);

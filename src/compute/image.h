@@ -23,10 +23,10 @@ typedef struct image_tap {
 } image_tap;
 
 static inline int image_taps(const conv_shape *c, image_tap taps[9]) {
-    int reach = c->kernel / 2, count = 0;
+    int radius = c->kernel / 2, count = 0;
     size_t step = (size_t)(c->in / c->groups) * (size_t)c->out;
-    for (int di = -reach; di <= reach; di++)
-        for (int dj = -reach; dj <= reach; dj++, count++)
+    for (int di = -radius; di <= radius; di++)
+        for (int dj = -radius; dj <= radius; dj++, count++)
             taps[count] = (image_tap){di * c->dilation, dj * c->dilation, (size_t)count * step};
     return count;
 }

@@ -35,14 +35,14 @@ typedef enum pass_kind { PASS_FORWARD, PASS_INVERSE, PASS_BACKWARD } pass_kind;
 typedef struct layer_use {
     int backward;  /* backward passes, too */
     int gradients; /* of the parameters */
-    int kept;      /* with kept activations */
+    int saved;     /* with saved activations */
     enum precision precision;
 } layer_use;
 
 /* One layer in one direction, in place on state (n, dim) and dstate.
  * PASS_FORWARD, PASS_INVERSE: logdet (n) +=; dstate, dlogdet and grad unused.
  * PASS_BACKWARD, of PASS_FORWARD: from dlogdet (n); grad (flat, like params) +=, NULL: not wanted.
- * kept: NULL, or plan_kept() numbers, the same in a pass and in its backward passes, of which there may be
+ * saved: NULL, or plan_saved() numbers, the same in a pass and in its backward passes, of which there may be
  * several; these have the precision of the pass. */
 typedef struct layer_call {
     pass_kind kind;
@@ -50,7 +50,7 @@ typedef struct layer_call {
     const real *params;
     real *grad, *state, *dstate, *logdet;
     const real *dlogdet;
-    real *kept, *scratch;
+    real *saved, *scratch;
     enum precision precision;
 } layer_call;
 

@@ -208,14 +208,14 @@ const char *look_hint(jf_context *ctx, const column_look *look, const char *name
     number_shortest(hi, look->hi);
     if (look->rows < ENOUGH_FOR_HINTS || !(look->hi > look->lo)) return out;
     if (look->whole) {
-        number_print(item, sizeof item, "%s=whole:%s:%s", name, lo, hi);
-        number_print(out, size,
-                     "%s: all values are whole numbers from %s to %s: %s makes samples such numbers, too",
-                     name, lo, hi, option_words(ctx, OPTION_BOUNDS, item, option));
+        format_text(item, sizeof item, "%s=whole:%s:%s", name, lo, hi);
+        format_text(out, size,
+                    "%s: all values are whole numbers from %s to %s: %s makes samples such numbers, too",
+                    name, lo, hi, option_words(ctx, OPTION_BOUNDS, item, option));
     } else if (look->lo >= 0 && look->lo < 1e-2 * look->hi) {
-        number_print(item, sizeof item, "%s=0:", name);
-        number_print(out, size, "%s: no value is below %.3g: %s keeps samples above 0", name, look->lo,
-                     option_words(ctx, OPTION_BOUNDS, item, option));
+        format_text(item, sizeof item, "%s=0:", name);
+        format_text(out, size, "%s: no value is below %.3g: %s keeps samples above 0", name, look->lo,
+                    option_words(ctx, OPTION_BOUNDS, item, option));
     }
     return out;
 }

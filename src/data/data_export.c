@@ -51,7 +51,7 @@ static jf_status make_names(const dataset *d, int from, int count, char ***out) 
         int element = from + i, is_x = element < d->dim_x;
         const char *known = dataset_name(d, element);
         char made[32];
-        number_print(made, sizeof made, "%s%d", is_x ? "x" : "y", is_x ? element : element - d->dim_x);
+        format_text(made, sizeof made, "%s%d", is_x ? "x" : "y", is_x ? element : element - d->dim_x);
         JF_TRY(mem_copy_text(d->ctx, &(*out)[i], known ? known : made));
     }
     return JF_OK;

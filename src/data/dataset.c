@@ -80,8 +80,8 @@ jf_status dataset_set_units(dataset *d) {
 static const char *column_words(const dataset *d, int column, char *out, size_t size) {
     int is_x = column < d->dim_x, place = is_x ? column : column - d->dim_x;
     const char *name = dataset_name(d, column);
-    number_print(out, size, "element %d of %s%s%s%s", place, is_x ? "x" : "y", name ? " (\"" : "",
-                 name ? name : "", name ? "\")" : "");
+    format_text(out, size, "element %d of %s%s%s%s", place, is_x ? "x" : "y", name ? " (\"" : "",
+                name ? name : "", name ? "\")" : "");
     return out;
 }
 
@@ -310,17 +310,17 @@ static void draw_rows(const dataset *d, rng_key key, uint64_t first, int n, int 
 long dataset_row_at(const dataset *d, const row_sequence *q, uint64_t sample) {
     const long *rows;
     if (d->rows == 0) return -1;
-    if (q->held) return d->rows + (long)held_out_row((uint64_t)d->held, sample);
+    if (q->validation) return d->rows + (long)validation_row((uint64_t)d->validation_rows, sample);
     uint64_t size = sequence_size(d, q->class_index, &rows);
     permutation order = permutation_create(q->key, sample / size, size);
     uint64_t place = permutation_at(&order, sample % size);
     return rows ? rows[place] : (long)place;
 }
 
-static void take_held_out(const dataset *d, uint64_t first, int n, double *scratch, double *xy) {
+static void take_validation(const dataset *d, uint64_t first, int n, double *scratch, double *xy) {
     int dim = dataset_dim(d);
     for (int i = 0; i < n; i++, xy += dim) {
-        uint64_t row = held_out_row((uint64_t)d->held, first + (uint64_t)i);
+        uint64_t row = validation_row((uint64_t)d->validation_rows, first + (uint64_t)i);
         fetch_row(d, d->rows + (long)row, (rng_key){.seed = DATASET_FIXED_SEED, .purpose = RNG_ROW}, row,
                   scratch, xy);
     }
@@ -328,8 +328,8 @@ static void take_held_out(const dataset *d, uint64_t first, int n, double *scrat
 
 void dataset_rows(const dataset *d, const row_sequence *q, uint64_t first, int n, double *scratch,
                   double *xy) {
-    if (q->held)
-        take_held_out(d, first, n, scratch, xy);
+    if (q->validation)
+        take_validation(d, first, n, scratch, xy);
     else if (d->rows > 0)
         draw_rows(d, q->key, first, n, q->class_index, scratch, xy);
     else
@@ -349,8 +349,8 @@ jf_status dataset_check(const dataset *d) {
     return d->kind->check ? d->kind->check(d) : JF_OK;
 }
 
-jf_status dataset_held_out(const dataset *d, uint64_t first, int n, double *xy) {
-    return rows_with_scratch(d, &(row_sequence){.held = 1}, first, n, xy);
+jf_status dataset_validation(const dataset *d, uint64_t first, int n, double *xy) {
+    return rows_with_scratch(d, &(row_sequence){.validation = 1}, first, n, xy);
 }
 
 jf_status dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy) {
@@ -367,8 +367,8 @@ void dataset_identity(const dataset *d, char out[DATASET_MAX_IDENTITY]) {
     uint64_t sum = checksum_add(checksum_start(), sizes, sizeof sizes);
     for (int k = 0; k < d->classes; k++) sum = checksum_add_text(sum, d->class_name[k]);
     checksum_text(digits, d->kind->add_to_checksum(d, sum));
-    number_print(out, DATASET_MAX_IDENTITY, "%ld rows and %ld held out, checksum %s", d->rows, d->held,
-                 digits);
+    format_text(out, DATASET_MAX_IDENTITY, "%ld rows and %ld held out, checksum %s", d->rows,
+                d->validation_rows, digits);
 }
 
 /* ---- for devices ---- */
@@ -399,7 +399,7 @@ int dataset_resident(const dataset *d, resident_data *out) {
     if (d->rows == 0 || is_dequantised(d)) return 0;
     *out = (resident_data){
         .rows = d->rows,
-        .held = d->held,
+        .validation_rows = d->validation_rows,
         .dim_x = d->dim_x,
         .dim_y = d->dim_y,
         .width = dataset_dim(d),
@@ -423,8 +423,8 @@ void dataset_row_words(const dataset *d, long row, char *out, size_t size) {
     if (d->kind->row_words)
         d->kind->row_words(d, row, out, size);
     else
-        number_print(out, size, "%s row %ld", row < d->rows ? "training" : "held-out",
-                     (row < d->rows ? row : row - d->rows) + 1);
+        format_text(out, size, "%s row %ld", row < d->rows ? "training" : "held-out",
+                    (row < d->rows ? row : row - d->rows) + 1);
 }
 
 jf_status dataset_examine(const dataset *d) {

@@ -86,7 +86,7 @@ struct dataset {
     double label[MAX_CLASSES];           /* of each class, ascending where y has planes */
     const char *class_name[MAX_CLASSES]; /* may be NULL */
     long rows;                           /* file sets: number of rows; 0: generated */
-    long held;                           /* file sets: further rows, held out from training */
+    long validation_rows;                /* file sets: further rows, held out from training */
     long outside; /* data to test on: rows left out, whose x is outside of its support */
     /* (dim_x + dim_y), each of which may be NULL; or NULL. Of the kind. */
     const char *const *names;
@@ -136,7 +136,8 @@ void dataset_identity(const dataset *d, char out[DATASET_MAX_IDENTITY]);
 typedef struct row_sequence {
     rng_key key;
     int class_index; /* -1: all */
-    int held;        /* those held out, in a fixed random order (held_out_row); key and class do not matter */
+    int validation;  /* those held out, in a fixed random order (validation_row); key and class do not matter
+                      */
 } row_sequence;
 /* Fills xy (n, dim_x + dim_y) with the samples first .. first+n-1; scratch: d->scratch numbers, of each
  * caller its own. It cannot fail, so training makes its rows with it. The two functions below do the same and
@@ -152,7 +153,7 @@ void dataset_rows(const dataset *d, const row_sequence *q, uint64_t first, int n
 jf_status dataset_draw(const dataset *d, rng_key key, uint64_t first, int n, int class_index, double *xy);
 /* The same of the held-out samples first .. first+n-1; beyond the last row they start again. What a set adds
  * at random to a row is the same at every call. */
-jf_status dataset_held_out(const dataset *d, uint64_t first, int n, double *xy);
+jf_status dataset_validation(const dataset *d, uint64_t first, int n, double *xy);
 /* What a device needs to hold the set; 0 where it cannot, as with sets that draw their points. `d` must stay
  * while it is read. The model's part (model_y, order) is left to the caller. */
 int dataset_resident(const dataset *d, resident_data *out);

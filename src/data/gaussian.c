@@ -14,15 +14,16 @@ typedef struct fit {
 } fit;
 
 /* Point i of those to fit, or of those held out, standardised. */
-static void take(fit *f, long i, int held) {
-    row_sequence q = {{1, RNG_JUDGE, RNG_USE_FLOOR}, -1, held};
+static void take(fit *f, long i, int validation) {
+    row_sequence q = {{1, RNG_JUDGE, RNG_USE_FLOOR}, -1, validation};
     dataset_rows(f->d, &q, (uint64_t)i, 1, f->scratch, f->row);
     dataset_standardise(f->d, 1, f->row);
 }
 
 static void measure(fit *f) {
     const dataset *d = f->d;
-    long n = d->rows > 0 && d->rows < POINTS ? d->rows : POINTS, tests = d->held < POINTS ? d->held : POINTS;
+    long n = d->rows > 0 && d->rows < POINTS ? d->rows : POINTS,
+         tests = d->validation_rows < POINTS ? d->validation_rows : POINTS;
     for (long i = 0; i < n; i++) { /* Welford's sums: one pass, no digits lost */
         take(f, i, 0);
         for (int k = 0; k < d->dim_x; k++) {

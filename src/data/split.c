@@ -38,16 +38,16 @@ void split_count(row_split *s) {
             count += (size_t)__builtin_popcountll(s->bits[block * BLOCK_WORDS + word]);
         s->before[block + 1] = s->before[block] + count;
     }
-    s->held = s->before[blocks];
+    s->validation_rows = s->before[blocks];
 }
 
-jf_status split_create(jf_context *ctx, row_split *out, size_t rows, size_t held) {
+jf_status split_create(jf_context *ctx, row_split *out, size_t rows, size_t validation_rows) {
     JF_TRY(split_begin(ctx, out, rows));
-    if (rows == 0 || held == 0) return JF_OK;
+    if (rows == 0 || validation_rows == 0) return JF_OK;
     /* held out are those whose shuffled place is among the first */
     permutation places = permutation_create((rng_key){SPLIT_SEED, RNG_SHUFFLE, 0}, 0, rows);
     for (size_t row = 0; row < rows; row++)
-        if (permutation_at(&places, row) < held) split_hold(out, row);
+        if (permutation_at(&places, row) < validation_rows) split_hold(out, row);
     split_count(out);
     return JF_OK;
 }
@@ -59,26 +59,26 @@ void split_free(row_split *s) {
 }
 
 /* Rows of the wanted part before a block. */
-static size_t part_before(const row_split *s, int held, size_t block) {
+static size_t part_before(const row_split *s, int validation, size_t block) {
     size_t rows = block * BLOCK < s->rows ? block * BLOCK : s->rows;
-    return held ? s->before[block] : rows - s->before[block];
+    return validation ? s->before[block] : rows - s->before[block];
 }
 
 size_t split_file_row(const row_split *s, size_t row) {
-    size_t trained = s->rows - s->held, low = 0, high = blocks_of(s->rows);
-    if (s->held == 0) return row;
-    int held = row >= trained;
-    size_t place = held ? row - trained : row; /* among the rows of its part */
-    while (high - low > 1) {                   /* the last block that begins at or before it */
+    size_t trained = s->rows - s->validation_rows, low = 0, high = blocks_of(s->rows);
+    if (s->validation_rows == 0) return row;
+    int validation = row >= trained;
+    size_t place = validation ? row - trained : row; /* among the rows of its part */
+    while (high - low > 1) {                         /* the last block that begins at or before it */
         size_t middle = (low + high) / 2;
-        if (part_before(s, held, middle) <= place)
+        if (part_before(s, validation, middle) <= place)
             low = middle;
         else
             high = middle;
     }
-    place -= part_before(s, held, low);
+    place -= part_before(s, validation, low);
     for (size_t word = low * BLOCK_WORDS;; word++) {
-        uint64_t bits = held ? s->bits[word] : ~s->bits[word];
+        uint64_t bits = validation ? s->bits[word] : ~s->bits[word];
         size_t count = (size_t)__builtin_popcountll(bits);
         if (place >= count) {
             place -= count;

@@ -50,7 +50,7 @@ double axis_value(const axis *a, double place) {
 /* Fixed-point text with a true minus sign, as wide as a plus. */
 static void write_number(char out[32], double value, int decimals) {
     char digits[24];
-    number_print(digits, sizeof digits, "%.*f", decimals, fabs(value));
+    format_text(digits, sizeof digits, "%.*f", decimals, fabs(value));
     int zero = strspn(digits, "0.") == strlen(digits);
     snprintf(out, 32, "%s%s", value < 0 && !zero ? "\xE2\x88\x92" : "", digits);
 }

@@ -38,7 +38,7 @@ void c_add_part(c_file *f, const char *name) {
 
 void c_add_real(text *out, double value) {
     char chars[48];
-    number_print(chars, sizeof chars, "%.17g", value);
+    format_text(chars, sizeof chars, "%.17g", value);
     text_add(out, "%s%s", chars, strpbrk(chars, ".e") ? "" : ".0");
 }
 
@@ -46,7 +46,7 @@ void c_add_float(text *out, double value) {
     for (int digits = 4; digits <= 9; digits++) {
         char chars[48];
         double back;
-        number_print(chars, sizeof chars, "%.*g", digits, (double)(float)value);
+        format_text(chars, sizeof chars, "%.*g", digits, (double)(float)value);
         if (digits < 9 && (!number_parse(chars, &back) || (float)back != (float)value)) continue;
         text_add(out, "%s%sf", chars, strpbrk(chars, ".e") ? "" : ".0");
         return;

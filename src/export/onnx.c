@@ -173,7 +173,7 @@ static jf_status walk_encode(walk *w) {
     return walk_layers(w, w->s->to_data);
 }
 
-/* (z, y) -> (x, y*). A y with a flow of its own is first taken to its end, where the way back begins. */
+/* (z, y) -> (x, y*). A y with a flow of its own is first taken to its end, where the backward pass begins. */
 static jf_status walk_decode(walk *w) {
     for (int i = 0; i < w->s->layers; i++)
         if (w->s->layer[i].of_y) JF_TRY(walk_layer(w, i, 0));

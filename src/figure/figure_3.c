@@ -23,7 +23,7 @@ static jf_status paint_maps(const figure_job *job, const model *m, space *b) {
     for (int c = 0; c < m->units.classes; c++) {
         char title[64];
         JF_TRY_DONE(figure_data(m, POINTS, c, b->x, b->z));
-        number_print(title, sizeof title, "training, y = %g: x", m->units.label[c]);
+        format_text(title, sizeof title, "training, y = %g: x", m->units.label[c]);
         figure_scatter(figure_panel(fig, c, 0), title, POINTS, b->x, limits, "x0", "x1", NULL,
                        colour_class(c));
         figure_scatter(figure_panel(fig, c, 1), "F_Z(x, y)", POINTS, b->z, figure_latent_limits, "z0", "z1",
@@ -61,8 +61,7 @@ static jf_status paint_inference(const figure_job *job, const model *m, space *b
             b->colours[i] = b->z[2 * i];
         }
         char title[96];
-        number_print(title, sizeof title, "y = %g%s   |F_Y^-1 - y| < %.0e", y, fabs(y) == 1 ? " *" : "",
-                     most);
+        format_text(title, sizeof title, "y = %g%s   |F_Y^-1 - y| < %.0e", y, fabs(y) == 1 ? " *" : "", most);
         figure_scatter(figure_panel(fig, k / 3, k % 3), title, POINTS, b->samples, limits, "x0", "x1",
                        b->colours, colour_ink);
         text_add(&table, "%g,%.6g,%.6g\n", y, mean, most);

@@ -19,7 +19,7 @@ static jf_status make(const figure_job *job) {
     text_add(&table, "%s", figure_superres_columns);
     for (int i = 0; i < SHOWN && (size_t)chosen[i] < examples.images.count; i++) {
         char name[32];
-        number_print(name, sizeof name, "figure-6-%d.png", i + 1);
+        format_text(name, sizeof name, "figure-6-%d.png", i + 1);
         JF_TRY_DONE(figure_superres(job, models, &examples, chosen[i], name, &table));
     }
     JF_TRY_DONE(figure_write(job, "figure-6.csv", &table));

@@ -27,7 +27,7 @@ static jf_status paint(const figure_job *job, model *const models[RULES]) {
         if (k == 3) limits[2] = -1, limits[3] = 6;
         char title[96];
         const rule *r = rule_find(recipe_get(models[k]->recipe, "loss.rule"));
-        number_print(title, sizeof title, "%s  %s", r->name, r->formula);
+        format_text(title, sizeof title, "%s  %s", r->name, r->formula);
         figure_scatter(figure_panel(fig, 0, k), title, POINTS, x, limits, "x0", "x1", colours, colour_ink);
     }
     JF_TRY_DONE(figure_path(job, &path, "figure-C1.png"));

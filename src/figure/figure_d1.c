@@ -35,14 +35,14 @@ static jf_status paint_class(const figure_job *job, const model *m, int c, figur
     (void)job;
     JF_TRY(figure_data(m, POINTS, c, b->x, b->z));
     for (int i = 0; i < POINTS; i++) b->label[i] = y;
-    number_print(title, sizeof title, "y = %g (%s)", u->label[c], u->class_name[c]);
+    format_text(title, sizeof title, "y = %g (%s)", u->label[c], u->class_name[c]);
     scatter(figure_panel(fig, 0, c), title, m, b);
     JF_TRY(figure_samples(m, POINTS, u->label[c], 1, b->x, b->z, b->label));
     for (int i = 0; i < POINTS; i++) {
         most = fmax(most, fabs(b->label[i] - y));
         mean += fabs(b->label[i] - y) / POINTS;
     }
-    number_print(title, sizeof title, "y that comes out: within %.0e", most);
+    format_text(title, sizeof title, "y that comes out: within %.0e", most);
     scatter(figure_panel(fig, 1, c), title, m, b);
     text_add(table, "%s,%g,%.3g,%.3g\n", u->class_name[c], u->label[c], mean, most);
     return JF_OK;

@@ -23,8 +23,8 @@ static jf_status make(const figure_job *job) {
                     job->kind->name, examples.images.count, part + 1);
         goto done;
     }
-    number_print(picture, sizeof picture, "figure-F%d.png", part + 1);
-    number_print(numbers, sizeof numbers, "figure-F%d.csv", part + 1);
+    format_text(picture, sizeof picture, "figure-F%d.png", part + 1);
+    format_text(numbers, sizeof numbers, "figure-F%d.csv", part + 1);
     text_add(&table, "%s", figure_superres_columns);
     JF_TRY_DONE(figure_superres(job, models, &examples, chosen, picture, &table));
     JF_TRY_DONE(figure_write(job, numbers, &table));

@@ -39,7 +39,7 @@ static jf_status choose_examples(jf_context *ctx, const image_set *set, figure_e
     *out = (figure_examples){.images = {.count = count, .h = set->h, .w = set->w, .channels = set->channels}};
     JF_TRY(mem_alloc(ctx, &out->images.values, (size_t)count, size * sizeof(double)));
     for (int c = 0; c < count; c++) {
-        long row = set->held ? set->rows : 0, end = set->rows + set->held;
+        long row = set->validation_rows ? set->rows : 0, end = set->rows + set->validation_rows;
         while (set->labels && row < end && set->labels[row] != c) row++;
         if (row == end)
             return jf_fail(ctx, JF_ERROR_DATA, "no image of the class \"%s\" to show", set->class_name[c]);

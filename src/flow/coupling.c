@@ -19,7 +19,7 @@ typedef struct buffers {
     real *u1, *u2, *A, *B, *du1, *du2, *dA, *dB, *net;
 } buffers;
 
-static buffers carve(const coupling *c, const pass *p, int n) {
+static buffers layout_scratch(const coupling *c, const pass *p, int n) {
     buffers b;
     real *at = p->work;
     struct {
@@ -54,9 +54,9 @@ static size_t coupling_workspace(const transform *t, const device *d, int n, lay
            c->net->kind->workspace(c->net, n);
 }
 
-static size_t coupling_kept(const transform *t, const device *d, int n, precision in) {
+static size_t coupling_saved(const transform *t, const device *d, int n, precision in) {
     const coupling *c = t->own;
-    return c->plan ? d->kind->plan_kept(d, c->plan, n, in) : 0;
+    return c->plan ? d->kind->plan_saved(d, c->plan, n, in) : 0;
 }
 
 /* The scale, or its gradient, in a flat buffer; NULL where there is none. */
@@ -84,7 +84,7 @@ static int run_plan(const coupling *c, pass_kind kind, const pass *p, int n, rea
                     real *logdet, const real *dlogdet) {
     if (!c->plan) return 0;
     layer_call call = {kind,   n,       p->params, p->grad, state,       dstate,
-                       logdet, dlogdet, p->kept,   p->work, p->precision};
+                       logdet, dlogdet, p->saved,  p->work, p->precision};
     p->d->kind->plan_run(p->d, c->plan, &call);
     return 1;
 }
@@ -92,7 +92,7 @@ static int run_plan(const coupling *c, pass_kind kind, const pass *p, int n, rea
 static void coupling_forward(const transform *t, const pass *p, int n, real *state, real *logdet) {
     const coupling *c = t->own;
     if (run_plan(c, PASS_FORWARD, p, n, state, NULL, logdet, NULL)) return;
-    buffers b = carve(c, p, n);
+    buffers b = layout_scratch(c, p, n);
     law_batch law = prepare(c, p, n, state, &b);
     p->d->kind->law_forward(p->d, &law, b.u2, logdet);
     p->d->kind->scatter(p->d, state, b.u2, c->target, n, c->layer.m, t->dim);
@@ -101,7 +101,7 @@ static void coupling_forward(const transform *t, const pass *p, int n, real *sta
 static void coupling_inverse(const transform *t, const pass *p, int n, real *state, real *logdet) {
     const coupling *c = t->own;
     if (run_plan(c, PASS_INVERSE, p, n, state, NULL, logdet, NULL)) return;
-    buffers b = carve(c, p, n);
+    buffers b = layout_scratch(c, p, n);
     law_batch law = prepare(c, p, n, state, &b);
     p->d->kind->law_inverse(p->d, &law, b.u2, logdet);
     p->d->kind->scatter(p->d, state, b.u2, c->target, n, c->layer.m, t->dim);
@@ -112,7 +112,7 @@ static void coupling_backward(const transform *t, const pass *p, int n, real *st
     const coupling *c = t->own;
     const device_kind *k = p->d->kind;
     if (run_plan(c, PASS_BACKWARD, p, n, state, dstate, NULL, dlogdet)) return;
-    buffers b = carve(c, p, n);
+    buffers b = layout_scratch(c, p, n);
     law_batch law = prepare(c, p, n, state, &b);
     k->gather(p->d, b.du2, dstate, c->target, n, c->layer.m, t->dim);
     k->law_backward(p->d, &law, b.u2, b.du2, dlogdet, b.dA, b.dB, scale_in(c, p->d, p->grad));
@@ -200,7 +200,7 @@ const transform_kind transform_coupling = {
     .create = coupling_create,
     .free = coupling_free,
     .workspace = coupling_workspace,
-    .kept = coupling_kept,
+    .saved = coupling_saved,
     .forward = coupling_forward,
     .inverse = coupling_inverse,
     .backward = coupling_backward,

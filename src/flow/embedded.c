@@ -10,15 +10,15 @@ struct embedded_maps {
 
 #define ALIGNED 64 /* numbers: plans of devices want their scratch at such places */
 
-/* Scratch in this order: what is before `embed` stays from a pass to its way back. */
+/* Scratch in this order: what is before `embed` stays from a pass to its backward pass. */
 typedef struct buffers {
     real *state, *x, *y, *e; /* (n, chain_dim), (n, dim_x), (n, dim_y), (n, size) */
     real *embed;             /* of E */
-    real *dstate, *de, *dy;  /* of the way back: as their namesakes */
+    real *dstate, *de, *dy;  /* of the backward pass: as their namesakes */
     real *layers;
 } buffers;
 
-static size_t carve(const flow *f, const device *d, int n, int backward, real *work, buffers *b) {
+static size_t layout_scratch(const flow *f, const device *d, int n, int backward, real *work, buffers *b) {
     size_t samples = (size_t)n, x = (size_t)f->dim_x, y = (size_t)f->dim_y, size = (size_t)f->embed->size,
            chain = (size_t)f->chain_dim, used = 0;
     struct {
@@ -101,7 +101,7 @@ void embedded_free(flow *f) {
 
 size_t embedded_workspace(const flow *f, int n, int backward) {
     buffers b;
-    return f->embed ? carve(f, f->d, n, backward, NULL, &b) : 0;
+    return f->embed ? layout_scratch(f, f->d, n, backward, NULL, &b) : 0;
 }
 
 /* ---- running ---- */
@@ -131,7 +131,7 @@ inner_state embedded_enter(const flow *f, const pass *p, int n, real *state) {
     if (!f->embed) return as_it_is(p, state, NULL);
     const device_kind *k = p->d->kind;
     buffers b;
-    carve(f, p->d, n, 0, p->work, &b);
+    layout_scratch(f, p->d, n, 0, p->work, &b);
     net_pass inside = of_embed(p, n, &b);
     k->gather(p->d, b.y, state, f->maps->y, n, f->dim_y, f->dim);
     embed_forward(f->embed, &inside, b.y, b.e);
@@ -143,7 +143,7 @@ inner_state embedded_enter(const flow *f, const pass *p, int n, real *state) {
 void embedded_leave(const flow *f, int n, const inner_state *c, real *state) {
     if (!f->embed) return;
     buffers b;
-    carve(f, c->pass.d, n, 0, c->state, &b); /* the first of them */
+    layout_scratch(f, c->pass.d, n, 0, c->state, &b); /* the first of them */
     move_x(f, n, b.x, state, f->dim, b.state, f->chain_dim);
 }
 
@@ -151,7 +151,7 @@ inner_state embedded_enter_back(const flow *f, const pass *p, int n, real *state
     if (!f->embed) return as_it_is(p, state, dstate);
     const device_kind *k = p->d->kind;
     buffers b;
-    carve(f, p->d, n, 1, p->work, &b);
+    layout_scratch(f, p->d, n, 1, p->work, &b);
     move_x(f, n, b.x, b.state, f->chain_dim, state, f->dim);
     k->scatter(p->d, b.state, b.e, f->maps->e, n, f->embed->size, f->chain_dim);
     k->fill(p->d, b.dstate, 0, (size_t)n * (size_t)f->chain_dim);
@@ -164,7 +164,7 @@ void embedded_leave_back(const flow *f, int n, const inner_state *c, real *state
     const pass *p = &c->pass;
     const device_kind *k = p->d->kind;
     buffers b;
-    carve(f, p->d, n, 1, c->state, &b); /* the first of them */
+    layout_scratch(f, p->d, n, 1, c->state, &b); /* the first of them */
     net_pass inside = of_embed(p, n, &b);
     move_x(f, n, b.x, state, f->dim, b.state, f->chain_dim);
     move_x(f, n, b.x, dstate, f->dim, b.dstate, f->chain_dim);

@@ -1,6 +1,6 @@
 /* What the chain of a flow works on: the state (x, y) itself or, where y has an embedding E, (x, E(y)) in the
  * scratch of the pass. E(y) is made once for a pass, all couplings read it as the condition that none of them
- * moves, and on the way back the gradients that they leave there go through E once. */
+ * moves, and in the backward pass the gradients that they leave there go through E once. */
 #ifndef JF_FLOW_EMBEDDED_H
 #define JF_FLOW_EMBEDDED_H
 
@@ -8,7 +8,7 @@
 
 typedef struct inner_state {
     pass pass;            /* with the scratch that is left for the layers */
-    real *state, *dstate; /* (n, chain_dim); dstate of the way back alone */
+    real *state, *dstate; /* (n, chain_dim); dstate of the backward pass alone */
 } inner_state;
 
 /* Index maps and E, of a flow whose sizes are there. */

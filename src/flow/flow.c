@@ -196,7 +196,7 @@ void flow_free(flow *f) {
 /* The pass of layer i: with its own place to keep activations. */
 static pass pass_of_layer(const pass *p, int i) {
     pass layer = *p;
-    layer.kept = p->kept_by_layer ? p->kept_by_layer[i] : NULL;
+    layer.saved = p->saved_by_layer ? p->saved_by_layer[i] : NULL;
     return layer;
 }
 

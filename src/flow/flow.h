@@ -79,7 +79,7 @@ typedef struct flow_run {
     real *term;             /* (n_max) */
     double *host;           /* (n_max, dim) */
     int32_t *order;         /* device map (dim): flow_row_element() of each; NULL where rows are states */
-    real **kept;            /* (layers) activations for the backward pass; NULL where the budget ended */
+    real **saved;           /* (layers) activations for the backward pass; NULL where the budget ended */
 } flow_run;
 /* What a run is for. Layers keep their activations between a pass and its backward pass, as many as fit into
  * keep_mib MiB, from the last layer on. */
@@ -91,12 +91,12 @@ typedef struct run_use {
 /* grad: NULL, or where gradients of parameters are added. */
 jf_status flow_run_create(flow_run **out, const flow *f, const real *params, real *grad, int n_max,
                           run_use use);
-/* Numbers that such a run holds for its layers: scratch, and kept activations; of each layer in kept_counts
+/* Numbers that such a run holds for its layers: scratch, and saved activations; of each layer in saved_counts
  * (layers), which may be NULL. */
 typedef struct run_size {
-    size_t scratch, kept;
+    size_t scratch, saved;
 } run_size;
-run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *kept_counts);
+run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *saved_counts);
 void flow_run_free(flow_run *run);
 /* The pass of a run for what is measured, not learned: in PRECISION_FP32, without gradients of parameters,
  * nothing kept or dropped. To be used instead of run->pass, or in its place for a while. */

@@ -16,17 +16,17 @@ static size_t scratch_of(const transform *t, const device *d, int n, layer_use u
     return most;
 }
 
-run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *kept_counts) {
+run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t *saved_counts) {
     double left = use.backward ? use.keep_mib * 1048576 / (double)f->d->kind->real_size : 0;
     run_size size = {0, 0};
     for (int i = f->layers - 1; i >= 0; i--) {
         const transform *t = &f->chain[i];
-        size_t kept = transform_kept(t, f->d, n, use.precision);
-        if ((double)kept > left) kept = 0;
-        left -= (double)kept;
-        size.kept += kept;
-        if (kept_counts) kept_counts[i] = kept;
-        layer_use layer = {use.backward, gradients, kept > 0, use.precision};
+        size_t saved = transform_saved(t, f->d, n, use.precision);
+        if ((double)saved > left) saved = 0;
+        left -= (double)saved;
+        size.saved += saved;
+        if (saved_counts) saved_counts[i] = saved;
+        layer_use layer = {use.backward, gradients, saved > 0, use.precision};
         size_t scratch = scratch_of(t, f->d, n, layer);
         if (scratch > size.scratch) size.scratch = scratch;
     }
@@ -38,14 +38,14 @@ run_size flow_run_size(const flow *f, int n, run_use use, int gradients, size_t 
 static jf_status keep(flow_run *run, run_use use, size_t *scratch) {
     const flow *f = run->f;
     size_t *counts;
-    JF_TRY(MEM_NEW(f->ctx, &run->kept, (size_t)f->layers));
+    JF_TRY(MEM_NEW(f->ctx, &run->saved, (size_t)f->layers));
     JF_TRY(MEM_NEW(f->ctx, &counts, (size_t)f->layers));
     *scratch = flow_run_size(f, run->n_max, use, run->pass.grad != NULL, counts).scratch;
     jf_status status = JF_OK;
     for (int i = f->layers - 1; i >= 0 && status == JF_OK; i--)
-        if (counts[i] > 0) status = f->d->kind->alloc(f->d, &run->kept[i], counts[i]);
+        if (counts[i] > 0) status = f->d->kind->alloc(f->d, &run->saved[i], counts[i]);
     free(counts);
-    run->pass.kept_by_layer = run->kept;
+    run->pass.saved_by_layer = run->saved;
     return status;
 }
 
@@ -97,9 +97,9 @@ done:
 void flow_run_free(flow_run *run) {
     if (!run) return;
     device *d = run->f->d;
-    for (int i = 0; run->kept && i < run->f->layers; i++)
-        if (run->kept[i]) d->kind->release(d, run->kept[i]);
-    free(run->kept);
+    for (int i = 0; run->saved && i < run->f->layers; i++)
+        if (run->saved[i]) d->kind->release(d, run->saved[i]);
+    free(run->saved);
     real *all[] = {run->pass.work, run->state, run->dstate, run->copy, run->logdet, run->dlogdet, run->term};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         if (all[i]) d->kind->release(d, all[i]);
@@ -111,8 +111,8 @@ void flow_run_free(flow_run *run) {
 pass flow_measuring_pass(const flow_run *run) {
     pass p = run->pass;
     p.grad = NULL;
-    p.kept = NULL;
-    p.kept_by_layer = NULL;
+    p.saved = NULL;
+    p.saved_by_layer = NULL;
     p.precision = PRECISION_FP32;
     p.dropout = (dropout_source){0};
     return p;

@@ -8,7 +8,7 @@
  * that leave early simply stay where they are, and z and y' have the shapes of x and y at the end.
  *
  * The backward pass recovers its input by inverting, so that memory does not grow with depth. Where a budget
- * allows, a transform may keep activations for it (`kept`), which saves computing them twice.
+ * allows, a transform may keep activations for it (`saved`), which saves computing them twice.
  *
  * A kind is one file with the same functions in the same order, and one line in list.c. */
 #ifndef JF_FLOW_TRANSFORM_H
@@ -25,12 +25,12 @@ typedef struct pass {
     const real *params; /* flat */
     real *grad;         /* flat, accumulated; NULL: no gradients of parameters wanted */
     real *work;         /* at least the largest `workspace` of all transforms */
-    real *kept; /* NULL, or `kept` numbers of this transform, the same in a pass and in its backward pass */
-    real *const *kept_by_layer; /* NULL, or the above for each transform of a chain */
-    enum precision precision;   /* of the products; the same in a pass and in its backward pass */
-    dropout_source dropout;     /* of steps of training alone; likewise */
-    int leave_dy; /* of a way back: where y has an embedding, its gradient is not wanted, and dstate of y is
-                     left alone */
+    real *saved; /* NULL, or `saved` numbers of this transform, the same in a pass and in its backward pass */
+    real *const *saved_by_layer; /* NULL, or the above for each transform of a chain */
+    enum precision precision;    /* of the products; the same in a pass and in its backward pass */
+    dropout_source dropout;      /* of steps of training alone; likewise */
+    int leave_dy; /* of a backward pass: where y has an embedding, its gradient is not wanted, and dstate of y
+                     is left alone */
 } pass;
 
 /* What a transform is made from. All transforms of a step of the flow get the same, except for the last
@@ -84,7 +84,7 @@ typedef struct transform_kind {
     /* Optional: numbers of pass.work for passes of up to n samples; it needs none. */
     size_t (*workspace)(const transform *t, const device *d, int n, layer_use use);
     /* Optional: numbers it can make use of. */
-    size_t (*kept)(const transform *t, const device *d, int n, precision in);
+    size_t (*saved)(const transform *t, const device *d, int n, precision in);
     /* Optional: before the first step of training, sets its parameters by what reaches it, in a batch of the
      * data. */
     jf_status (*start)(const transform *t, const pass *p, int n, const real *state, real *params);
@@ -123,7 +123,7 @@ jf_status transform_create(jf_context *ctx, transform *out, const transform_kind
                            const transform_spec *spec, const recipe *r, param_list *params);
 void transform_free(transform *t, device *d); /* of one that was not created, too */
 size_t transform_workspace(const transform *t, const device *d, int n, layer_use use);
-size_t transform_kept(const transform *t, const device *d, int n, precision in);
+size_t transform_saved(const transform *t, const device *d, int n, precision in);
 
 /* Steps: what the transforms of each step are made from. */
 typedef struct flow_steps {

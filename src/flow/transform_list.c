@@ -73,8 +73,8 @@ size_t transform_workspace(const transform *t, const device *d, int n, layer_use
     return t->kind->workspace ? t->kind->workspace(t, d, n, use) : 0;
 }
 
-size_t transform_kept(const transform *t, const device *d, int n, precision in) {
-    return t->kind->kept ? t->kind->kept(t, d, n, in) : 0;
+size_t transform_saved(const transform *t, const device *d, int n, precision in) {
+    return t->kind->saved ? t->kind->saved(t, d, n, in) : 0;
 }
 
 void steps_free(flow_steps *s) {

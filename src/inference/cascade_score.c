@@ -49,14 +49,14 @@ static jf_status pictures_open(const cascade *c, const jf_cascade_test *test, pi
             "the last model",
             test->test ? test->test : recipe_get(m->recipe, "data.images"), s->h, s->w, s->channels, size->h,
             size->w, size->x_channels);
-    p->first = s->held > 0 ? s->rows : 0;
-    p->all = p->count = s->held > 0 ? s->held : s->rows;
+    p->first = s->validation_rows > 0 ? s->rows : 0;
+    p->all = p->count = s->validation_rows > 0 ? s->validation_rows : s->rows;
     if (test->most > 0 && test->most < (size_t)p->all) p->count = (long)test->most;
     return MEM_NEW(m->ctx, &p->scratch, image_set_dim(s) + (size_t)(m->units.dim_x + m->units.dim_y));
 }
 
 static long row_of(const pictures *p, long index) {
-    return p->first + (p->count < p->all ? (long)held_out_row((uint64_t)p->all, (uint64_t)index) : index);
+    return p->first + (p->count < p->all ? (long)validation_row((uint64_t)p->all, (uint64_t)index) : index);
 }
 
 /* Image `index` of them, as large as the last model makes it. */

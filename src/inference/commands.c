@@ -23,7 +23,7 @@ static void add_middle(const model_units *u, int element, text *out) {
     double middle = units_to_data(u, element, 0), near = fabs(units_to_data(u, element, 0.1) - middle), found;
     char number[NUMBER_SIZE];
     for (int digits = 1; digits <= 17; digits++) {
-        number_print(number, sizeof number, "%.*g", digits, middle);
+        format_text(number, sizeof number, "%.*g", digits, middle);
         int good = number_parse(number, &found) && fabs(found - middle) <= near;
         if (good && (!u->support || support_contains(&u->support[element], found))) break;
     }

@@ -19,10 +19,10 @@
 /* The shortest interval that holds a tenth of the samples, as the deviation of a Gaussian of which it is
  * true. Narrow modes that lie far apart have a deviation that says nothing about their width; this does. */
 static double shortest_tenth(size_t n, const double *sorted) {
-    size_t held = n / 10;
+    size_t spanned = n / 10;
     double best = INFINITY;
-    if (held < 5) return INFINITY;
-    for (size_t i = 0; i + held < n; i++) best = fmin(best, sorted[i + held] - sorted[i]);
+    if (spanned < 5) return INFINITY;
+    for (size_t i = 0; i + spanned < n; i++) best = fmin(best, sorted[i + spanned] - sorted[i]);
     return best / 0.25132; /* 2 * the 55% quantile of N(0, 1) */
 }
 
@@ -186,7 +186,7 @@ static double length_of(const hpd_set *set) {
 }
 
 /* Samples in lo .. hi. */
-static double held_by(size_t n, const double *sorted, double lo, double hi) {
+static double samples_between(size_t n, const double *sorted, double lo, double hi) {
     size_t below[2] = {0, 0};
     for (int k = 0; k < 2; k++)
         for (size_t from = 0, to = n; from < to; below[k] = from) {
@@ -205,7 +205,7 @@ static void tidy(hpd_set *set, size_t n, const double *sorted, double mass) {
     int kept = 0;
     for (int i = 0; i < set->count; i++) {
         hpd_part *last = &set->parts[kept - 1];
-        if (kept > 0 && held_by(n, sorted, last->hi, set->parts[i].lo) < few &&
+        if (kept > 0 && samples_between(n, sorted, last->hi, set->parts[i].lo) < few &&
             set->parts[i].lo - last->hi < CHANCE * length_of(set))
             last->hi = set->parts[i].hi;
         else
@@ -215,7 +215,7 @@ static void tidy(hpd_set *set, size_t n, const double *sorted, double mass) {
     kept = 0;
     for (int i = 0; i < set->count; i++)
         if (set->count == 1 || set->parts[i].hi > sorted[n - 1] ||
-            held_by(n, sorted, set->parts[i].lo, set->parts[i].hi) >= few)
+            samples_between(n, sorted, set->parts[i].lo, set->parts[i].hi) >= few)
             set->parts[kept++] = set->parts[i];
     if (kept > 0) set->count = kept;
 }
@@ -272,10 +272,10 @@ static jf_status whole_sets(jf_context *ctx, size_t n, const double *sorted, int
         t[kinds - 1].count++;
     }
     for (int k = 0; k < levels; k++) {
-        double held = 0;
+        double covered = 0;
         size_t taken = 0;
         qsort(t, kinds, sizeof *t, by_count);
-        while (taken < kinds && held < masses[k] * (double)n) held += t[taken++].count;
+        while (taken < kinds && covered < masses[k] * (double)n) covered += t[taken++].count;
         qsort(t, taken, sizeof *t, by_value);
         out[k].count = 0;
         for (size_t i = 0; i < taken; i++) {

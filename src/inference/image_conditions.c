@@ -59,7 +59,7 @@ jf_status degrade_images(const task *t, const image_array *whole, uint64_t seed,
 static jf_status fetch_image(const model *m, const dataset *data, long row, int of_training,
                              image_array *out) {
     const char *which = of_training ? "to train on" : "held out";
-    long rows = of_training ? data->rows : data->held;
+    long rows = of_training ? data->rows : data->validation_rows;
     double *xy;
     if (!data->task || data->dim_x != m->units.dim_x)
         return jf_fail(m->ctx, JF_ERROR_SHAPE,
@@ -179,7 +179,7 @@ static int is_before_halving(const task *t, const image_array *whole) {
 static jf_status refuse_whole(const task *t, const image_array *whole) {
     char halved[64] = "";
     if (!t->kind->condition && t->h > t->size.h)
-        number_print(halved, sizeof halved, ", or one of %d x %d, which is halved first", t->h, t->w);
+        format_text(halved, sizeof halved, ", or one of %d x %d, which is halved first", t->h, t->w);
     return jf_fail(t->ctx, JF_ERROR_SHAPE,
                    "an image of %d x %d and %d channel(s), expected a whole one of %d x %d and %d%s",
                    whole->h, whole->w, whole->channels, t->size.h, t->size.w, t->image_channels, halved);

@@ -26,7 +26,7 @@ typedef struct corner {
 
 static const char *name_of(const corner *c, int column, char *place, size_t size) {
     if (c->m->units.names) return c->m->units.names[column];
-    number_print(place, size, "x%d", column);
+    format_text(place, size, "x%d", column);
     return place;
 }
 
@@ -44,9 +44,9 @@ static long take(const corner *c, int column, int condition, double *to) {
 static void title_diagonal(const corner *c, panel *p, const char *name, const double at[3]) {
     char title[128];
     if (c->conditions == 1)
-        number_print(title, sizeof title, "%s %.3g (%.3g .. %.3g)", name, at[1], at[0], at[2]);
+        format_text(title, sizeof title, "%s %.3g (%.3g .. %.3g)", name, at[1], at[0], at[2]);
     else
-        number_print(title, sizeof title, "%s", name);
+        format_text(title, sizeof title, "%s", name);
     panel_title(p, title);
 }
 

@@ -11,19 +11,19 @@ static void plane_words(const model_units *u, const double *y, char *out, size_t
     for (int k = 1; k < u->classes; k++)
         if (y[k] > y[most] + 1e-9) most = k; /* of two alike the first */
     if (u->class_name[most][0])
-        number_print(out, size, "%s %.2g", u->class_name[most], y[most]);
+        format_text(out, size, "%s %.2g", u->class_name[most], y[most]);
     else
-        number_print(out, size, "%g: %.2g", u->label[most], y[most]);
+        format_text(out, size, "%g: %.2g", u->label[most], y[most]);
 }
 
 void class_words(const model *m, const double *y, char *out, size_t size) {
     int c = units_class_of(&m->units, y);
     if (c >= 0 && m->units.class_name[c][0])
-        number_print(out, size, "%s", m->units.class_name[c]);
+        format_text(out, size, "%s", m->units.class_name[c]);
     else if (c < 0 && units_planes(&m->units))
         plane_words(&m->units, y, out, size);
     else
-        number_print(out, size, "y = %.4g", units_label_of(&m->units, y));
+        format_text(out, size, "y = %.4g", units_label_of(&m->units, y));
 }
 
 static jf_grid_cell cell_of(const image_array *images, int index) {
@@ -55,10 +55,10 @@ static jf_status line_words_create(const model *m, const jf_lines *l, line_words
         w->rows[i] = word;
         if (!l->along_y && m->units.classes) class_words(m, l->y + i * l->steps * dim_y, name, sizeof name);
         if (l->rows == l->conditions && name[0])
-            number_print(word, sizeof *w->words, "%s", name);
+            format_text(word, sizeof *w->words, "%s", name);
         else
-            number_print(word, sizeof *w->words, "z %zu%s%s", i / l->conditions + 1, name[0] ? ", " : "",
-                         name);
+            format_text(word, sizeof *w->words, "z %zu%s%s", i / l->conditions + 1, name[0] ? ", " : "",
+                        name);
     }
     for (size_t i = 0; i < l->steps; i++) {
         char *word = w->words[l->rows + i];
@@ -66,7 +66,7 @@ static jf_status line_words_create(const model *m, const jf_lines *l, line_words
         if (l->along_y && m->units.classes)
             class_words(m, l->y + i * dim_y, word, sizeof *w->words);
         else
-            number_print(word, sizeof *w->words, "%.2f", (double)i / (double)(l->steps - 1));
+            format_text(word, sizeof *w->words, "%.2f", (double)i / (double)(l->steps - 1));
     }
     return JF_OK;
 }
@@ -139,13 +139,13 @@ static cascade_grid grid_of(const jf_cascade_result *r) {
 /* Truth and input stand before the first row; the first of a step says how large its images are. */
 static void fill_grid(const cascade_grid *g, jf_grid_cell *cells, char (*words)[24]) {
     if (g->known) cells[0] = cell_of(&g->truth, 0);
-    if (g->known) number_print(words[0], sizeof *words, "truth");
+    if (g->known) format_text(words[0], sizeof *words, "truth");
     cells[g->known] = cell_of(&g->input, 0);
-    number_print(words[g->known], sizeof *words, "%d x %d", g->input.h, g->input.w);
+    format_text(words[g->known], sizeof *words, "%d x %d", g->input.h, g->input.w);
     for (int k = 0, column = g->known + 1; k < g->steps; k++) {
         const image_array *made = &g->made[k];
         int each = made->count / g->rows;
-        number_print(words[column], sizeof *words, "%d x %d", made->h, made->w);
+        format_text(words[column], sizeof *words, "%d x %d", made->h, made->w);
         for (int i = 0; i < made->count; i++)
             cells[(size_t)(i / each) * (size_t)g->columns + (size_t)(column + i % each)] = cell_of(made, i);
         column += each;

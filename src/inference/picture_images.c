@@ -151,7 +151,7 @@ static void title_answer(panel *p, const model *m, const double *y, int k) {
     if (m->units.classes)
         class_words(m, y, title, sizeof title);
     else
-        number_print(title, sizeof title, "condition %d", k + 1);
+        format_text(title, sizeof title, "condition %d", k + 1);
     panel_title(p, title);
 }
 

@@ -30,16 +30,16 @@ void picture_y_title(const model *m, const double *y, char *out, size_t size) {
     const model_units *u = &m->units;
     int planes = units_planes(u);
     const char *name = u->names && (u->dim_y == 1 || planes) ? u->names[u->dim_x] : "y";
-    size_t used = (size_t)number_print(out, size, "%s =", name);
+    size_t used = (size_t)format_text(out, size, "%s =", name);
     int c = m->units.dim_y ? units_class_of(&m->units, y) : -1;
     if (planes && c >= 0 && u->class_name[c][0]) {
-        number_print(out + used, size - used, " %s", u->class_name[c]);
+        format_text(out + used, size - used, " %s", u->class_name[c]);
         return;
     }
     for (int i = 0; i < m->units.dim_y && used < size; i++)
-        used += (size_t)number_print(out + used, size - used, " %.4g", y[i]);
+        used += (size_t)format_text(out + used, size - used, " %.4g", y[i]);
     if (c >= 0 && m->units.class_name[c][0] && used < size)
-        number_print(out + used, size - used, " (%s)", m->units.class_name[c]);
+        format_text(out + used, size - used, " (%s)", m->units.class_name[c]);
 }
 
 static jf_status panel_of_samples(panel *p, const model *m, long n, const double *x, const int *which, int k,

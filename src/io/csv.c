@@ -152,7 +152,7 @@ static jf_status keep_fault(reader *in, size_t column, const field *f) {
     if (fault->line) return JF_OK;
     fault->line = in->line;
     fault->quoted = f->quoted;
-    number_print(fault->shown, sizeof fault->shown, "%.*s", (int)(f->length < 40 ? f->length : 40), f->chars);
+    format_text(fault->shown, sizeof fault->shown, "%.*s", (int)(f->length < 40 ? f->length : 40), f->chars);
     return JF_OK;
 }
 
@@ -160,7 +160,7 @@ jf_status csv_check_column(jf_context *ctx, const char *path, const csv_table *t
     const csv_fault *fault = t->faults ? &t->faults[column] : NULL;
     char name[64] = "";
     if (!fault || !fault->line) return JF_OK;
-    if (t->names) number_print(name, sizeof name, " (\"%.40s\")", t->names[column]);
+    if (t->names) format_text(name, sizeof name, " (\"%.40s\")", t->names[column]);
     return jf_fail(ctx, JF_ERROR_FORMAT, "%s:%zu: column %zu%s: found %s%s%s, expected a number", path,
                    fault->line, column + 1, name, fault->quoted ? "'\"" : "\"", fault->shown,
                    fault->quoted ? "\"'" : "\"");
@@ -261,7 +261,7 @@ static jf_status read_names(reader *in) {
         jf_log(in->ctx, "%s:%zu: the header is not UTF-8: read as Windows-1252 (Latin-1)", in->path,
                in->line);
     field f;
-    number_print(where, sizeof where, "%s:%zu", in->path, in->line);
+    format_text(where, sizeof where, "%s:%zu", in->path, in->line);
     for (size_t column = 0; next_field(in, &f); column++) {
         JF_TRY(check_quotes(in, column, &f));
         JF_TRY(copy_name(in, &f, latin, &t->names[column]));

@@ -248,7 +248,7 @@ int recipe_key_is(const recipe_key *key, const char *dotted_key) {
 jf_status recipe_declare_choice(recipe *r, const char *dotted_key, const char *choice,
                                 const recipe_key *keys) {
     char only_if[64];
-    number_print(only_if, sizeof only_if, "%s=%s", dotted_key, choice);
+    format_text(only_if, sizeof only_if, "%s=%s", dotted_key, choice);
     return keys ? recipe_declare(r, keys, only_if) : JF_OK;
 }
 

@@ -127,7 +127,7 @@ static const recipe_key *nearest_key(const recipe *r, const char *dotted_key) {
     for (size_t i = 0; i < r->table_count; i++) {
         for (const recipe_key *key = r->tables[i].keys; key->name; key++) {
             char candidate[256];
-            number_print(candidate, sizeof candidate, "%s.%s", key->section, key->name);
+            format_text(candidate, sizeof candidate, "%s.%s", key->section, key->name);
             int distance = edit_distance(dotted_key, candidate);
             if (dot && strcmp(dot + 1, key->name) == 0 && distance > 2) distance = 2;
             if (distance < best_distance || (!best && distance == best_distance)) {
@@ -202,7 +202,7 @@ static jf_status check_value(const recipe *r, const recipe_key *key, const recip
     char dotted_key[256];
     if (value && is_allowed(key, value)) return JF_OK;
     text t = {0};
-    number_print(dotted_key, sizeof dotted_key, "%s.%s", key->section, key->name);
+    format_text(dotted_key, sizeof dotted_key, "%s.%s", key->section, key->name);
     add_key(r, entry, dotted_key, &t);
     if (value)
         text_add(&t, "found%s \"%.200s\"%s, expected ", entry ? "" : " the default", value,
@@ -215,7 +215,7 @@ static jf_status check_value(const recipe *r, const recipe_key *key, const recip
 
 static jf_status fail_outside(const recipe *r, const recipe_entry *entry, const char *only_if) {
     char condition[256];
-    number_print(condition, sizeof condition, "%s", only_if);
+    format_text(condition, sizeof condition, "%s", only_if);
     char *equals = strchr(condition, '=');
     if (equals) *equals = '\0';
     const char *value = recipe_get(r, condition);
@@ -229,7 +229,7 @@ jf_status recipe_check_complete(const recipe *r) {
         if (!recipe_table_applies(r, &r->tables[i])) continue;
         for (const recipe_key *key = r->tables[i].keys; key->name; key++) {
             char dotted_key[256];
-            number_print(dotted_key, sizeof dotted_key, "%s.%s", key->section, key->name);
+            format_text(dotted_key, sizeof dotted_key, "%s.%s", key->section, key->name);
             if (!recipe_find_entry(r, dotted_key))
                 return recipe_fail(r, dotted_key, "missing, expected a value for every key that applies");
         }
@@ -250,7 +250,7 @@ jf_status recipe_check(const recipe *r) {
         if (!recipe_table_applies(r, &r->tables[i])) continue;
         for (const recipe_key *key = r->tables[i].keys; key->name; key++) {
             char dotted_key[256];
-            number_print(dotted_key, sizeof dotted_key, "%s.%s", key->section, key->name);
+            format_text(dotted_key, sizeof dotted_key, "%s.%s", key->section, key->name);
             if (!recipe_find_entry(r, dotted_key)) JF_TRY(check_value(r, key, NULL));
         }
     }

@@ -194,9 +194,9 @@ const char *row_file_column_words(const row_file *f, size_t column, char *out, s
         place = column < dim_x ? column : column - dim_x;
     }
     if (name)
-        number_print(out, size, "column %zu%s (\"%s\")", place + 1, part, name);
+        format_text(out, size, "column %zu%s (\"%s\")", place + 1, part, name);
     else
-        number_print(out, size, "column %zu%s", place + 1, part);
+        format_text(out, size, "column %zu%s", place + 1, part);
     return out;
 }
 

@@ -44,7 +44,7 @@ jf_status table_check_finite(jf_context *ctx, jf_table *t, const char *path, con
     if (f)
         row_file_column_words(f, columns[at % t->columns], words, sizeof words);
     else
-        number_print(words, sizeof words, "column %zu", at % t->columns + 1);
+        format_text(words, sizeof words, "column %zu", at % t->columns + 1);
     jf_status status = jf_fail(ctx, JF_ERROR_DATA, "%s: row %zu, %s is %s, expected a finite number", path,
                                at / t->columns + 1, words, found);
     table_free(t);

@@ -17,29 +17,28 @@ int judge_against_linear(const judgement *j) {
 void judge_warning(const judgement *j, char *out, size_t size) {
     out[0] = 0;
     if (j->worse)
-        number_print(out, size,
-                     "The loss is %.4g, worse than the %.4g of a Gaussian with the data's means and "
-                     "deviations: training "
-                     "diverged or was too short, and this model is of no use.",
-                     j->terms.value[TERM_TOTAL], j->gaussian);
+        format_text(out, size,
+                    "The loss is %.4g, worse than the %.4g of a Gaussian with the data's means and "
+                    "deviations: training "
+                    "diverged or was too short, and this model is of no use.",
+                    j->terms.value[TERM_TOTAL], j->gaussian);
 }
 
 void judge_doubt(const judgement *j, const model *m, char *out, size_t size) {
     int joint = j->has_data && m->units.dim_y > 0 && !recipe_is(m->recipe, "model.condition", "fixed");
     out[0] = 0;
     if (joint && j->exact && fabs(j->log_dy) > JUDGE_LOOSE_DY)
-        number_print(
+        format_text(
             out, size,
             "This joint model is not to be trusted: y' does not follow y, log|det dF_Y'/dy| is %.3g instead "
             "of 0, so that its loss and the likelihood by the whole map are off by as much. Train it with "
             "model.condition = fixed, or with train.y_noise.",
             j->log_dy);
     else if (joint && j->y_error > JUDGE_LOOSE_Y)
-        number_print(
-            out, size,
-            "This joint model is not to be trusted: y' is %.2g deviations away from y. Train it with "
-            "model.condition = fixed, or with a larger loss.lambda.",
-            j->y_error);
+        format_text(out, size,
+                    "This joint model is not to be trusted: y' is %.2g deviations away from y. Train it with "
+                    "model.condition = fixed, or with a larger loss.lambda.",
+                    j->y_error);
 }
 
 /* ---- how good ---- */

@@ -74,7 +74,7 @@ static void count_found(const judgement *j, long n, const int *found, int likeli
 /* Held-out rows are judged again and again where there are fewer than points; here each counts once. */
 static long rows_to_ask(const judgement *j, const model *m, const dataset *data) {
     long most = m->units.image.h > 0 ? IMAGE_ROWS : VECTOR_ROWS,
-         there = data->held > 0 ? data->held : data->rows;
+         there = data->validation_rows > 0 ? data->validation_rows : data->rows;
     if (most > there) most = there;
     return most < j->points ? most : j->points;
 }

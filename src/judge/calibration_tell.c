@@ -10,7 +10,7 @@
 const char *calibration_name(const model *m, int element, char *place, size_t size) {
     int dim_x = m->units.dim_x, is_y = element >= dim_x;
     if (m->units.names) return m->units.names[element];
-    number_print(place, size, "%c%d", is_y ? 'y' : 'x', is_y ? element - dim_x : element);
+    format_text(place, size, "%c%d", is_y ? 'y' : 'x', is_y ? element - dim_x : element);
     return place;
 }
 

@@ -107,7 +107,7 @@ jf_status density_of_rows(const model *m, row_units units, long n, double *rows,
                           jf_density_summary *summary) {
     densities d;
     if (units == DATA_UNITS) JF_TRY(model_check_support(m, ROWS_OF_LATENT, n, rows)); /* y alone */
-    JF_TRY(model_warn_of_reach(m, units, n, rows));
+    JF_TRY(model_warn_of_condition_range(m, units, n, rows));
     JF_TRY(densities_of_rows(m, &d, units, n, rows, summary != NULL));
     memcpy(log_p, d.paper, (size_t)n * sizeof *log_p);
     if (summary)

@@ -173,10 +173,11 @@ static jf_status measure(const trial *t, const image_array *samples, const image
     out->enlarged_w = samples->w;
     out->outside = share_outside(samples, low, high);
     out->far_outside = share_outside(samples, low - margin, high + margin);
-    out->far_held_out = share_outside(others, low - margin, high + margin);
-    if (t->large->is_test && t->large->held == 0) return JF_OK; /* no training images to compare with */
+    out->far_validation = share_outside(others, low - margin, high + margin);
+    if (t->large->is_test && t->large->validation_rows == 0)
+        return JF_OK; /* no training images to compare with */
     JF_TRY(quality_of_images(t->m, t->large, t->inputs, samples->values, t->class_of, &out->quality));
-    if (t->large->held == 0) return JF_OK; /* every image to train on is its own neighbour */
+    if (t->large->validation_rows == 0) return JF_OK; /* every image to train on is its own neighbour */
     return quality_of_images(t->m, t->large, t->inputs, others->values, t->class_of, &out->held_out);
 }
 

@@ -29,8 +29,8 @@ typedef struct fit {
 } fit;
 
 /* n clean rows from `first` on, standardised, y first. Training rows come in a fixed order, each once. */
-static void take(fit *f, long first, int n, int held) {
-    row_sequence sequence = {{1, RNG_JUDGE, RNG_USE_FLOOR}, -1, held};
+static void take(fit *f, long first, int n, int validation) {
+    row_sequence sequence = {{1, RNG_JUDGE, RNG_USE_FLOOR}, -1, validation};
     dataset_rows(f->data, &sequence, (uint64_t)first, n, f->scratch, f->chunk);
     dataset_standardise(f->data, n, f->chunk);
     for (int s = 0; s < n; s++) {
@@ -101,7 +101,7 @@ static double evaluate(fit *f, long rows) {
     for (size_t i = f->dim_y; i < f->dim; i++) logdet += log(f->covariance[i * f->dim + i]) + LOG_2PI / 2;
     for (long at = 0; at < rows; at += CHUNK) {
         int n = rows - at < CHUNK ? (int)(rows - at) : CHUNK;
-        take(f, at, n, f->data->held > 0);
+        take(f, at, n, f->data->validation_rows > 0);
         for (int s = 0; s < n; s++) {
             double *v = f->chunk + (size_t)s * f->dim;
             rng r = rng_stream((rng_key){1, RNG_NOISE, RNG_USE_FLOOR}, (uint64_t)(at + s));
@@ -127,9 +127,9 @@ jf_status gaussian_floor(const model *m, const dataset *data, double *nats_per_d
     f.rows = data->rows < FIT_ROWS ? data->rows : FIT_ROWS;
     if (f.alpha == 0 || f.dim > MOST_ELEMENTS || m->units.dim_y != data->dim_y || f.rows < 2) return JF_OK;
     if ((size_t)f.rows < f.dim) return JF_OK; /* directions that no row goes along would count as known */
-    long tests = data->held > 0 && data->held < TEST_ROWS ? data->held
-                 : f.rows < TEST_ROWS                     ? f.rows
-                                                          : TEST_ROWS;
+    long tests = data->validation_rows > 0 && data->validation_rows < TEST_ROWS ? data->validation_rows
+                 : f.rows < TEST_ROWS                                           ? f.rows
+                                                                                : TEST_ROWS;
     size_t square = f.dim * f.dim, chunk = CHUNK * f.dim;
     JF_TRY_DONE(MEM_NEW(m->ctx, &f.mean, f.dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &f.covariance, square));

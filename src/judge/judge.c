@@ -112,7 +112,7 @@ static jf_status check_shape(const model *m, const dataset *data) {
 }
 
 row_sequence judged_rows(const dataset *data, uint64_t seed) {
-    return (row_sequence){{data->rows ? 0 : seed, RNG_JUDGE, RNG_USE_JUDGED}, -1, data->held > 0};
+    return (row_sequence){{data->rows ? 0 : seed, RNG_JUDGE, RNG_USE_JUDGED}, -1, data->validation_rows > 0};
 }
 
 /* The points to judge on: clean ones, what the model sees of them, and their classes. */
@@ -352,8 +352,8 @@ static jf_status judge(const model *m, judgement **out, const jf_judge_options *
         JF_TRY_DONE(open_same_data(m, &data, q));
         JF_TRY_DONE(check_shape(m, data));
         j->outside = data->outside;
-        j->unseen = data->rows == 0 || data->held > 0 || data->is_test;
-        j->available = data->held ? data->held : data->rows ? data->rows : LONG_MAX;
+        j->unseen = data->rows == 0 || data->validation_rows > 0 || data->is_test;
+        j->available = data->validation_rows ? data->validation_rows : data->rows ? data->rows : LONG_MAX;
         if (j->points > j->available) j->points = j->available;
         JF_TRY_DONE(judge_data(j, m, data, q, latent_only));
     } else {

@@ -123,7 +123,7 @@ static void count_range(const trial *t, double *image, image_judgement *out) {
     out->highest = found.high;
     out->outside = share_outside(t, t->samples, samples, all, 0, image);
     out->far_outside = share_outside(t, t->samples, samples, all, margin, image);
-    out->far_held_out = share_outside(t, t->noised, t->inputs, all, margin, image);
+    out->far_validation = share_outside(t, t->noised, t->inputs, all, margin, image);
 }
 
 /* ---- images of a class ---- */
@@ -136,7 +136,7 @@ static jf_status measure_quality(const trial *t, const dataset *data, image_judg
     double *images;
     JF_TRY(MEM_NEW(t->m->ctx, &images, (size_t)t->inputs * t->pixels));
     jf_status status = JF_OK;
-    for (int k = 0; k < (data->held > 0 ? 2 : 1) && status == JF_OK; k++) {
+    for (int k = 0; k < (data->validation_rows > 0 ? 2 : 1) && status == JF_OK; k++) {
         for (int i = 0; i < t->inputs; i++)
             restore(t, rows[k] + (size_t)i * t->dim, images + (size_t)i * t->pixels);
         status = quality_of_images(t->m, data, t->inputs, images, t->class_of, results[k]);
@@ -188,7 +188,7 @@ static jf_status measure(const trial *t, const dataset *data, uint64_t seed, dou
     out->samples = t->each;
     add_noise(t, seed);
     count_range(t, image, out);
-    if (by_class && (!data->is_test || data->held > 0))
+    if (by_class && (!data->is_test || data->validation_rows > 0))
         JF_TRY(measure_quality(t, data, out)); /* needs training images */
     if (!by_class) count_coverage(t, out);
     return t->t->kind->degrade && !t->t->kind->random ? measure_psnr(t, image, out) : JF_OK;

@@ -112,7 +112,7 @@ static void write_quality(text *t, const image_judgement *i) {
     field(t, "neighbours", QUALITY_NEIGHBOURS);
     for (int k = 0; k < list->count; k++) {
         char held_out[64];
-        number_print(held_out, sizeof held_out, "%s_held_out", list->metrics[k].key);
+        format_text(held_out, sizeof held_out, "%s_held_out", list->metrics[k].key);
         add_metric(t, &list->metrics[k], &i->quality);
         field(t, held_out, metric_value(&list->metrics[k], &i->held_out));
     }

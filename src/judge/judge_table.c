@@ -7,9 +7,9 @@
 
 const char *judge_number(char out[JUDGE_MAX_NUMBER], int width, const char *format, double value) {
     if (!isfinite(value)) return "unknown";
-    if (number_print(out, JUDGE_MAX_NUMBER, format, value) > width)
-        number_print(out, JUDGE_MAX_NUMBER, "%.*e", width - 7 > 5 ? 5 : width - 7,
-                     value); /* -1.23e+100 has 7 more */
+    if (format_text(out, JUDGE_MAX_NUMBER, format, value) > width)
+        format_text(out, JUDGE_MAX_NUMBER, "%.*e", width - 7 > 5 ? 5 : width - 7,
+                    value); /* -1.23e+100 has 7 more */
     return out;
 }
 
@@ -51,7 +51,7 @@ static void row_of_gain(text *t, const judgement *j) {
     char words[64] = "no more than chance: the model adds nothing to it";
     int than = judge_against_linear(j);
     if (than)
-        number_print(words, sizeof words, "%.1f standard errors", fabs(j->linear_gain) / j->linear_error);
+        format_text(words, sizeof words, "%.1f standard errors", fabs(j->linear_gain) / j->linear_error);
     row(t, than < 0 ? "  worse than that by" : "  better than that by", "%.4f",
         than < 0 ? -j->linear_gain : j->linear_gain, words);
 }
@@ -90,7 +90,7 @@ static void rows_of_terms(text *t, const judgement *j, const model *m) {
         char label[32];
         if (loss_term_info[i].role != TERM_IS_PART) continue;
         if (i == TERM_Y && j->has_data && judge_keeps_y(m->flow) && j->terms.value[i] == 0) continue;
-        number_print(label, sizeof label, "term %s", loss_term_info[i].name);
+        format_text(label, sizeof label, "term %s", loss_term_info[i].name);
         row(t, label, "%.4f", j->terms.value[i], loss_about(m->objective.kind, (term_id)i));
     }
 }
@@ -110,7 +110,7 @@ static void table_by_class(text *t, const judgement *j, const model *m) {
     for (int c = 0; c < j->classes; c++) {
         const class_judgement *row = &j->by_class[c];
         char label[64], number[JUDGE_MAX_NUMBER];
-        number_print(label, sizeof label, "%.4g%s%s", row->label, row->name[0] ? " " : "", row->name);
+        format_text(label, sizeof label, "%.4g%s%s", row->label, row->name[0] ? " " : "", row->name);
         text_add(t, "  %-16s", m->units.dim_y ? label : "all");
         for (int i = 0; i < class_metrics.count; i++) {
             const metric *k = &class_metrics.metrics[i];
@@ -124,8 +124,8 @@ static void table_by_class(text *t, const judgement *j, const model *m) {
 
 static void table_of_argmax(text *t, const judgement *j, const model *m) {
     char words[128];
-    number_print(words, sizeof words, "of %ld rows: the class c with the largest p(x, y = c) is theirs",
-                 j->argmax.rows);
+    format_text(words, sizeof words, "of %ld rows: the class c with the largest p(x, y = c) is theirs",
+                j->argmax.rows);
     text_add(t, "\n");
     rows_of(t, METRICS_OF_ARGMAX, m, &j->argmax, words);
 }
@@ -185,7 +185,7 @@ static void rows_of_recognised(text *t, const judgement *j, const image_judgemen
         const class_judgement *k = &j->by_class[c];
         char label[64];
         if (!isfinite(i->quality.by_class[c])) continue;
-        number_print(label, sizeof label, "  %.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
+        format_text(label, sizeof label, "  %.4g%s%s", k->label, k->name[0] ? " " : "", k->name);
         row_of_two(t, label, i->quality.by_class[c], i->held_out.by_class[c], "");
     }
 }
@@ -194,8 +194,8 @@ static void rows_of_recognised(text *t, const judgement *j, const image_judgemen
 static void table_of_quality(text *t, const judgement *j, const model *m, const image_judgement *i) {
     const metric_list *list = &metric_lists[METRICS_OF_QUALITY];
     char words[96];
-    number_print(words, sizeof words, "the nearest of %ld training images is of their class",
-                 i->quality.training);
+    format_text(words, sizeof words, "the nearest of %ld training images is of their class",
+                i->quality.training);
     text_add(t, "\n  %-22s %12s %10s\n", "nearest neighbours", "samples", "held out");
     for (int k = 0; k < list->count; k++) {
         const metric *line = &list->metrics[k];

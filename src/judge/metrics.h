@@ -108,7 +108,7 @@ typedef enum metric_use {
       "share of sampled pixels outside the data's range")                                                    \
     X(far_outside, "far_outside", "  beyond the noise", "%.4f", COMPARED,                                    \
       "by more than three deviations of it")                                                                 \
-    X(far_held_out, "far_outside_held_out", "  of held-out images", "%.4f", 0,                               \
+    X(far_validation, "far_outside_held_out", "  of held-out images", "%.4f", 0,                             \
       "beyond the noise, which they are given as samples have it")                                           \
     X(lowest, "lowest", "  lowest", "%.3f", 0, "")                                                           \
     X(highest, "highest", "  highest", "%.3f", 0, "")

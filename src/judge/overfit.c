@@ -28,7 +28,7 @@ static jf_status mean_nll(const model *m, long n, const double *rows, double *me
 jf_status judge_overfit(judgement *j, const model *m, const dataset *data, uint64_t seed) {
     long n = data->rows < MOST_ROWS ? data->rows : MOST_ROWS;
     double *rows;
-    if (n < 2 || data->held < 2 || recipe_real(m->recipe, "train.noise") > 0) return JF_OK;
+    if (n < 2 || data->validation_rows < 2 || recipe_real(m->recipe, "train.noise") > 0) return JF_OK;
     if (n > j->points) n = j->points;
     JF_TRY(judge_training_rows(m, data, n, seed, &rows));
     jf_status status = mean_nll(m, n, rows, &j->training_nll, &j->training_error);

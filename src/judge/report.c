@@ -106,9 +106,9 @@ static void verdict(page *p) {
     char words[512];
     if (!j->has_data) {
         if (isfinite(j->by_rule.divergence)) {
-            number_print(words, sizeof words,
-                         "The samples differ from their exact target by %.4f ± %.4f nats (0 is perfect).",
-                         j->by_rule.divergence, j->by_rule.error);
+            format_text(words, sizeof words,
+                        "The samples differ from their exact target by %.4f ± %.4f nats (0 is perfect).",
+                        j->by_rule.divergence, j->by_rule.error);
             html_paragraph(&p->html, words);
         }
         return;
@@ -119,7 +119,7 @@ static void verdict(page *p) {
     judge_doubt(j, p->m, words, sizeof words);
     if (words[0]) html_paragraph(&p->html, words);
     if (isfinite(j->entropy)) {
-        number_print(
+        format_text(
             words, sizeof words,
             "The model misses %.4g nats of what can be known about x given y (exact entropy %.4f, model "
             "%.6g).",
@@ -127,7 +127,7 @@ static void verdict(page *p) {
         html_paragraph(&p->html, words);
     }
     if (j->image.enlarged_h) {
-        number_print(
+        format_text(
             words, sizeof words,
             "The model draws images of %d x %d, of which all densities and latent points are; other models "
             "make them %d x %d, and only samples are shown and judged in that size.",
@@ -135,22 +135,21 @@ static void verdict(page *p) {
         html_paragraph(&p->html, words);
     }
     if (!judge_keeps_y(p->m->flow)) {
-        number_print(words, sizeof words,
-                     "Densities assume that the map keeps y: it does so to %.1e on average (in units of y's "
-                     "deviation)%s.",
-                     j->y_error, j->y_error > 0.01 ? ", which is too loose to trust them" : "");
+        format_text(words, sizeof words,
+                    "Densities assume that the map keeps y: it does so to %.1e on average (in units of y's "
+                    "deviation)%s.",
+                    j->y_error, j->y_error > 0.01 ? ", which is too loose to trust them" : "");
         html_paragraph(&p->html, words);
     }
     if (j->predictive_words) html_paragraph(&p->html, j->predictive_words);
     int bad = 0;
     for (int i = 0; i < j->latent.elements; i++) bad += j->latent.ks[i] > 3 * j->latent.chance_max;
-    number_print(
-        words, sizeof words,
-        "Latent histograms: the worst of %d elements is %.4f away from N(0,1); a perfect model would "
-        "show about "
-        "%.4f over %ld points. %s",
-        j->latent.elements, j->latent.max, j->latent.chance_max, j->latent.points,
-        bad ? "Elements far beyond that are drawn in another colour below." : "None stands out.");
+    format_text(words, sizeof words,
+                "Latent histograms: the worst of %d elements is %.4f away from N(0,1); a perfect model would "
+                "show about "
+                "%.4f over %ld points. %s",
+                j->latent.elements, j->latent.max, j->latent.chance_max, j->latent.points,
+                bad ? "Elements far beyond that are drawn in another colour below." : "None stands out.");
     html_paragraph(&p->html, words);
 }
 
@@ -238,7 +237,7 @@ static jf_status fill(page *p) {
     text commands = {0}, recipe_text = {0};
     jf_status status;
     char title[160];
-    number_print(title, sizeof title, "jointflow: %s", recipe_short_name(m->recipe));
+    format_text(title, sizeof title, "jointflow: %s", recipe_short_name(m->recipe));
     html_begin(&p->html, title);
     verdict(p);
     html_section(&p->html, "Samples");

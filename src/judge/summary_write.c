@@ -12,7 +12,7 @@
 static const char *name_of(const model *m, int element, char *place, size_t size) {
     int dim_x = m->units.dim_x;
     if (m->units.names) return m->units.names[element];
-    number_print(place, size, element < dim_x ? "x%d" : "y%d", element < dim_x ? element : element - dim_x);
+    format_text(place, size, element < dim_x ? "x%d" : "y%d", element < dim_x ? element : element - dim_x);
     return place;
 }
 
@@ -175,7 +175,7 @@ static const char *resolved(char out[NUMBER_SIZE], double value, double deviatio
     if (!(deviation > 0) || needed > 15)
         number_shortest(out, value);
     else
-        number_print(out, NUMBER_SIZE, "%.*g", needed > least ? (int)needed : least, value);
+        format_text(out, NUMBER_SIZE, "%.*g", needed > least ? (int)needed : least, value);
     return out;
 }
 

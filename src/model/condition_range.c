@@ -7,8 +7,8 @@
 #define RIDGE                                                                                                \
     1e-6 /* added to the variances, which are about 1: elements that follow from others have a place, too */
 
-jf_status reach_alloc(jf_context *ctx, y_reach **out, int dim) {
-    y_reach *r;
+jf_status condition_range_alloc(jf_context *ctx, condition_range **out, int dim) {
+    condition_range *r;
     size_t size = (size_t)dim;
     *out = NULL;
     JF_TRY(MEM_NEW(ctx, &r, 1));
@@ -16,16 +16,16 @@ jf_status reach_alloc(jf_context *ctx, y_reach **out, int dim) {
     jf_status status = MEM_NEW(ctx, &r->lo, size);
     if (status == JF_OK) status = MEM_NEW(ctx, &r->hi, size);
     if (status == JF_OK) status = MEM_NEW(ctx, &r->mean, size);
-    if (status == JF_OK && dim <= REACH_MOST_DIM) status = MEM_NEW(ctx, &r->whiten, size * size);
+    if (status == JF_OK && dim <= CONDITION_RANGE_MAX_DIM) status = MEM_NEW(ctx, &r->whiten, size * size);
     if (status != JF_OK) {
-        reach_free(r);
+        condition_range_free(r);
         return status;
     }
     *out = r;
     return JF_OK;
 }
 
-void reach_free(y_reach *r) {
+void condition_range_free(condition_range *r) {
     if (!r) return;
     free(r->lo);
     free(r->hi);
@@ -34,10 +34,10 @@ void reach_free(y_reach *r) {
     free(r);
 }
 
-jf_status reach_copy(jf_context *ctx, y_reach **out, const y_reach *from) {
+jf_status condition_range_copy(jf_context *ctx, condition_range **out, const condition_range *from) {
     size_t size = (size_t)from->dim;
-    JF_TRY(reach_alloc(ctx, out, from->dim));
-    y_reach *to = *out;
+    JF_TRY(condition_range_alloc(ctx, out, from->dim));
+    condition_range *to = *out;
     to->rows = from->rows;
     to->near = from->near;
     to->far = from->far;
@@ -50,7 +50,7 @@ jf_status reach_copy(jf_context *ctx, y_reach **out, const y_reach *from) {
 
 /* ---- measuring ---- */
 
-static void find_ranges(y_reach *r, long n, const double *y) {
+static void find_ranges(condition_range *r, long n, const double *y) {
     for (int i = 0; i < r->dim; i++) {
         r->lo[i] = INFINITY;
         r->hi[i] = -INFINITY;
@@ -64,7 +64,7 @@ static void find_ranges(y_reach *r, long n, const double *y) {
 }
 
 /* Lower triangle of the covariance, then its Cholesky factor in place. */
-static void factorise(const y_reach *r, long n, const double *y, double *a) {
+static void factorise(const condition_range *r, long n, const double *y, double *a) {
     int dim = r->dim;
     for (long s = 0; s < n; s++)
         for (int i = 0; i < dim; i++)
@@ -96,7 +96,7 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static jf_status measure_distances(jf_context *ctx, y_reach *r, long n, const double *y) {
+static jf_status measure_distances(jf_context *ctx, condition_range *r, long n, const double *y) {
     size_t size = (size_t)r->dim;
     double *factor = NULL, *distances = NULL;
     jf_status status;
@@ -104,7 +104,7 @@ static jf_status measure_distances(jf_context *ctx, y_reach *r, long n, const do
     JF_TRY_DONE(MEM_NEW(ctx, &distances, (size_t)n));
     factorise(r, n, y, factor);
     invert(factor, r->dim, r->whiten);
-    for (long s = 0; s < n; s++) distances[s] = reach_distance(r, y + s * r->dim);
+    for (long s = 0; s < n; s++) distances[s] = condition_range_distance(r, y + s * r->dim);
     qsort(distances, (size_t)n, sizeof *distances, by_size);
     r->near = distances[(long)(0.99 * (double)(n - 1))];
     r->far = distances[n - 1];
@@ -114,13 +114,13 @@ done:
     return status;
 }
 
-jf_status reach_create(jf_context *ctx, y_reach **out, int dim, long n, const double *y) {
-    JF_TRY(reach_alloc(ctx, out, dim));
+jf_status condition_range_create(jf_context *ctx, condition_range **out, int dim, long n, const double *y) {
+    JF_TRY(condition_range_alloc(ctx, out, dim));
     (*out)->rows = (double)n;
     find_ranges(*out, n, y);
     jf_status status = (*out)->whiten ? measure_distances(ctx, *out, n, y) : JF_OK;
     if (status != JF_OK) {
-        reach_free(*out);
+        condition_range_free(*out);
         *out = NULL;
     }
     return status;
@@ -128,7 +128,7 @@ jf_status reach_create(jf_context *ctx, y_reach **out, int dim, long n, const do
 
 /* ---- asking ---- */
 
-double reach_distance(const y_reach *r, const double *y) {
+double condition_range_distance(const condition_range *r, const double *y) {
     double square = 0;
     for (int i = 0; r->whiten && i < r->dim; i++) {
         double w = 0;
@@ -138,7 +138,7 @@ double reach_distance(const y_reach *r, const double *y) {
     return sqrt(square);
 }
 
-int reach_is_beyond(const y_reach *r, const double *y, int *element, double *off) {
+int condition_range_excludes(const condition_range *r, const double *y, int *element, double *off) {
     *element = -1;
     *off = 0;
     for (int i = 0; i < r->dim; i++) {
@@ -147,5 +147,5 @@ int reach_is_beyond(const y_reach *r, const double *y, int *element, double *off
         *element = i;
         *off = over; /* model units are deviations */
     }
-    return *element >= 0 || (r->whiten && reach_distance(r, y) > (1 + MARGIN) * r->far);
+    return *element >= 0 || (r->whiten && condition_range_distance(r, y) > (1 + MARGIN) * r->far);
 }

@@ -8,9 +8,9 @@
 #include "base/context.h"
 #include "base/memory.h"
 
-#define REACH_MOST_DIM 256 /* beyond, there are ranges alone */
+#define CONDITION_RANGE_MAX_DIM 256 /* beyond, there are ranges alone */
 
-typedef struct y_reach {
+typedef struct condition_range {
     int dim;          /* of y */
     double rows;      /* that were looked at */
     double *lo, *hi;  /* (dim) model units */
@@ -18,17 +18,19 @@ typedef struct y_reach {
                          many */
     double *mean;     /* (dim) */
     double near, far; /* distances: 99% of the rows are within, and the furthest */
-} y_reach;
+} condition_range;
 
 /* From rows of y (n, dim), model units. */
-jf_status reach_create(jf_context *ctx, y_reach **out, int dim, long n, const double *y);
-jf_status reach_alloc(jf_context *ctx, y_reach **out, int dim); /* to be filled in from a file */
-jf_status reach_copy(jf_context *ctx, y_reach **out, const y_reach *from);
-void reach_free(y_reach *r);
+jf_status condition_range_create(jf_context *ctx, condition_range **out, int dim, long n, const double *y);
+jf_status condition_range_alloc(jf_context *ctx, condition_range **out,
+                                int dim); /* to be filled in from a file */
+jf_status condition_range_copy(jf_context *ctx, condition_range **out, const condition_range *from);
+void condition_range_free(condition_range *r);
 
-double reach_distance(const y_reach *r, const double *y); /* Mahalanobis; 0 where there is no covariance */
+double condition_range_distance(const condition_range *r,
+                                const double *y); /* Mahalanobis; 0 where there is no covariance */
 /* Whether y is beyond the data by either measure, with a margin of a twentieth. *element: which is out of its
  * range the most, or -1; *off: by how many deviations. */
-int reach_is_beyond(const y_reach *r, const double *y, int *element, double *off);
+int condition_range_excludes(const condition_range *r, const double *y, int *element, double *off);
 
 #endif

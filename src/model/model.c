@@ -141,7 +141,7 @@ static jf_status copy_arrays(jf_context *ctx, model_units *to, const model_units
     memcpy(to->deviation, from->deviation, dim * sizeof(double));
     if (from->support) JF_TRY(MEM_NEW(ctx, &to->support, dim));
     if (from->support) memcpy(to->support, from->support, dim * sizeof *to->support);
-    if (from->reach) JF_TRY(reach_copy(ctx, &to->reach, from->reach));
+    if (from->condition_range) JF_TRY(condition_range_copy(ctx, &to->condition_range, from->condition_range));
     return from->names ? copy_names(ctx, &to->names, from->names, dim) : JF_OK;
 }
 
@@ -149,7 +149,7 @@ jf_status units_copy(jf_context *ctx, model_units *to, const model_units *from) 
     *to = *from;
     to->mean = to->deviation = NULL;
     to->support = NULL;
-    to->reach = NULL;
+    to->condition_range = NULL;
     to->names = NULL;
     jf_status status = copy_arrays(ctx, to, from);
     if (status != JF_OK) units_free(to);
@@ -160,12 +160,12 @@ void units_free(model_units *u) {
     for (int i = 0; u->names && u->names[i]; i++) free(u->names[i]);
     free(u->names);
     free(u->support);
-    reach_free(u->reach);
+    condition_range_free(u->condition_range);
     free(u->mean);
     free(u->deviation);
     u->mean = u->deviation = NULL;
     u->support = NULL;
-    u->reach = NULL;
+    u->condition_range = NULL;
     u->names = NULL;
 }
 

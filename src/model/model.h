@@ -16,11 +16,12 @@
  * support. */
 typedef struct model_units {
     int dim_x, dim_y;
-    column_support *support; /* (dim_x + dim_y), or NULL: all are the line, and their maps nothing */
-    char **names;            /* (dim_x + dim_y) of the columns, or NULL */
-    y_reach *reach;   /* of the training data's y, of vectors; NULL: not known, or y is a class or absent */
-    image_size image; /* image.h > 0: x and y are images, [h][w][channels] each */
-    double *mean, *deviation; /* (dim_x + dim_y) */
+    column_support *support;          /* (dim_x + dim_y), or NULL: all are the line, and their maps nothing */
+    char **names;                     /* (dim_x + dim_y) of the columns, or NULL */
+    condition_range *condition_range; /* of the training data's y, of vectors; NULL: not known, or y is a
+                                         class or absent */
+    image_size image;                 /* image.h > 0: x and y are images, [h][w][channels] each */
+    double *mean, *deviation;         /* (dim_x + dim_y) */
     int classes; /* > 0: y is one of these labels, in the data's units, or has a plane for each */
     double label[MAX_CLASSES]; /* ascending where y has planes */
     char class_name[MAX_CLASSES][MAX_CLASS_NAME];

@@ -31,11 +31,11 @@ jf_status condition_limits(const model *m, int element, double *lo, double *hi) 
         range_of_labels(u, lo, hi);
         return JF_OK;
     }
-    if (!u->reach)
+    if (!u->condition_range)
         return jf_fail(m->ctx, JF_ERROR_UNSUPPORTED,
                        "the model does not tell where the y of its training data are");
-    *lo = units_to_data(u, u->dim_x + element, u->reach->lo[element]);
-    *hi = units_to_data(u, u->dim_x + element, u->reach->hi[element]);
+    *lo = units_to_data(u, u->dim_x + element, u->condition_range->lo[element]);
+    *hi = units_to_data(u, u->dim_x + element, u->condition_range->hi[element]);
     return JF_OK;
 }
 
@@ -50,7 +50,7 @@ static void tell_classes(const model_units *u, const double *y, text *words) {
 }
 
 /* Everything but images. */
-static jf_status tell_reach(const model *m, const double *y, text *words) {
+static jf_status describe_condition_range(const model *m, const double *y, text *words) {
     const model_units *u = &m->units;
     char found[512];
     double *in_model;
@@ -69,7 +69,7 @@ jf_status condition_describe_beyond(const model *m, const double *y, text *words
         tell_classes(&m->units, y, words);
         return JF_OK;
     }
-    return m->units.reach ? tell_reach(m, y, words) : JF_OK;
+    return m->units.condition_range ? describe_condition_range(m, y, words) : JF_OK;
 }
 
 double condition_error(const model *m, size_t n, const double *y, const double *y_back) {

@@ -70,10 +70,10 @@ static void pack_supports(const model_units *u, double *out) {
 }
 
 /* Everything but the weights. sizes (4), dims (2) and masks (steps, dim) are what tensors of integers point
- * to, supports (dim, 4) what that of the supports does, and reach_numbers rows and distances of
- * m->units.reach. */
+ * to, supports (dim, 4) what that of the supports does, and range_numbers rows and distances of
+ * m->units.condition_range. */
 static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t *dims, int32_t *masks,
-                           double *supports, double reach_numbers[3]) {
+                           double *supports, double range_numbers[3]) {
     const flow *f = m->flow;
     const image_size *image = &m->units.image;
     size_t dim = (size_t)f->dim, k = 0;
@@ -86,15 +86,15 @@ static size_t list_tensors(const model *m, tensor *all, int32_t *sizes, int32_t 
     all[k++] = (tensor){"units.deviation", TENSOR_F64, 1, {dim}, m->units.deviation};
     if (m->units.classes)
         all[k++] = (tensor){"units.labels", TENSOR_F64, 1, {(size_t)m->units.classes}, m->units.label};
-    const y_reach *reach = m->units.reach;
+    const condition_range *range = m->units.condition_range;
     size_t dim_y = (size_t)f->dim_y;
-    if (reach) {
-        all[k++] = (tensor){"units.y_lo", TENSOR_F64, 1, {dim_y}, reach->lo};
-        all[k++] = (tensor){"units.y_hi", TENSOR_F64, 1, {dim_y}, reach->hi};
-        all[k++] = (tensor){"units.y_mean", TENSOR_F64, 1, {dim_y}, reach->mean};
-        all[k++] = (tensor){"units.y_reach", TENSOR_F64, 1, {3}, reach_numbers};
-        if (reach->whiten)
-            all[k++] = (tensor){"units.y_whiten", TENSOR_F64, 2, {dim_y, dim_y}, reach->whiten};
+    if (range) {
+        all[k++] = (tensor){"units.y_lo", TENSOR_F64, 1, {dim_y}, range->lo};
+        all[k++] = (tensor){"units.y_hi", TENSOR_F64, 1, {dim_y}, range->hi};
+        all[k++] = (tensor){"units.y_mean", TENSOR_F64, 1, {dim_y}, range->mean};
+        all[k++] = (tensor){"units.y_reach", TENSOR_F64, 1, {3}, range_numbers};
+        if (range->whiten)
+            all[k++] = (tensor){"units.y_whiten", TENSOR_F64, 2, {dim_y, dim_y}, range->whiten};
     }
     if (image->h > 0) {
         all[k++] = (tensor){"units.image", TENSOR_I32, 1, {4}, sizes};
@@ -165,7 +165,7 @@ jf_status model_save_as(const model *m, const char *path, model_weights as, file
     void *storage = NULL;
     uint16_t *halves = NULL;
     int32_t *masks = NULL, sizes[4], dims[2];
-    double *supports = NULL, reach_numbers[3] = {0};
+    double *supports = NULL, range_numbers[3] = {0};
     text recipe_text = {0}, names = {0}, chain = {0}, columns = {0};
     char seed[32], format[8];
     jf_status status;
@@ -176,10 +176,12 @@ jf_status model_save_as(const model *m, const char *path, model_weights as, file
     JF_TRY_DONE(MEM_NEW(m->ctx, &all, count + OTHERS + (size_t)f->tables.count));
     JF_TRY_DONE(MEM_NEW(m->ctx, &masks, (size_t)f->steps * (size_t)f->chain_dim));
     JF_TRY_DONE(MEM_NEW(m->ctx, &supports, (size_t)f->dim * SUPPORT_NUMBERS));
-    if (m->units.reach)
-        memcpy(reach_numbers, (double[]){m->units.reach->rows, m->units.reach->near, m->units.reach->far},
-               sizeof reach_numbers);
-    size_t k = list_tensors(m, all, sizes, dims, masks, supports, reach_numbers);
+    if (m->units.condition_range)
+        memcpy(range_numbers,
+               (double[]){m->units.condition_range->rows, m->units.condition_range->near,
+                          m->units.condition_range->far},
+               sizeof range_numbers);
+    size_t k = list_tensors(m, all, sizes, dims, masks, supports, range_numbers);
     memcpy(all + k, weights, count * sizeof *weights);
     recipe_write(m->recipe, &recipe_text, 0);
     JF_TRY_DONE(text_check(m->ctx, &recipe_text));
@@ -333,13 +335,14 @@ static jf_status read_supports(jf_context *ctx, const tensor_file *file, const c
     return JF_OK;
 }
 
-static jf_status read_reach(jf_context *ctx, const tensor_file *file, const char *path, model_units *u) {
+static jf_status read_condition_range(jf_context *ctx, const tensor_file *file, const char *path,
+                                      model_units *u) {
     size_t dim = (size_t)u->dim_y;
     double numbers[3];
     const tensor *whiten = tensors_find(file, "units.y_whiten");
     if (u->image.h > 0 || dim == 0 || u->classes > 0) return JF_OK;
-    JF_TRY(reach_alloc(ctx, &u->reach, u->dim_y));
-    y_reach *r = u->reach;
+    JF_TRY(condition_range_alloc(ctx, &u->condition_range, u->dim_y));
+    condition_range *r = u->condition_range;
     JF_TRY(read_vector(ctx, file, path, "units.y_reach", 3, numbers));
     JF_TRY(read_vector(ctx, file, path, "units.y_lo", dim, r->lo));
     JF_TRY(read_vector(ctx, file, path, "units.y_hi", dim, r->hi));
@@ -439,7 +442,7 @@ static jf_status read_units(jf_context *ctx, const tensor_file *file, const char
     JF_TRY(read_supports(ctx, file, path, u));
     JF_TRY(read_columns(ctx, file, path, u));
     JF_TRY(read_classes(ctx, file, path, u));
-    return read_reach(ctx, file, path, u);
+    return read_condition_range(ctx, file, path, u);
 }
 
 static jf_status read_masks(jf_context *ctx, const tensor_file *file, const char *path, int dim,

@@ -356,10 +356,11 @@ static void describe_element(const model *m, const double *y, int element, doubl
     const model_units *u = &m->units;
     int at = u->dim_x + element;
     char name[32];
-    number_print(name, sizeof name, "y%d", element);
-    number_print(out, size, "%s is %.6g, %.3g deviations beyond the %.6g to %.6g of the data; ",
-                 u->names ? u->names[at] : name, units_to_data(u, at, y[element]), off,
-                 units_to_data(u, at, u->reach->lo[element]), units_to_data(u, at, u->reach->hi[element]));
+    format_text(name, sizeof name, "y%d", element);
+    format_text(out, size, "%s is %.6g, %.3g deviations beyond the %.6g to %.6g of the data; ",
+                u->names ? u->names[at] : name, units_to_data(u, at, y[element]), off,
+                units_to_data(u, at, u->condition_range->lo[element]),
+                units_to_data(u, at, u->condition_range->hi[element]));
 }
 
 /* The row whose y is furthest beyond the data. */
@@ -379,8 +380,8 @@ static void find_furthest(const model *m, row_units units, long n, const double 
         furthest_y found = {.count = out->count + 1, .row = s, .y = out->y};
         for (int i = 0; i < u->dim_y; i++)
             y[i] = units == MODEL_UNITS ? given[i] : units_to_model(u, u->dim_x + i, given[i]);
-        if (!reach_is_beyond(u->reach, y, &found.element, &found.off)) continue;
-        found.how_far = fmax(found.off, reach_distance(u->reach, y));
+        if (!condition_range_excludes(u->condition_range, y, &found.element, &found.off)) continue;
+        found.how_far = fmax(found.off, condition_range_distance(u->condition_range, y));
         if (out->count++ > 0 && !(found.how_far > out->how_far)) continue;
         memcpy(out->y, y, dim_y * sizeof *y);
         *out = found;
@@ -391,15 +392,15 @@ static void find_furthest(const model *m, row_units units, long n, const double 
  * with "; ". */
 static void describe_beyond(const model *m, const double *y, int element, double off, char *out,
                             size_t size) {
-    const y_reach *r = m->units.reach;
+    const condition_range *r = m->units.condition_range;
     char words[256] = "", distance[192] = "";
     if (element >= 0) describe_element(m, y, element, off, words, sizeof words);
     if (r->whiten)
-        number_print(distance, sizeof distance,
-                     "its Mahalanobis distance is %.3g, of the data 99%% are within %.3g and the furthest is "
-                     "at %.3g; ",
-                     reach_distance(r, y), r->near, r->far);
-    number_print(out, size, "%s%s", words, distance);
+        format_text(distance, sizeof distance,
+                    "its Mahalanobis distance is %.3g, of the data 99%% are within %.3g and the furthest is "
+                    "at %.3g; ",
+                    condition_range_distance(r, y), r->near, r->far);
+    format_text(out, size, "%s%s", words, distance);
 }
 
 static void tell_furthest(const model *m, long n, const furthest_y *f) {
@@ -416,16 +417,17 @@ int model_describe_beyond(const model *m, const double *y, char *out, size_t siz
     int element;
     double off;
     out[0] = '\0';
-    if (!m->units.reach || !reach_is_beyond(m->units.reach, y, &element, &off)) return 0;
+    if (!m->units.condition_range || !condition_range_excludes(m->units.condition_range, y, &element, &off))
+        return 0;
     describe_beyond(m, y, element, off, out, size);
     return 1;
 }
 
-jf_status model_warn_of_reach(const model *m, row_units units, long n, const double *rows) {
+jf_status model_warn_of_condition_range(const model *m, row_units units, long n, const double *rows) {
     furthest_y f = {0};
     double *y;
     size_t dim_y = (size_t)m->units.dim_y;
-    if (!m->units.reach) return JF_OK;
+    if (!m->units.condition_range) return JF_OK;
     JF_TRY(MEM_NEW(m->ctx, &y, 2 * dim_y));
     f.y = y + dim_y;
     find_furthest(m, units, n, rows, y, &f);

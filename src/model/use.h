@@ -53,7 +53,7 @@ jf_status model_check_results(const model *m, row_content content, long first, l
 typedef enum row_units { MODEL_UNITS, DATA_UNITS } row_units;
 /* Warns where y of rows is beyond the training data: how many, and how far off the furthest is by which
  * measure (reach.h). */
-jf_status model_warn_of_reach(const model *m, row_units units, long n, const double *rows);
+jf_status model_warn_of_condition_range(const model *m, row_units units, long n, const double *rows);
 /* The same of one y (dim_y), model units, in words; 0 and "" where it is not beyond, or nothing is known. */
 int model_describe_beyond(const model *m, const double *y, char *out, size_t size);
 jf_status model_encode(const model *m, row_units units, long n,

@@ -1,5 +1,5 @@
 /* Runs the layers of an embedding, with entries that every device has: patches are an index map, by which
- * `gather` makes the rows of a product, and the way back adds up by `scatter_add`. That wants distinct
+ * `gather` makes the rows of a product, and the backward pass adds up by `scatter_add`. That wants distinct
  * positions, so the map is cut into rounds: round k has the entries that read a number for the k-th time. */
 #include "net/embed.h"
 #include "base/memory.h"
@@ -190,7 +190,7 @@ static size_t larger(size_t a, size_t b) {
 }
 
 /* Lays the buffers out from `at` on; gives their numbers in all. */
-static size_t carve(const embed *e, const device *d, int n, int backward, real *at, buffers *b) {
+static size_t layout_scratch(const embed *e, const device *d, int n, int backward, real *at, buffers *b) {
     size_t samples = (size_t)n, used = 0, rows = 0, gradient = (size_t)e->padded;
     for (int i = 0; i < e->layers; i++) {
         if (e->layer[i].patches) rows = larger(rows, row_numbers(&e->layer[i]));
@@ -216,7 +216,7 @@ static size_t carve(const embed *e, const device *d, int n, int backward, real *
 
 size_t embed_workspace(const embed *e, int n, int backward) {
     buffers b;
-    return carve(e, e->d, n, backward, NULL, &b);
+    return layout_scratch(e, e->d, n, backward, NULL, &b);
 }
 
 /* The rows of layer i: those of its map, or what it reads as it is. */
@@ -231,7 +231,7 @@ void embed_forward(const embed *e, const net_pass *p, const real *y, real *out) 
     device *d = p->d;
     const device_kind *k = d->kind;
     buffers b;
-    carve(e, d, p->n, 0, p->work, &b);
+    layout_scratch(e, d, p->n, 0, p->work, &b);
     const real *read = y;
     if (e->place) {
         k->fill(d, b.padded, 0, (size_t)p->n * (size_t)e->padded);
@@ -264,7 +264,7 @@ void embed_backward(const embed *e, const net_pass *p, const real *y, const real
     device *d = p->d;
     const device_kind *k = d->kind;
     buffers b;
-    carve(e, d, p->n, 1, p->work, &b);
+    layout_scratch(e, d, p->n, 1, p->work, &b);
     real *dgiven = de;
     for (int i = e->layers - 1; i >= 0; i--) {
         const embed_layer *l = &e->layer[i];

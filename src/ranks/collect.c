@@ -70,12 +70,12 @@ static range half_of(range whole, int upper) {
 
 static jf_status add_by_halves(ranks *r, const number_kind *k, void *values, size_t count, int power) {
     char *base = values;
-    range held[32]; /* before each exchange */
+    range owned[32]; /* before each exchange */
     int depth = 0;
-    held[0] = (range){0, count};
+    owned[0] = (range){0, count};
     for (int distance = 1; distance < power; distance *= 2, depth++) {
         int partner = r->rank ^ distance, upper = (r->rank & distance) != 0;
-        range mine = half_of(held[depth], upper), theirs = half_of(held[depth], !upper);
+        range mine = half_of(owned[depth], upper), theirs = half_of(owned[depth], !upper);
         JF_TRY(ranks_exchange(r, &(ranks_transfer){.out = base + theirs.begin * k->bytes,
                                                    .out_bytes = (theirs.end - theirs.begin) * k->bytes,
                                                    .in = r->room,
@@ -83,11 +83,11 @@ static jf_status add_by_halves(ranks *r, const number_kind *k, void *values, siz
                                                    .to = partner,
                                                    .from = partner}));
         k->add(base + mine.begin * k->bytes, r->room, mine.end - mine.begin);
-        held[depth + 1] = mine;
+        owned[depth + 1] = mine;
     }
     for (int distance = power / 2; distance > 0; distance /= 2, depth--) {
         int partner = r->rank ^ distance, upper = (r->rank & distance) != 0;
-        range mine = held[depth], theirs = half_of(held[depth - 1], !upper);
+        range mine = owned[depth], theirs = half_of(owned[depth - 1], !upper);
         JF_TRY(ranks_exchange(r, &(ranks_transfer){.out = base + mine.begin * k->bytes,
                                                    .out_bytes = (mine.end - mine.begin) * k->bytes,
                                                    .in = base + theirs.begin * k->bytes,

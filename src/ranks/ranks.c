@@ -15,7 +15,7 @@ static double now(void) {
 
 ranks *ranks_of(jf_context *ctx) {
     static const ranks alone = {.size = 1}; /* nothing is ever written to one rank */
-    ranks *r = context_company(ctx);
+    ranks *r = context_communicator(ctx);
     return !r ? (ranks *)&alone : r->apart ? r->apart : r;
 }
 
@@ -50,13 +50,13 @@ void ranks_give_sign(ranks *r) {
     r->link->beat(r->own, 0);
 }
 
-static void give_sign(void *company) {
-    ranks_give_sign(company);
+static void give_sign(void *communicator) {
+    ranks_give_sign(communicator);
 }
 
 /* Whoever is done waits for the others, quietly. Without one of them there is nothing to leave. */
-static void leave(void *company) {
-    ranks *r = company;
+static void leave(void *communicator) {
+    ranks *r = communicator;
     if (!r->lost && ranks_barrier(r) == JF_OK) r->link->leave(r->own);
     free(r->apart);
     free(r->room);
@@ -66,7 +66,7 @@ static void leave(void *company) {
 jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, int rank, int size,
                           double limit) {
     ranks *r;
-    if (context_company(ctx))
+    if (context_communicator(ctx))
         return jf_fail(ctx, JF_ERROR_ARGUMENT, "ranks: they were joined before with this context");
     JF_TRY(MEM_NEW(ctx, &r, 1));
     *r = (ranks){.ctx = ctx,
@@ -77,13 +77,13 @@ jf_status ranks_join_link(jf_context *ctx, const ranks_link *link, void *own, in
                  .thread = pthread_self(),
                  .limit = limit > 0 ? limit : RANKS_LIMIT,
                  .heard = now()};
-    context_set_company(ctx, r, give_sign, leave);
+    context_set_communicator(ctx, r, give_sign, leave);
     if (rank > 0) context_set_read_only(ctx, 1);
     return JF_OK;
 }
 
 jf_status ranks_set_apart(jf_context *ctx, int apart) {
-    ranks *r = context_company(ctx);
+    ranks *r = context_communicator(ctx);
     if (!r || !apart == !r->apart) return JF_OK;
     if (apart) {
         JF_TRY(MEM_NEW(ctx, &r->apart, 1));
@@ -187,7 +187,7 @@ static int has_taken(void *arg) {
 }
 
 jf_status ranks_take(jf_context *ctx, uint64_t *number) {
-    ranks *r = context_company(ctx);
+    ranks *r = context_communicator(ctx);
     if (!r)
         return jf_fail(ctx, JF_ERROR_ARGUMENT,
                        "ranks: a number is taken of those that have joined, and by the thread that did");

@@ -68,9 +68,9 @@ batch_request batch_mixed(const model *m, const phase *p, int n) {
     return request(m, &(batch_key){.phase = p, .phase_epoch = 1}, n);
 }
 
-batch_request batch_held_out(const model *m, const batch_key *key, long first, int n) {
+batch_request batch_validation(const model *m, const batch_key *key, long first, int n) {
     batch_request q = request(m, key, n);
-    q.held = 1;
+    q.validation = 1;
     q.first = q.noise_first = (uint64_t)first;
     q.row = (rng_key){DATASET_FIXED_SEED, RNG_ROW, 0};
     q.noise = (rng_key){m->seed, RNG_JUDGE, 0};
@@ -90,10 +90,10 @@ static int same_key(rng_key a, rng_key b) {
 }
 
 static int same_request(const batch_request *a, const batch_request *b) {
-    return a->n == b->n && a->held == b->held && a->class_index == b->class_index && a->first == b->first &&
-           same_key(a->order, b->order) && same_key(a->row, b->row) && a->share == b->share &&
-           a->alpha == b->alpha && a->y_noise == b->y_noise && same_key(a->noise, b->noise) &&
-           a->noise_first == b->noise_first;
+    return a->n == b->n && a->validation == b->validation && a->class_index == b->class_index &&
+           a->first == b->first && same_key(a->order, b->order) && same_key(a->row, b->row) &&
+           a->share == b->share && a->alpha == b->alpha && a->y_noise == b->y_noise &&
+           same_key(a->noise, b->noise) && a->noise_first == b->noise_first;
 }
 
 /* ---- rows, made by the host ---- */
@@ -107,7 +107,7 @@ size_t batch_scratch(const dataset *data) {
 static void take_row(const model *m, const dataset *data, const batch_request *q, int i, double *scratch,
                      double *row) {
     size_t dim = (size_t)(m->units.dim_x + m->units.dim_y);
-    row_sequence sequence = {q->order, q->class_index, q->held};
+    row_sequence sequence = {q->order, q->class_index, q->validation};
     dataset_rows(data, &sequence, q->first + (uint64_t)i, 1, scratch + dataset_dim(data), scratch);
     dataset_standardise(data, 1, scratch);
     memcpy(row, scratch, dim * sizeof *row);

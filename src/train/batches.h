@@ -19,7 +19,7 @@ batch_request batch_of(const model *m, const dataset *data, const batch_key *key
 /* The same of all classes together: a look at what a phase begins with. */
 batch_request batch_mixed(const model *m, const phase *p, int n);
 /* The same of the held-out rows first .. first+n-1; their noise is the same in every epoch. */
-batch_request batch_held_out(const model *m, const batch_key *key, long first, int n);
+batch_request batch_validation(const model *m, const batch_key *key, long first, int n);
 
 /* Its samples from .. from+count-1: a batch like any other. */
 batch_request batch_part(const batch_request *q, int from, int count);

@@ -23,12 +23,12 @@
     X_TERMS(sums) /* of the epoch's batches so far, in the order of LOSS_TERMS */                            \
     X(drift)      /* of inputs recovered by inverting, in the first batch of the epoch */                    \
     X(finished)                                                                                              \
-    X(best_epoch)  /* of the phase, whose weights are the best so far; 0: none */                            \
-    X(held_out)    /* the held-out loss of the last epoch; NAN: none */                                      \
-    X(kept_epoch)  /* of the last phase that ended, */                                                       \
-    X(kept_of)     /* and how many it had */                                                                 \
-    X(best_before) /* best loss of the phase when its last tenth began; NAN: not yet */                      \
-    X(fell)        /* of the last phase that ended: the held-out loss in its last tenth; 0: it did not fall */
+    X(best_epoch)      /* of the phase, whose weights are the best so far; 0: none */                        \
+    X(validation_loss) /* the held-out loss of the last epoch; NAN: none */                                  \
+    X(kept_epoch)      /* of the last phase that ended, */                                                   \
+    X(kept_of)         /* and how many it had */                                                             \
+    X(best_before)     /* best loss of the phase when its last tenth began; NAN: not yet */                  \
+    X(fell) /* of the last phase that ended: the held-out loss in its last tenth; 0: it did not fall */
 
 typedef struct train_state {
 #define X(name)       double name;

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct shared_evaluation {
-    const shared_work *s;
+struct data_parallel_evaluation {
+    const data_parallel *s;
     model *m;
     flow_run *run;
     const optimiser *opt;
@@ -16,12 +16,12 @@ struct shared_evaluation {
 
 /* The most slices of one size that there can be. */
 static int slices_of(int batch) {
-    int slices = SHARED_SLICES;
+    int slices = DATA_PARALLEL_SLICES;
     while (batch % slices != 0) slices /= 2;
     return slices;
 }
 
-static jf_status take_slices(shared_work *s, const model *m) {
+static jf_status take_slices(data_parallel *s, const model *m) {
     int slices = slices_of(s->batch), size = ranks_size(s->r);
     if (slices % size != 0)
         return recipe_fail(
@@ -43,7 +43,7 @@ static jf_status take_slices(shared_work *s, const model *m) {
 
 /* Ranks of which one cannot leave the sums to the hosts of all, and say why: before any of them waits for the
  * others in vain. Rank 0 names the group. */
-static jf_status group_join(shared_work *s, const model *m) {
+static jf_status group_join(data_parallel *s, const model *m) {
     const device_kind *k = m->d->kind;
     char id[DEVICE_GROUP_ID] = {0};
     if (!k->group_open || !ranks_are_joined(s->r)) return JF_OK;
@@ -67,10 +67,10 @@ static jf_status group_join(shared_work *s, const model *m) {
     return JF_OK;
 }
 
-jf_status shared_create(shared_work *s, const model *m, int batch, int deterministic) {
+jf_status data_parallel_create(data_parallel *s, const model *m, int batch, int deterministic) {
     ranks *r = ranks_of(m->ctx);
     ranks_share mine = ranks_share_of(r, (size_t)batch);
-    *s = (shared_work){.r = r, .batch = batch, .first = (int)mine.begin, .end = (int)mine.end, .slices = 1};
+    *s = (data_parallel){.r = r, .batch = batch, .first = (int)mine.begin, .end = (int)mine.end, .slices = 1};
     s->slice = s->end - s->first;
     s->rows = (batch + ranks_size(r) - 1) / ranks_size(r);
     if (batch < ranks_size(r))
@@ -85,7 +85,7 @@ jf_status shared_create(shared_work *s, const model *m, int batch, int determini
     return JF_OK;
 }
 
-void shared_free(shared_work *s, model *m, int failed) {
+void data_parallel_free(data_parallel *s, model *m, int failed) {
     if (s->group && failed) m->d->kind->group_close(m->d, s->group, failed);
     if (s->recording) m->d->kind->recording_free(m->d, s->recording);
     if (s->group && !failed) m->d->kind->group_close(m->d, s->group, failed);
@@ -93,27 +93,27 @@ void shared_free(shared_work *s, model *m, int failed) {
     for (int i = 0; s->waiting && i < s->levels; i++)
         if (s->waiting[i]) m->d->kind->release(m->d, s->waiting[i]);
     free(s->waiting);
-    *s = (shared_work){0};
+    *s = (data_parallel){0};
 }
 
-int shared_is_needed(const shared_work *s) {
+int data_parallel_needed(const data_parallel *s) {
     return ranks_size(s->r) > 1 || s->slices > 1 || s->group;
 }
 
 /* ---- a step ---- */
 
-static batch_request slice_of(const shared_work *s, const batch_request *q, int slice) {
+static batch_request slice_of(const data_parallel *s, const batch_request *q, int slice) {
     return batch_part(q, s->first + slice * s->slice, s->slice);
 }
 
 /* The request after that of a slice: of the next one, or of the next batch. */
-static void make_next(const shared_work *s, const shared_call *c, int slice) {
+static void make_next(const data_parallel *s, const data_parallel_call *c, int slice) {
     if (slice + 1 == s->slices && !c->has_next) return;
     batch_request q = slice + 1 < s->slices ? slice_of(s, &c->batch, slice + 1) : slice_of(s, &c->next, 0);
     feed_begin(c->feed, &q);
 }
 
-static double drift_of(const shared_call *c, int rows) {
+static double drift_of(const data_parallel_call *c, int rows) {
     device *d = c->m->d;
     double drift;
     d->kind->largest_difference_into(d, optimiser_drift(c->opt), c->run->state, c->run->copy,
@@ -124,7 +124,7 @@ static double drift_of(const shared_call *c, int rows) {
 
 /* The gradient of the slices so far takes in those that wait for it: with slice 3 that of 2, then the sum of
  * 0 and 1. What is not whole yet waits itself. terms: of the slices, and below of the sums that wait. */
-static void add_by_halves(const shared_work *s, const shared_call *c, int slice, loss_terms *sum,
+static void add_by_halves(const data_parallel *s, const data_parallel_call *c, int slice, loss_terms *sum,
                           loss_terms *waiting) {
     device *d = c->m->d;
     size_t count = c->m->parameters.total;
@@ -141,7 +141,7 @@ static void add_by_halves(const shared_work *s, const shared_call *c, int slice,
 
 /* A slice, and where devices add up the sum of all ranks. Always the same calls of the device. */
 static void evaluate_slice(void *arg) {
-    const shared_evaluation *e = arg;
+    const data_parallel_evaluation *e = arg;
     const objective *o = &e->m->objective;
     device *d = e->m->d;
     o->kind->evaluate(o, e->run, e->s->slice, 1.0 / e->s->batch, e->terms);
@@ -151,13 +151,13 @@ static void evaluate_slice(void *arg) {
 }
 
 static int has_added_up(void *arg) {
-    const shared_evaluation *e = arg;
+    const data_parallel_evaluation *e = arg;
     return e->m->d->kind->group_done(e->m->d, e->s->group);
 }
 
-static jf_status run_slice(shared_work *s, const shared_call *c) {
+static jf_status run_slice(data_parallel *s, const data_parallel_call *c) {
     device *d = c->m->d;
-    *s->evaluation = (shared_evaluation){s, c->m, c->run, c->opt, c->terms};
+    *s->evaluation = (data_parallel_evaluation){s, c->m, c->run, c->opt, c->terms};
     if (d->kind->record && !s->recording && s->slices == 1) /* one of several differs by its rows */
         JF_TRY(d->kind->record(d, &s->recording, evaluate_slice, s->evaluation));
     if (s->recording)
@@ -167,9 +167,10 @@ static jf_status run_slice(shared_work *s, const shared_call *c) {
     return s->group ? ranks_wait(s->r, has_added_up, s->evaluation, "the sum over GPUs (NCCL)") : JF_OK;
 }
 
-static jf_status evaluate_slices(shared_work *s, const shared_call *c, loss_terms *sum, double *drift) {
+static jf_status evaluate_slices(data_parallel *s, const data_parallel_call *c, loss_terms *sum,
+                                 double *drift) {
     device *d = c->m->d;
-    loss_terms waiting[SHARED_SLICES];
+    loss_terms waiting[DATA_PARALLEL_SLICES];
     *drift = 0;
     for (int i = 0; i < s->slices; i++) {
         batch_request q = slice_of(s, &c->batch, i);
@@ -187,7 +188,7 @@ static jf_status evaluate_slices(shared_work *s, const shared_call *c, loss_term
 }
 
 /* Where the device's numbers are the host's they are added in place. */
-static jf_status sum_gradient(const shared_work *s, const shared_call *c) {
+static jf_status sum_gradient(const data_parallel *s, const data_parallel_call *c) {
     device *d = c->m->d;
     size_t count = c->m->parameters.total;
     double *copy;
@@ -204,7 +205,7 @@ static jf_status sum_gradient(const shared_work *s, const shared_call *c) {
 }
 
 /* The largest of all ranks. */
-static jf_status share_drift(const shared_work *s, const shared_call *c, double drift) {
+static jf_status share_drift(const data_parallel *s, const data_parallel_call *c, double drift) {
     double *all;
     JF_TRY(MEM_NEW(c->m->ctx, &all, (size_t)ranks_size(s->r)));
     jf_status status = ranks_gather(s->r, &drift, sizeof drift, all);
@@ -214,7 +215,7 @@ static jf_status share_drift(const shared_work *s, const shared_call *c, double 
     return status;
 }
 
-jf_status shared_step(shared_work *s, shared_call *c) {
+jf_status data_parallel_step(data_parallel *s, data_parallel_call *c) {
     device *d = c->m->d;
     loss_terms sum, sums;
     double drift, message[TERM_COUNT + 1];
@@ -234,8 +235,8 @@ jf_status shared_step(shared_work *s, shared_call *c) {
 
 /* ---- the same everywhere ---- */
 
-jf_status shared_spread(const shared_work *s, const model *m, real *const *buffers, int count, void *state,
-                        size_t bytes) {
+jf_status data_parallel_spread(const data_parallel *s, const model *m, real *const *buffers, int count,
+                               void *state, size_t bytes) {
     size_t numbers = m->parameters.total;
     double *copy;
     JF_TRY(MEM_NEW(m->ctx, &copy, numbers));
@@ -259,7 +260,7 @@ static void describe_roundings(const device *d, char out[DEVICE_MAX_WORDS]) {
     if (name) memmove(number, name + 2, strlen(name + 2) + 1);
 }
 
-jf_status shared_check_same(const model *m, const dataset *data) {
+jf_status data_parallel_check_same(const model *m, const dataset *data) {
     ranks *r = ranks_of(m->ctx);
     char words[DEVICE_MAX_WORDS], identity[DATASET_MAX_IDENTITY] = "";
     if (ranks_size(r) == 1) return JF_OK;

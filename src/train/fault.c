@@ -25,7 +25,7 @@ static void blame(const model *m, const dataset *data, const batch_request *q, c
                   fault *out) {
     size_t dim = (size_t)m->flow->dim;
     const double *row = rows + (size_t)s * dim;
-    row_sequence sequence = {q->order, q->class_index, q->held};
+    row_sequence sequence = {q->order, q->class_index, q->validation};
     out->row = data && q->share > 0 ? dataset_row_at(data, &sequence, q->first + (uint64_t)s) : -1;
     size_t most = count_finite(row, dim); /* one that is not finite is furthest of all */
     if (most == dim)
@@ -103,7 +103,7 @@ done:
 
 const char *fault_where(const fault *f, char out[FAULT_MAX_WORDS]) {
     static const char *const words[] = {"in the data", "after layer %d", "in the loss", "in the gradient"};
-    number_print(out, FAULT_MAX_WORDS, words[f->kind], f->layer);
+    format_text(out, FAULT_MAX_WORDS, words[f->kind], f->layer);
     return out;
 }
 
@@ -112,8 +112,8 @@ static const char *row_words(const fault *f, const model *m, const dataset *data
     char row[512] = "a row of the batch";
     int is_x = f->element < m->units.dim_x;
     if (f->row >= 0) dataset_row_words(data, f->row, row, sizeof row);
-    number_print(out, FAULT_MAX_WORDS, "%s, whose %c%d is %g deviations away from the mean", row,
-                 is_x ? 'x' : 'y', is_x ? f->element : f->element - m->units.dim_x, f->off);
+    format_text(out, FAULT_MAX_WORDS, "%s, whose %c%d is %g deviations away from the mean", row,
+                is_x ? 'x' : 'y', is_x ? f->element : f->element - m->units.dim_x, f->off);
     return out;
 }
 
@@ -125,14 +125,14 @@ const char *fault_why(const fault *f, const model *m, const dataset *data, char 
     char words[FAULT_MAX_WORDS], key[NET_MAX_KEY];
     net_highest_gain(m->recipe, key);
     if (fault_is_of_row(f))
-        number_print(out, FAULT_MAX_WORDS, "it is %s: correct it or leave it out",
-                     row_words(f, m, data, words));
+        format_text(out, FAULT_MAX_WORDS, "it is %s: correct it or leave it out",
+                    row_words(f, m, data, words));
     else if (f->bad)
-        number_print(out, FAULT_MAX_WORDS, "weights are not finite themselves (%s): start from others",
-                     f->bad);
+        format_text(out, FAULT_MAX_WORDS, "weights are not finite themselves (%s): start from others",
+                    f->bad);
     else
-        number_print(out, FAULT_MAX_WORDS,
-                     "the start itself diverges, and no train.rate changes that: lower %s, which is %g", key,
-                     recipe_real(m->recipe, key));
+        format_text(out, FAULT_MAX_WORDS,
+                    "the start itself diverges, and no train.rate changes that: lower %s, which is %g", key,
+                    recipe_real(m->recipe, key));
     return out;
 }

@@ -182,7 +182,7 @@ static void fill_terms(jf_term out[TERM_COUNT], const objective_kind *kind, cons
 
 /* Reports the progress. A requested stop is remembered until the next batch would begin. */
 static jf_status report(trainer *t, int batches) {
-    if (!ranks_is_first(t->shared.r)) return JF_OK;
+    if (!ranks_is_first(t->parallel.r)) return JF_OK;
     const phase *p = &phases[(int)t->s.phase];
     loss_terms mean = epoch_mean(&t->s);
     jf_term terms[TERM_COUNT];
@@ -202,7 +202,7 @@ static jf_status report(trainer *t, int batches) {
                             .seconds_left = seconds_left(t),
                             .ks_median = t->s.ks_median,
                             .ks_max = t->s.ks_max,
-                            .held_out = t->s.held_out,
+                            .held_out = t->s.validation_loss,
                             .best_epoch = (int64_t)t->s.best_epoch,
                             .model = t->s.batch == batches ? t->m : NULL};
     jf_status status = context_tell(t->m->ctx, &(jf_progress){.phase = p->name,
@@ -223,17 +223,17 @@ static jf_status save_checkpoint(trainer *t) {
     if (!t->history) return JF_OK;
     t->s.seconds = elapsed(t);
     t->last_checkpoint = trainer_clock();
-    ranks_be_quiet(t->shared.r, saving_seconds(t));
+    ranks_be_quiet(t->parallel.r, saving_seconds(t));
     file_sync(t->history); /* a checkpoint that outlives a power cut counts lines that do, too */
-    JF_TRY(generations_save(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
-    ranks_be_quiet(t->shared.r, 0);
+    JF_TRY(checkpoint_store_save(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
+    ranks_be_quiet(t->parallel.r, 0);
     t->saved_epochs = t->s.total_epoch;
     return JF_OK;
 }
 
 /* Names the held-out row that makes the loss infinite, once for each phase. */
 static jf_status tell_validation(trainer *t, const phase *p, double validation) {
-    long rows = t->data->held;
+    long rows = t->data->validation_rows;
     fault f = {.kind = FAULT_OF_GRADIENT, .row = -1};
     char where[FAULT_MAX_WORDS], why[FAULT_MAX_WORDS] = "lower train.rate";
     if (t->told_phase == (int)t->s.phase + 1) return JF_OK;
@@ -241,7 +241,7 @@ static jf_status tell_validation(trainer *t, const phase *p, double validation) 
     for (long done = 0; done < rows && f.kind == FAULT_OF_GRADIENT; done += t->batch) {
         batch_key key = {p, (int)t->s.epoch, 0, 0};
         batch_request q =
-            batch_held_out(t->m, &key, done, rows - done < t->batch ? (int)(rows - done) : t->batch);
+            batch_validation(t->m, &key, done, rows - done < t->batch ? (int)(rows - done) : t->batch);
         pass training = trainer_begin_measuring(t);
         jf_status status = find_fault(t, &q, &f);
         t->run->pass = training;
@@ -274,19 +274,19 @@ static void run_batch(trainer *t, int batches) {
 }
 
 /* The same of a batch that is shared, with what the first rank wants to follow: *control. */
-static jf_status run_shared_batch(trainer *t, int batches, int *control) {
+static jf_status run_parallel_batch(trainer *t, int batches, int *control) {
     int last = t->s.batch + 1 >= batches;
-    shared_call c = {.m = t->m,
-                     .run = t->run,
-                     .feed = t->feed,
-                     .opt = &t->opt,
-                     .terms = t->scratch_terms,
-                     .batch = request_of(t, (int)t->s.batch),
-                     .has_next = !last,
-                     .wants_drift = t->s.batch == 0,
-                     .control = *control};
+    data_parallel_call c = {.m = t->m,
+                            .run = t->run,
+                            .feed = t->feed,
+                            .opt = &t->opt,
+                            .terms = t->scratch_terms,
+                            .batch = request_of(t, (int)t->s.batch),
+                            .has_next = !last,
+                            .wants_drift = t->s.batch == 0,
+                            .control = *control};
     if (!last) c.next = request_of(t, (int)t->s.batch + 1);
-    JF_TRY(shared_step(&t->shared, &c));
+    JF_TRY(data_parallel_step(&t->parallel, &c));
     *control = c.control;
     t->s.batch++;
     return JF_OK;
@@ -309,10 +309,10 @@ static jf_status end_epoch(trainer *t, const phase *p) {
         t->m->objective.kind->from_data && every && ((int)t->s.epoch % every == 0 || t->s.epoch == epochs);
     if (measured) JF_TRY(trainer_measure_ks(t));
     JF_TRY(trainer_validate(t, p, &validation));
-    double score = trainer_has_held_out(t) ? validation : mean.value[TERM_TOTAL];
-    t->s.held_out = validation;
+    double score = trainer_has_validation(t) ? validation : mean.value[TERM_TOTAL];
+    t->s.validation_loss = validation;
     JF_TRY(t->m->d->kind->status(t->m->d));
-    if (trainer_has_held_out(t) && !isfinite(validation)) JF_TRY(tell_validation(t, p, validation));
+    if (trainer_has_validation(t) && !isfinite(validation)) JF_TRY(tell_validation(t, p, validation));
     if (score < t->s.best) { /* not where it is NAN */
         t->s.best = score;
         t->s.since_best = 0;
@@ -346,28 +346,28 @@ static jf_status end_epoch(trainer *t, const phase *p) {
 }
 
 /* The annealed data change every epoch, so only phases with patience have a best epoch to go back to. */
-static jf_status take_best(trainer *t, const phase *p) {
+static jf_status restore_best_weights(trainer *t, const phase *p) {
     if (!p->patience_key || !isfinite(t->s.best)) return JF_OK;
     trainer_copy(t, t->m->params, t->best);
     t->s.kept_epoch = t->s.best_epoch;
     t->s.kept_of = t->s.epoch - 1;
     double fall = t->s.best_before - t->s.best;
-    t->s.fell = trainer_has_held_out(t) && isfinite(fall) ? fall : 0;
+    t->s.fell = trainer_has_validation(t) && isfinite(fall) ? fall : 0;
     return JF_OK;
 }
 
 static jf_status end_phase(trainer *t, const phase *p) {
-    if (p->patience_key && trainer_has_held_out(t) && !isfinite(t->s.best) && phase_epochs(p, t->m) > 0)
+    if (p->patience_key && trainer_has_validation(t) && !isfinite(t->s.best) && phase_epochs(p, t->m) > 0)
         jf_warn(t->m->ctx,
                 "%s: no epoch had a finite held-out loss: the weights are those of the last, not the best",
                 p->name);
-    JF_TRY(take_best(t, p));
+    JF_TRY(restore_best_weights(t, p));
     t->s.phase++;
     t->s.epoch = 1;
     t->s.best = INFINITY;
     t->s.since_best = 0;
     t->s.best_epoch = 0;
-    t->s.held_out = NAN;
+    t->s.validation_loss = NAN;
     t->s.best_before = NAN;
     return JF_OK;
 }
@@ -389,14 +389,14 @@ static jf_status run_batches(trainer *t, int batches) {
 
 /* The same where work is shared: ranks read, roll back and stop after the same batch, when the first of them
  * wants it. */
-static jf_status run_shared_batches(trainer *t, int batches) {
+static jf_status run_parallel_batches(trainer *t, int batches) {
     while (t->s.batch < batches) {
         int due = trainer_clock() - t->last_read >= t->interval,
-            control = (t->stop ? SHARED_STOP : 0) | (due ? SHARED_READ : 0);
-        JF_TRY(run_shared_batch(t, batches, &control));
+            control = (t->stop ? DATA_PARALLEL_STOP : 0) | (due ? DATA_PARALLEL_READ : 0);
+        JF_TRY(run_parallel_batch(t, batches, &control));
         if (control == 0 && t->s.batch < batches) continue;
         JF_TRY(read_device(t));
-        if (control & SHARED_STOP) return JF_STOPPED;
+        if (control & DATA_PARALLEL_STOP) return JF_STOPPED;
         if (t->s.batch < batches) JF_TRY(report(t, batches));
     }
     return JF_OK;
@@ -410,7 +410,7 @@ static jf_status run_phase(trainer *t) {
     if (t->s.epoch == 1 && t->s.batch == 0) average_from_here(t);
     while (!phase_over(t, p)) {
         if (t->s.batch == 0) remember_epoch(t);
-        JF_TRY((shared_is_needed(&t->shared) ? run_shared_batches : run_batches)(t, batches));
+        JF_TRY((data_parallel_needed(&t->parallel) ? run_parallel_batches : run_batches)(t, batches));
         JF_TRY(end_epoch(t, p));
         if (trainer_clock() - t->last_checkpoint > checkpoint_every) JF_TRY(save_checkpoint(t));
     }
@@ -440,10 +440,10 @@ static jf_status tell_loss(trainer *t, char *sentence, size_t size) {
     JF_TRY(dataset_gaussian(t->data, recipe_real(m->recipe, "train.noise"), &gaussian));
     if (isnan(gaussian)) return JF_OK;
     gaussian += loss_y_at_best(&m->objective, m->units.dim_y);
-    const char *which = trainer_has_held_out(t) ? "held-out loss" : "loss";
+    const char *which = trainer_has_validation(t) ? "held-out loss" : "loss";
     int worse = !(loss <= gaussian + GAUSSIAN_MARGIN * m->units.dim_x);
     const char *format = worse ? "; %s %.4g, worse than a Gaussian's %.4g" : "; %s %.4g (a Gaussian's: %.4g)";
-    number_print(sentence + used, size - used, format, which, loss, gaussian);
+    format_text(sentence + used, size - used, format, which, loss, gaussian);
     if (worse)
         jf_warn(m->ctx,
                 "the %s of the model is %.4g, worse than the %.4g of a Gaussian with the data's means and "
@@ -460,7 +460,7 @@ static jf_status tell_loss(trainer *t, char *sentence, size_t size) {
 static void tell_cut_short(const trainer *t, char *sentence, size_t size) {
     size_t used = strlen(sentence);
     if (!(t->s.fell > FALLS)) return;
-    number_print(sentence + used, size - used, "; " MODEL_CUT_SHORT);
+    format_text(sentence + used, size - used, "; " MODEL_CUT_SHORT);
     jf_log(t->m->ctx,
            MODEL_CUT_SHORT
            " when training ended, by %.2g nats in the last tenth of the epochs: train again with more "
@@ -470,16 +470,16 @@ static void tell_cut_short(const trainer *t, char *sentence, size_t size) {
 
 static jf_status close_run(trainer *t) {
     char sentence[400];
-    number_print(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
-                 t->s.finished ? "finished" : "stopped", t->s.total_epoch, (long)t->s.step, t->batch);
+    format_text(sentence, sizeof sentence, "%s after %.0f epochs, %ld steps of %d samples",
+                t->s.finished ? "finished" : "stopped", t->s.total_epoch, (long)t->s.step, t->batch);
     precision in = train_products(t->m);
     size_t used = strlen(sentence);
     if (in != PRECISION_FP32)
-        number_print(sentence + used, sizeof sentence - used, ", products in %s", precision_names[in]);
+        format_text(sentence + used, sizeof sentence - used, ", products in %s", precision_names[in]);
     used = strlen(sentence);
     if (t->s.kept_epoch > 0)
-        number_print(sentence + used, sizeof sentence - used, "; kept are the weights of epoch %.0f of %.0f",
-                     t->s.kept_epoch, t->s.kept_of);
+        format_text(sentence + used, sizeof sentence - used, "; kept are the weights of epoch %.0f of %.0f",
+                    t->s.kept_epoch, t->s.kept_of);
     average_from_here(t);
     if (t->s.finished) JF_TRY(tell_loss(t, sentence, sizeof sentence));
     if (t->s.finished) tell_cut_short(t, sentence, sizeof sentence);
@@ -503,7 +503,7 @@ jf_status train_run(model *m, const dataset *data, const jf_train_options *optio
     jf_status status = trainer_prepare(&t);
     if (status == JF_OK) status = run_phases(&t);
     if (status == JF_OK || status == JF_STOPPED) {
-        jf_status late = status == JF_STOPPED ? take_best(&t, &phases[(int)t.s.phase]) : JF_OK;
+        jf_status late = status == JF_STOPPED ? restore_best_weights(&t, &phases[(int)t.s.phase]) : JF_OK;
         if (late == JF_OK) late = close_run(&t);
         if (late != JF_OK) status = late;
     }

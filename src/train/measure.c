@@ -12,9 +12,9 @@ static batch_request ks_batch(const trainer *t, int batch) {
     const model *m = t->m;
     const phase *last = &phases[phase_count - 1];
     batch_key key = {last, phase_epochs(last, m), (uint32_t)t->s.total_epoch | 1u << 24, batch};
-    if (t->data->held > 0) {
-        long first = (long)batch * t->batch, left = t->data->held - first;
-        return batch_held_out(m, &key, first, left < 0 ? 0 : left < t->batch ? (int)left : t->batch);
+    if (t->data->validation_rows > 0) {
+        long first = (long)batch * t->batch, left = t->data->validation_rows - first;
+        return batch_validation(m, &key, first, left < 0 ? 0 : left < t->batch ? (int)left : t->batch);
     }
     int over = t->data->rows && batch >= phase_batches(last, m, t->data);
     return batch_of(m, t->data, &key, over ? 0 : t->batch);
@@ -30,14 +30,14 @@ static pass measuring_pass(const trainer *t) {
  * that, and all of them stop together, after the next batch. */
 static jf_status poll(trainer *t, const char *what, uint64_t done, uint64_t total) {
     jf_status status = context_poll(t->m->ctx, what, done, total);
-    if (status != JF_STOPPED || ranks_size(t->shared.r) == 1) return status;
+    if (status != JF_STOPPED || ranks_size(t->parallel.r) == 1) return status;
     t->stop = 1;
     return JF_OK;
 }
 
 /* Whether this rank measures a part: they take turns. */
 static int is_mine(const trainer *t, int part) {
-    return part % ranks_size(t->shared.r) == ranks_rank(t->shared.r);
+    return part % ranks_size(t->parallel.r) == ranks_rank(t->parallel.r);
 }
 
 /* Latent points of a part of a batch, to their places. latent: (dim_x, TRAIN_KS_POINTS) from the first point
@@ -75,10 +75,10 @@ jf_status trainer_measure_ks(trainer *t) {
             points += (size_t)n < left ? (size_t)n : left;
         }
     }
-    JF_TRY_DONE(ranks_sum_doubles(t->shared.r, latent, numbers)); /* zeros where others are */
+    JF_TRY_DONE(ranks_sum_doubles(t->parallel.r, latent, numbers)); /* zeros where others are */
     for (int i = 0; i < dim_x; i++)
         distances[i] = is_mine(t, i) ? ks_to_normal(latent + (size_t)i * TRAIN_KS_POINTS, points) : 0;
-    JF_TRY_DONE(ranks_sum_doubles(t->shared.r, distances, (size_t)dim_x));
+    JF_TRY_DONE(ranks_sum_doubles(t->parallel.r, distances, (size_t)dim_x));
     sort_ascending(distances, (size_t)dim_x);
     t->s.ks_median = quantile(distances, (size_t)dim_x, 0.5);
     t->s.ks_max = distances[dim_x - 1];
@@ -95,8 +95,8 @@ pass trainer_begin_measuring(trainer *t) {
     return training;
 }
 
-int trainer_has_held_out(const trainer *t) {
-    return t->data && t->data->held > 0 && t->m->objective.kind->from_data;
+int trainer_has_validation(const trainer *t) {
+    return t->data && t->data->validation_rows > 0 && t->m->objective.kind->from_data;
 }
 
 /* Terms that are summed over parts of rows. By several ranks: each part has a place, so that they are added
@@ -110,7 +110,7 @@ static jf_status begin_sum(trainer *t, term_sum *s, int most) {
     loss_terms none = {0};
     *s = (term_sum){.most = most};
     t->m->d->kind->put_scalars(t->m->d, t->scratch_terms, none.value, TERM_COUNT);
-    if (ranks_size(t->shared.r) == 1) return JF_OK;
+    if (ranks_size(t->parallel.r) == 1) return JF_OK;
     return MEM_NEW(t->m->ctx, &s->of_parts, (size_t)most * TERM_COUNT);
 }
 
@@ -132,7 +132,7 @@ static jf_status end_sum(trainer *t, term_sum *s, jf_status status, double *tota
     if (!s->of_parts)
         t->m->d->kind->get_scalars(t->m->d, sum.value, t->scratch_terms, TERM_COUNT);
     else if (status == JF_OK)
-        status = ranks_sum_doubles(t->shared.r, s->of_parts, (size_t)s->parts * TERM_COUNT);
+        status = ranks_sum_doubles(t->parallel.r, s->of_parts, (size_t)s->parts * TERM_COUNT);
     for (int i = 0; s->of_parts && i < s->parts * TERM_COUNT; i++)
         sum.value[i % TERM_COUNT] += s->of_parts[i];
     loss_terms_total(&sum);
@@ -145,16 +145,16 @@ jf_status trainer_validate(trainer *t, const phase *p, double *out) {
     const model *m = t->m;
     term_sum sum;
     *out = NAN;
-    if (!trainer_has_held_out(t)) return JF_OK;
+    if (!trainer_has_validation(t)) return JF_OK;
     long done = 0, most = recipe_int(m->recipe, "train.validation"),
-         rows = t->data->held < most ? t->data->held : most;
+         rows = t->data->validation_rows < most ? t->data->validation_rows : most;
     JF_TRY(begin_sum(t, &sum, (int)(rows / t->rows + 1)));
     jf_status status = JF_OK;
     pass training = trainer_begin_measuring(t);
     for (int n; done < rows && status == JF_OK; done += n) {
         n = rows - done < t->rows ? (int)(rows - done) : t->rows;
         batch_key key = {p, (int)t->s.epoch, 0, 0};
-        batch_request q = batch_held_out(m, &key, done, n);
+        batch_request q = batch_validation(m, &key, done, n);
         status = poll(t, "validation", (uint64_t)done, (uint64_t)rows);
         if (status == JF_OK) add_part(t, &sum, &q, 1.0 / (double)rows);
     }
@@ -163,7 +163,7 @@ jf_status trainer_validate(trainer *t, const phase *p, double *out) {
 }
 
 jf_status trainer_final_loss(trainer *t, double *out) {
-    if (trainer_has_held_out(t)) return trainer_validate(t, &phases[phase_count - 1], out);
+    if (trainer_has_validation(t)) return trainer_validate(t, &phases[phase_count - 1], out);
     term_sum sum;
     double points = 0;
     int parts = (t->batch + t->rows - 1) / t->rows; /* of a batch */

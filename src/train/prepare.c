@@ -54,7 +54,7 @@ static jf_status take_changed_data(trainer *t) {
 }
 
 static jf_status resume(trainer *t) {
-    JF_TRY(generations_load(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
+    JF_TRY(checkpoint_store_load(&t->checkpoints, t->m, &t->opt, t->best, &t->start, &t->s));
     t->saved_epochs = t->s.total_epoch;
     return t->checkpoints.data.differ ? take_changed_data(t) : JF_OK;
 }
@@ -63,7 +63,7 @@ static jf_status use_folder(trainer *t) {
     model *m = t->m;
     const jf_train_options *o = t->options;
     if (!o->resume) JF_TRY(file_make_folder(m->ctx, t->folder));
-    JF_TRY(generations_create(m->ctx, &t->checkpoints, t->folder));
+    JF_TRY(checkpoint_store_create(m->ctx, &t->checkpoints, t->folder));
     JF_TRY(file_join(m->ctx, &t->history, t->folder, RUN_HISTORY));
     t->checkpoints.data.may_differ = o->changed_data;
     if (t->data) dataset_identity(t->data, t->checkpoints.data.identity);
@@ -86,8 +86,8 @@ static jf_status spread_state(trainer *t) {
         buffers[count++] = t->opt.average;
         buffers[count++] = t->start.average;
     }
-    if (ranks_size(t->shared.r) == 1) return JF_OK;
-    JF_TRY(shared_spread(&t->shared, t->m, buffers, count, &state, sizeof state));
+    if (ranks_size(t->parallel.r) == 1) return JF_OK;
+    JF_TRY(data_parallel_spread(&t->parallel, t->m, buffers, count, &state, sizeof state));
     t->s = state.now;
     t->start.state = state.start;
     return JF_OK;
@@ -98,9 +98,9 @@ static jf_status spread_state(trainer *t) {
 jf_status trainer_prepare(trainer *t) {
     model *m = t->m;
     t->batch = recipe_int(m->recipe, "train.batch");
-    JF_TRY(shared_create(&t->shared, m, t->batch, t->options->deterministic));
-    t->rows = t->shared.rows;
-    t->folder = ranks_is_first(t->shared.r) ? t->options->folder : NULL;
+    JF_TRY(data_parallel_create(&t->parallel, m, t->batch, t->options->deterministic));
+    t->rows = t->parallel.rows;
+    t->folder = ranks_is_first(t->parallel.r) ? t->options->folder : NULL;
     if (t->data && t->data->rows > 0 && t->batch > t->data->rows)
         return recipe_fail(m->recipe, "train.batch", "%d samples, but the data has only %ld rows", t->batch,
                            t->data->rows);
@@ -116,7 +116,8 @@ jf_status trainer_prepare(trainer *t) {
     JF_TRY(m->d->kind->alloc_scalars(m->d, &t->scratch_terms, TERM_COUNT));
     JF_TRY(flow_run_create(&t->run, m->flow, m->params, t->opt.grad, t->rows, train_run_use(m)));
     t->run->pass.dropout = optimiser_dropout(&t->opt, m);
-    if (!shared_is_needed(&t->shared)) JF_TRY(training_step_create(&t->step, m, t->run, &t->opt, t->batch));
+    if (!data_parallel_needed(&t->parallel))
+        JF_TRY(training_step_create(&t->step, m, t->run, &t->opt, t->batch));
     JF_TRY(feed_create(&t->feed, m, t->data, t->run));
     JF_TRY(m->d->kind->alloc(m->d, &t->best, m->parameters.total));
     real **start[] = {&t->start.params, &t->start.first, &t->start.second};
@@ -129,7 +130,7 @@ jf_status trainer_prepare(trainer *t) {
                          .rate_factor = 1,
                          .ks_median = NAN,
                          .ks_max = NAN,
-                         .held_out = NAN,
+                         .validation_loss = NAN,
                          .best_before = NAN};
     if (t->folder) JF_TRY(use_folder(t));
     if (t->options->resume) JF_TRY(spread_state(t));
@@ -140,7 +141,8 @@ jf_status trainer_prepare(trainer *t) {
 
 void trainer_release(trainer *t, jf_status ended) {
     model *m = t->m;
-    shared_free(&t->shared, m, ended < 0); /* first: devices that wait for lost ranks would never be done */
+    data_parallel_free(&t->parallel, m,
+                       ended < 0); /* first: devices that wait for lost ranks would never be done */
     feed_free(t->feed);
     if (t->step.m) training_step_free(&t->step);
     flow_run_free(t->run);
@@ -149,6 +151,6 @@ void trainer_release(trainer *t, jf_status ended) {
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         if (buffers[i]) m->d->kind->release(m->d, buffers[i]);
     if (t->scratch_terms) m->d->kind->release_scalars(m->d, t->scratch_terms);
-    generations_free(&t->checkpoints);
+    checkpoint_store_free(&t->checkpoints);
     free(t->history);
 }

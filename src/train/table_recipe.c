@@ -130,13 +130,13 @@ static void add_found(jf_context *ctx, const row_file *f, const size_t *columns,
     for (int i = 0; i < count; i++) {
         const char *name = row_file_name(f, columns[i]);
         column_support s = look_interval(&looks[i], &found);
-        number_print(place, sizeof place, "x%d", i);
+        format_text(place, sizeof place, "x%d", i);
         if (found) {
             text_add(out, "%s%s=%s:", out->length ? "," : "", place, kind);
             text_add_number(out, s.lo);
             text_add(out, ":");
             text_add_number(out, s.hi);
-            number_print(none, sizeof none, "%s=none", place);
+            format_text(none, sizeof none, "%s=none", place);
             jf_log(ctx,
                    "%s: %s fills %s evenly up to both edges, which is taken as its support (%s: any number)",
                    row_file_path(f), name ? name : place, support_words(&s, words, sizeof words),
@@ -194,7 +194,7 @@ static jf_status set_bounds(recipe *r, const table_files *t, const jf_table_requ
 
 static jf_status set_number(recipe *r, const char *key, int value) {
     char digits[32];
-    number_print(digits, sizeof digits, "%d", value);
+    format_text(digits, sizeof digits, "%d", value);
     return recipe_set(r, key, digits);
 }
 

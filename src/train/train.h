@@ -29,8 +29,8 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, const jf_t
 
 /* ---- train_condition_range.c ---- */
 
-/* Of models of vectors with a continuous y: fills in m->units.reach. */
-jf_status train_measure_reach(model *m, const dataset *data);
+/* Of models of vectors with a continuous y: fills in m->units.condition_range. */
+jf_status train_measure_condition_range(model *m, const dataset *data);
 
 /* ---- loop.c ---- */
 

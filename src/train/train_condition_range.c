@@ -15,7 +15,7 @@ static long rows_to_look_at(const dataset *data, int dim_y) {
     return data->rows > 0 && data->rows < rows ? data->rows : rows;
 }
 
-jf_status train_measure_reach(model *m, const dataset *data) {
+jf_status train_measure_condition_range(model *m, const dataset *data) {
     model_units *u = &m->units;
     size_t dim = (size_t)dataset_dim(data), dim_y = (size_t)u->dim_y;
     long rows;
@@ -31,9 +31,9 @@ jf_status train_measure_reach(model *m, const dataset *data) {
         for (int i = 0; i < u->dim_y; i++)
             y[(size_t)s * dim_y + (size_t)i] = units_to_model(u, u->dim_x + i, row[u->dim_x + i]);
     }
-    reach_free(u->reach);
-    u->reach = NULL;
-    JF_TRY_DONE(reach_create(m->ctx, &u->reach, u->dim_y, rows, y));
+    condition_range_free(u->condition_range);
+    u->condition_range = NULL;
+    JF_TRY_DONE(condition_range_create(m->ctx, &u->condition_range, u->dim_y, rows, y));
 done:
     free(row);
     free(y);

@@ -27,10 +27,13 @@ double train_keep(const recipe *r, const device *d) {
 
 /* Values and, of classes, the tables by which they take turns. */
 static double resident_bytes(const model *m, const dataset *data) {
-    resident_data held;
-    if (!data || !m->d->kind->memory || !m->d->kind->data_open || !dataset_resident(data, &held)) return 0;
-    double rows = (double)(held.rows + held.held), value = held.bytes ? 1 : (double)m->d->kind->real_size;
-    return rows * held.width * value + (held.classes ? rows + (double)held.rows * sizeof(long) : 0);
+    resident_data resident;
+    if (!data || !m->d->kind->memory || !m->d->kind->data_open || !dataset_resident(data, &resident))
+        return 0;
+    double rows = (double)(resident.rows + resident.validation_rows),
+           value = resident.bytes ? 1 : (double)m->d->kind->real_size;
+    return rows * resident.width * value +
+           (resident.classes ? rows + (double)resident.rows * sizeof(long) : 0);
 }
 
 static train_memory memory_with(const model *m, const dataset *data, double keep_mib) {
@@ -46,14 +49,14 @@ static train_memory memory_with(const model *m, const dataset *data, double keep
     train_memory memory = {.weights = total * size * copies,
                            .model = total * size,
                            .passes = size * ((double)layers.scratch + 3 * numbers),
-                           .kept = size * (double)layers.kept,
+                           .saved = size * (double)layers.saved,
                            .resident = resident_bytes(m, data),
                            .checkpoint = total * (size * WRITTEN_COPIES + sizeof(double)),
                            .batches = 3 * sizeof(double) * numbers,
                            .data = data ? (double)data->bytes : 0};
     if (recipe_int(m->recipe, "train.ks_every") && m->objective.kind->from_data)
         memory.histograms = (double)TRAIN_KS_POINTS * f->dim_x * sizeof(double);
-    memory.device = memory.weights + memory.passes + memory.kept + memory.resident;
+    memory.device = memory.weights + memory.passes + memory.saved + memory.resident;
     memory.host = memory.checkpoint + memory.batches + memory.histograms + memory.data;
     return memory;
 }
@@ -71,9 +74,9 @@ static double missing_of(const train_memory *k, double left) {
 
 static void tell_host(const model *m, const train_memory *k) {
     jf_log(m->ctx,
-           "memory: about %.0f MiB (weights and optimiser %.0f, kept activations %.0f, batches and scratch "
+           "memory: about %.0f MiB (weights and optimiser %.0f, saved activations %.0f, batches and scratch "
            "%.0f, data %.0f)",
-           (k->device + k->host) / MIB, (k->weights + k->checkpoint) / MIB, k->kept / MIB,
+           (k->device + k->host) / MIB, (k->weights + k->checkpoint) / MIB, k->saved / MIB,
            (k->passes + k->batches + k->histograms) / MIB, k->data / MIB);
 }
 
@@ -84,8 +87,8 @@ static double fitting_keep(const model *m, const dataset *data, double keep, dou
         train_memory k = memory_with(m, data, keep);
         double missing = missing_of(&k, left);
         if (missing <= 0) return keep;
-        if (k.kept == 0) break;
-        keep = floor((k.kept - missing) / MIB);
+        if (k.saved == 0) break;
+        keep = floor((k.saved - missing) / MIB);
     }
     train_memory least = memory_with(m, data, 0);
     return missing_of(&least, left) <= 0 ? 0 : -1;
@@ -96,12 +99,12 @@ static jf_status refuse(const model *m, const dataset *data, const train_memory 
     int batch = recipe_int(m->recipe, "train.batch");
     char advice[160];
     if (enough >= 0)
-        number_print(advice, sizeof advice,
-                     "set train.keep to at most %.0f instead of %.0f, or lower train.batch, which is %d",
-                     enough, keep, batch);
+        format_text(advice, sizeof advice,
+                    "set train.keep to at most %.0f instead of %.0f, or lower train.batch, which is %d",
+                    enough, keep, batch);
     else
-        number_print(advice, sizeof advice, "lower train.batch, which is %d%s", batch,
-                     k->kept > 0 ? ", and set train.keep = 0" : "");
+        format_text(advice, sizeof advice, "lower train.batch, which is %d%s", batch,
+                    k->saved > 0 ? ", and set train.keep = 0" : "");
     return jf_fail(
         m->ctx, JF_ERROR_MEMORY,
         "device %s: the run would take about %.0f MiB of its memory, of which %.0f of %.0f MiB are "
@@ -120,9 +123,9 @@ jf_status train_tell_memory(const model *m, const dataset *data) {
     JF_TRY(m->d->kind->status(m->d));
     if (missing_of(&k, (double)left) > 0) return refuse(m, data, &k, (double)left, (double)all);
     jf_log(m->ctx,
-           "memory: about %.0f MiB of the device's %.0f (weights and optimiser %.0f, kept activations %.0f, "
+           "memory: about %.0f MiB of the device's %.0f (weights and optimiser %.0f, saved activations %.0f, "
            "batches and scratch %.0f, data %.0f), %.0f of the host",
-           k.device / MIB, (double)all / MIB, k.weights / MIB, k.kept / MIB, k.passes / MIB, k.resident / MIB,
-           k.host / MIB);
+           k.device / MIB, (double)all / MIB, k.weights / MIB, k.saved / MIB, k.passes / MIB,
+           k.resident / MIB, k.host / MIB);
     return JF_OK;
 }

@@ -10,7 +10,7 @@ typedef struct train_memory {
     double weights;  /* and gradients, moments, and the copies that a run can go back to */
     double model;    /* of these the weights alone, which are there before a run */
     double passes;   /* states, scratch, partial gradients */
-    double kept;     /* activations for the backward pass, within train.keep */
+    double saved;    /* activations for the backward pass, within train.keep */
     double resident; /* data that the device holds; 0 where its memory is the host's */
     /* of the host */
     double checkpoint; /* while one is written */

@@ -5,8 +5,8 @@
 #include "compute/place.h"
 #include "data/named.h"
 #include "model/use.h"
+#include "train/checkpoint_store.h"
 #include "train/data_parallel.h"
-#include "train/generations.h"
 #include "train/loose.h"
 #include "train/run_folder.h"
 #include "train/train_memory.h"
@@ -131,12 +131,12 @@ static jf_status enter_folder(jf_context *ctx, run_folder **out, const jf_train_
 
 /* Of a run that is resumed: what another recipe asks for is not made first. */
 static jf_status check_recipe(jf_context *ctx, const recipe *r, const jf_train_options *o) {
-    generations g = {0};
+    checkpoint_store g = {0};
     if (!o->folder || !o->resume) return JF_OK;
     JF_TRY(recipe_check(r));
-    jf_status status = generations_create(ctx, &g, o->folder);
-    if (status == JF_OK) status = generations_check_recipe(&g, r);
-    generations_free(&g);
+    jf_status status = checkpoint_store_create(ctx, &g, o->folder);
+    if (status == JF_OK) status = checkpoint_store_check_recipe(&g, r);
+    checkpoint_store_free(&g);
     return status;
 }
 
@@ -154,17 +154,16 @@ static jf_status begin_folder(const model *m, run_folder **f, const jf_train_opt
 
 /* Before anything is read: ranks that were started with something else would read something else. */
 static jf_status check_start(jf_context *ctx, const recipe *r, const jf_train_options *o) {
-    ranks *company = ranks_of(ctx);
+    ranks *communicator = ranks_of(ctx);
     char way[160];
     text t = {0};
-    if (ranks_size(company) == 1) return JF_OK;
-    number_print(way, sizeof way, "seed %llu%s%s%s", (unsigned long long)o->seed,
-                 o->resume ? ", resumed" : "", o->changed_data ? ", with changed data" : "",
-                 o->deterministic ? ", deterministic" : "");
+    if (ranks_size(communicator) == 1) return JF_OK;
+    format_text(way, sizeof way, "seed %llu%s%s%s", (unsigned long long)o->seed, o->resume ? ", resumed" : "",
+                o->changed_data ? ", with changed data" : "", o->deterministic ? ", deterministic" : "");
     recipe_write(r, &t, 0);
     jf_status status = text_check(ctx, &t);
-    if (status == JF_OK) status = ranks_same(company, "recipe", t.chars);
-    if (status == JF_OK) status = ranks_same(company, "seed or way of training", way);
+    if (status == JF_OK) status = ranks_same(communicator, "recipe", t.chars);
+    if (status == JF_OK) status = ranks_same(communicator, "seed or way of training", way);
     text_free(&t);
     return status;
 }
@@ -172,44 +171,44 @@ static jf_status check_start(jf_context *ctx, const recipe *r, const jf_train_op
 /* Rank 0 alone has the folder; where it fails all of them do. */
 static jf_status open_first(jf_context *ctx, run_folder **folder, const recipe *r,
                             const jf_train_options *o) {
-    ranks *company = ranks_of(ctx);
+    ranks *communicator = ranks_of(ctx);
     jf_status status = JF_OK;
-    if (ranks_is_first(company)) {
+    if (ranks_is_first(communicator)) {
         status = enter_folder(ctx, folder, o);
         if (status == JF_OK) status = check_recipe(ctx, r, o);
     }
-    return ranks_agree(company, status);
+    return ranks_agree(communicator, status);
 }
 
 static jf_status open_all(jf_context *ctx, dataset **data, model **m, const recipe *r,
                           const jf_train_options *options) {
-    ranks *company = ranks_of(ctx);
+    ranks *communicator = ranks_of(ctx);
     char name[DEVICE_MAX_NAME];
     jf_train_options mine = *options; /* this rank's */
-    mine.threads = ranks_threads(company, options->threads);
-    mine.device = device_name_at(options->device, ranks_place(company), name);
+    mine.threads = ranks_threads(communicator, options->threads);
+    mine.device = device_name_at(options->device, ranks_place(communicator), name);
     jf_status status = train_open(ctx, data, m, r, &mine);
     if (status == JF_OK && *data) status = dataset_examine(*data);
     if (status == JF_OK) status = train_tell_loose(*m, *data);
-    if (status == JF_OK && *data) status = train_measure_reach(*m, *data);
-    JF_TRY(ranks_agree(company, status));
-    return shared_check_same(*m, *data);
+    if (status == JF_OK && *data) status = train_measure_condition_range(*m, *data);
+    JF_TRY(ranks_agree(communicator, status));
+    return data_parallel_check_same(*m, *data);
 }
 
 static void tell_ranks(const model *m) {
-    ranks *company = ranks_of(m->ctx);
-    if (ranks_size(company) > 1) jf_log(m->ctx, "%d ranks share every batch", ranks_size(company));
+    ranks *communicator = ranks_of(m->ctx);
+    if (ranks_size(communicator) > 1) jf_log(m->ctx, "%d ranks share every batch", ranks_size(communicator));
 }
 
 /* ---- all of it ---- */
 
 jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, const jf_train_options *options) {
-    ranks *company = ranks_of(ctx);
+    ranks *communicator = ranks_of(ctx);
     dataset *data = NULL;
     model *m = NULL;
     run_folder *folder = NULL;
     jf_status status, trained;
-    int first = ranks_is_first(company);
+    int first = ranks_is_first(communicator);
     *out = NULL;
     JF_TRY_DONE(check_start(ctx, r, options));
     JF_TRY_DONE(open_first(ctx, &folder, r, options));
@@ -219,13 +218,13 @@ jf_status train_recipe(jf_context *ctx, model **out, const recipe *r, const jf_t
     tell_ranks(m);
     status = train_tell_memory(m, data);
     if (status == JF_OK && first) status = begin_folder(m, &folder, options);
-    JF_TRY_DONE(ranks_agree(company, status));
+    JF_TRY_DONE(ranks_agree(communicator, status));
     trained = train_run(m, data, options, TRAIN_INTERVAL);
     if (trained != JF_OK && trained != JF_STOPPED) JF_TRY_DONE(trained);
     /* only steps that were not the same could have made them different */
     JF_TRY_DONE(model_check_same(m, "set of weights after training (checksum)"));
     status = first ? write_into(m, options->folder, RUN_MODEL, model_save) : JF_OK;
-    JF_TRY_DONE(ranks_agree(company, status));
+    JF_TRY_DONE(ranks_agree(communicator, status));
     if (folder && trained == JF_OK) run_folder_finish(folder);
     status = trained;
     *out = m;

@@ -3,8 +3,8 @@
 #ifndef JF_TRAIN_TRAINER_H
 #define JF_TRAIN_TRAINER_H
 
+#include "train/checkpoint_store.h"
 #include "train/data_parallel.h"
-#include "train/generations.h"
 
 typedef struct trainer {
     model *m;
@@ -15,14 +15,14 @@ typedef struct trainer {
     training_step step;
     flow_run *run;
     int batch; /* samples */
-    shared_work shared;
+    data_parallel parallel;
     int rows; /* of a batch that are evaluated at once: all of them, unless work is shared */
     feed *feed;
     scalar *scratch_terms; /* (TERM_COUNT) */
     real *best;            /* weights of the best epoch of this phase */
     epoch_start start;     /* of this epoch, for rollbacks */
     train_state s;
-    generations checkpoints;
+    checkpoint_store checkpoints;
     const char *folder;  /* NULL: this run, or this rank of it, writes nothing */
     char *history;       /* likewise */
     double saved_epochs; /* that the last checkpoint holds; below 0: there is none of this run */
@@ -44,7 +44,7 @@ jf_status trainer_prepare(trainer *t);
 void trainer_release(trainer *t, jf_status ended);
 
 /* measure.c */
-int trainer_has_held_out(const trainer *t);
+int trainer_has_validation(const trainer *t);
 /* Until the pass that it returns is put back, objectives are evaluated as models are used. */
 pass trainer_begin_measuring(trainer *t);
 jf_status trainer_measure_ks(trainer *t); /* latent histograms against the prior, into the state */

@@ -18,10 +18,10 @@ typedef enum resident_task {
 } resident_task;
 
 typedef struct resident_data {
-    long rows, held; /* to train on, and, after them, held out */
+    long rows, validation_rows; /* to train on, and, after them, held out */
     int dim_x, dim_y;
     int width; /* values that are held of a row */
-    /* Either bytes (rows + held, width), each of which stands for value[byte], */
+    /* Either bytes (rows + validation_rows, width), each of which stands for value[byte], */
     const uint8_t *bytes;
     double value[256];
     /* or, where they are NULL, a function that fills in the values (width) of a row; scratch: so many

@@ -194,25 +194,25 @@ const char *support_words(const column_support *s, char *out, size_t size) {
     case SUPPORT_INTERVAL:
     case SUPPORT_UNIFORM:
     case SUPPORT_CUT:
-        number_print(out, size, "%s to %s", lo, hi);
+        format_text(out, size, "%s to %s", lo, hi);
         break;
     case SUPPORT_ABOVE:
-        number_print(out, size, "above %s", lo);
+        format_text(out, size, "above %s", lo);
         break;
     case SUPPORT_BELOW:
-        number_print(out, size, "below %s", hi);
+        format_text(out, size, "below %s", hi);
         break;
     case SUPPORT_CIRCLE:
-        number_print(out, size, "a circle from %s to %s", lo, hi);
+        format_text(out, size, "a circle from %s to %s", lo, hi);
         break;
     case SUPPORT_WHOLE:
-        number_print(out, size, "whole numbers from %s to %s", lo, hi);
+        format_text(out, size, "whole numbers from %s to %s", lo, hi);
         break;
     case SUPPORT_CONSTANT:
-        number_print(out, size, "the constant %s", lo);
+        format_text(out, size, "the constant %s", lo);
         break;
     default:
-        number_print(out, size, "any number");
+        format_text(out, size, "any number");
     }
     return out;
 }

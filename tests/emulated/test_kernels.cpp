@@ -1,4 +1,4 @@
-/* Kernels of image networks in bf16, one by one, against the same sums in double: the way back through
+/* Kernels of image networks in bf16, one by one, against the same sums in double: the backward pass through
  * branches in streams of rows, and through 1x1 convolutions in fragments, with several samples for each
  * block. Whole layers are tested as on a GPU, but within what bf16 loses on its way through a network. */
 #include "compute/cuda/image_back_bf16.cuh"
@@ -74,8 +74,8 @@ struct test_norm {
     double b(int pixel, int channel) const { return value(view.b[0][parameter(pixel, channel)]); }
 };
 
-/* What the way back through a part leaves: the gradient q of what the norm made of x, and two sums of each
- * sample. */
+/* What the backward pass through a part leaves: the gradient q of what the norm made of x, and two sums of
+ * each sample. */
 struct test_back {
     numbers q;
     std::vector<float2> sums;

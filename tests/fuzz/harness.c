@@ -92,7 +92,7 @@ struct jf_model *fuzz_model_of(const char *recipe_text) {
     FUZZ_EXPECT(recipe_parse(ctx, &r, recipe_text, "fuzz.ini") == JF_OK);
     FUZZ_EXPECT(recipe_declare_all(r) == JF_OK && recipe_check(r) == JF_OK);
     FUZZ_EXPECT(train_open(ctx, &data, &m, r, &(jf_train_options){.threads = 1}) == JF_OK);
-    FUZZ_EXPECT(train_measure_reach(m, data) == JF_OK);
+    FUZZ_EXPECT(train_measure_condition_range(m, data) == JF_OK);
     dataset_free(data);
     recipe_free(r);
     return m;

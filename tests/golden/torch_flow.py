@@ -444,7 +444,7 @@ def forward(flow: Flow, parameters: Parameters, u: torch.Tensor):
 
 
 def inverse(flow: Flow, parameters: Parameters, v: torch.Tensor):
-    """The way back: u = F^{-1}(v) (n, D) and log|det J_F(u)| (n,), the determinant of the *forward* direction."""
+    """The backward pass: u = F^{-1}(v) (n, D) and log|det J_F(u)| (n,), the determinant of the *forward* direction."""
     logdet, y = v.new_zeros(v.shape[0]), v[:, flow.dim_x:]
     if flow.embed:
         v = torch.cat([v[:, :flow.dim_x], embedding(flow.embed, parameters, y)], dim=1)

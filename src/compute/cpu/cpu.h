@@ -101,7 +101,7 @@ typedef struct cpu_plan_kind {
     const char *form; /* of coupling_layer */
     jf_status (*open)(const device *d, layer_plan **out, const coupling_layer *layer);
     void (*close)(layer_plan *p);
-    size_t (*kept)(const layer_plan *p, int n);
+    size_t (*saved)(const layer_plan *p, int n);
     size_t (*scratch)(const layer_plan *p, int threads, int n, layer_use use);
     void (*run)(device *d, const layer_plan *p, const layer_call *call);
 } cpu_plan_kind;
@@ -111,7 +111,7 @@ struct layer_plan {
 
 jf_status cpu_plan_open(device *d, layer_plan **out, const coupling_layer *layer);
 void cpu_plan_close(device *d, layer_plan *p);
-size_t cpu_plan_kept(const device *d, const layer_plan *p, int n, precision in);
+size_t cpu_plan_saved(const device *d, const layer_plan *p, int n, precision in);
 size_t cpu_plan_scratch(const device *d, const layer_plan *p, int n, layer_use use);
 void cpu_plan_run(device *d, const layer_plan *p, const layer_call *call);
 void cpu_dense_forward(device *d, real *y, const real *x, const real *w, const real *b, int n, int in,

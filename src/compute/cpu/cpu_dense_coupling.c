@@ -16,9 +16,8 @@ typedef float num;
 extern const cpu_plan_kind cpu_plan_dense;
 
 enum { MAX_PIECES = 32, WAVE_ROWS = MAX_PIECES * CPU_CHUNK, SMALL_PIECE = 24, FEW_PIECES = 16 };
-#define FEW_PRODUCTS ((size_t)1 << 17) /* that one thread is through with before another has woken up */
-#define WAVE_NUMBERS                                                                                         \
-    ((size_t)1 << 25) /* of activations that a wave may hold in scratch where none are kept */
+#define FEW_PRODUCTS ((size_t)1 << 17) /* one thread finishes these before another wakes up */
+#define WAVE_NUMBERS ((size_t)1 << 25) /* limit of a wave's activations in scratch, if none are saved */
 
 typedef struct dense_plan {
     layer_plan plan;
@@ -36,9 +35,8 @@ static int is_present(const dense_plan *p, int net) {
     return p->widths[net] > 0;
 }
 
-/* Rows of a piece of a wave, all but the last: a piece is worth a task from about two dozen rows. More than
- * FEW_PIECES there are only where they fill a chunk, so that partial gradients stay few. Whole tiles of rows.
- */
+/* Rows of each piece of a wave but the last, in whole tiles. A task pays off from about two dozen rows on.
+ * There are at most FEW_PIECES unless each fills a chunk, so that partial gradients stay few. */
 static int piece_rows(int rows) {
     int each = cpu_round_up((rows + FEW_PIECES - 1) / FEW_PIECES, CPU_ROWS);
     return each < SMALL_PIECE ? SMALL_PIECE : each > CPU_CHUNK ? CPU_CHUNK : each;
@@ -47,7 +45,7 @@ static int pieces_of(int rows) {
     return (rows + piece_rows(rows) - 1) / piece_rows(rows);
 }
 
-/* Pieces of a wave of so many rows, or of any smaller one, at most. */
+/* The most pieces that a wave of up to `rows` rows can have. */
 static int most_pieces(int rows) {
     int small = (rows + SMALL_PIECE - 1) / SMALL_PIECE, full = (rows + CPU_CHUNK - 1) / CPU_CHUNK;
     if (small > FEW_PIECES) small = FEW_PIECES;
@@ -57,8 +55,8 @@ static int most_pieces(int rows) {
 static size_t row_numbers(const dense_plan *p) { /* activations of a row */
     return (size_t)(p->nets[0].layers + p->nets[1].layers) * (size_t)p->ld;
 }
-/* Of the activations of so many rows, the last piece as long as the others. Room for a batch is room for any
- * smaller one. */
+/* Numbers of the activations of `rows` rows, the last piece padded to the length of the others. A smaller
+ * batch needs no more. */
 static size_t acts_count(const dense_plan *p, int rows) {
     return ((size_t)rows + CPU_CHUNK) * row_numbers(p) + CPU_MAX_VECTOR;
 }
@@ -92,8 +90,8 @@ typedef struct call {
     meter *meters; /* (threads), or NULL */
 } call;
 
-/* What a worker needs: the input of a network, and two gradients or, where no activations stay, the outputs
- * of two layers. */
+/* Scratch of a worker: the input of a network, and two gradients or, without activations to save, the
+ * outputs of two layers. */
 static size_t work_count_of(const dense_plan *p) {
     return cpu_whole_lines(CPU_CHUNK * (size_t)p->ld * 3 + CPU_MAX_VECTOR);
 }
@@ -104,14 +102,14 @@ typedef struct scratch {
     meter *m;
 } scratch;
 
-/* Where the outputs of a network's layers are, of a piece. */
+/* The outputs of a network's layers for a piece; NULL: each worker has its own. */
 static float *acts_of(const call *c, int piece, int net) {
     if (!c->acts) return NULL;
     return c->acts + (size_t)(piece * c->each) * row_numbers(c->p) +
            (net ? (size_t)(c->p->nets[0].layers * c->each) * (size_t)c->p->ld : 0);
 }
 
-static scratch carve(const call *c, int piece, int net, int worker) {
+static scratch layout_scratch(const call *c, int piece, int net, int worker) {
     scratch s;
     size_t block = (size_t)c->each * (size_t)c->p->ld;
     float *at = c->work + (size_t)worker * c->work_count, *acts = acts_of(c, piece, net);
@@ -143,7 +141,7 @@ static outputs outputs_of(const call *c, int net, int piece) {
     return (outputs){acts + (size_t)(c->p->nets[net].layers - 1) * block, (size_t)c->p->ld};
 }
 
-/* Whether all networks are through with a piece, of which one just was. */
+/* Whether both networks have finished a piece, called when one of them has. */
 static int is_last(const call *c, int piece) {
     int both = is_present(c->p, 0) && is_present(c->p, 1);
     return !both || cpu_pair_is_second(&c->pairs[piece]);
@@ -206,7 +204,7 @@ static void forward_network(void *arg, int task, int worker) {
     int piece = task / 2, net = task % 2, begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
     if (!is_present(c->p, net)) return;
     const network *t = &c->p->nets[net];
-    scratch s = carve(c, piece, net, worker);
+    scratch s = layout_scratch(c, piece, net, worker);
     gather_input(c, &s, begin, end);
     network_forward(t, &c->weights[net], c->p->k, s.m, end - begin, s.h, t->layers);
     double start = meter_begin(s.m);
@@ -241,7 +239,8 @@ static void backward_law(const call *c, int piece, int worker) {
     meter_end(m, METER_LAW_BACK, start, 0);
 }
 
-/* Before the way back: a task is a piece that goes through the law, then a layer whose weights are packed. */
+/* Before the backward pass: a task is a piece that goes through the law, then a layer whose weights are
+ * packed. */
 static void begin_backward(void *arg, int task, int worker) {
     call *c = arg;
     if (task < c->pieces)
@@ -265,7 +264,8 @@ static void add_du1(const call *c, int piece, meter *m) {
     meter_end(m, METER_MOVE, start, 0);
 }
 
-/* The gradient of a network's outputs as padded rows; what the way back begins with is fetched meanwhile. */
+/* The gradient of a network's outputs as padded rows; what the backward pass begins with is fetched
+ * meanwhile. */
 static void spread_gradient(const call *c, const scratch *s, int net, int begin, int end) {
     const network *t = &c->p->nets[net];
     double start = meter_begin(s->m);
@@ -285,7 +285,7 @@ static void backward_network(void *arg, int task, int worker) {
     int piece = task / 2, net = task % 2, begin = piece_begin(c, piece), end = piece_begin(c, piece + 1);
     if (!is_present(c->p, net)) return;
     const network *t = &c->p->nets[net];
-    scratch s = carve(c, piece, net, worker);
+    scratch s = layout_scratch(c, piece, net, worker);
     gather_input(c, &s, begin, end);
     spread_gradient(c, &s, net, begin, end);
     float *partial = c->asked->grad ? c->partial[net] + (size_t)piece * c->stride[net] : NULL;
@@ -340,11 +340,11 @@ static size_t dense_scratch(const layer_plan *plan, int threads, int n, layer_us
     layer_use none = {0};
     size_t forward = place(&c, NULL, threads, n, none, 0);
     if (!use.backward) return forward;
-    size_t backward = place(&c, NULL, threads, n, use, !use.kept);
+    size_t backward = place(&c, NULL, threads, n, use, !use.saved);
     return forward > backward ? forward : backward;
 }
 
-static size_t dense_kept(const layer_plan *plan, int n) {
+static size_t dense_saved(const layer_plan *plan, int n) {
     const dense_plan *p = (const dense_plan *)plan;
     return acts_count(p, n);
 }
@@ -368,7 +368,8 @@ static void clear_pairs(call *c) {
     for (int i = 0; i < c->pieces; i++) atomic_init(&c->pairs[i].finished, 0);
 }
 
-/* Weights are packed before anything else, or, where the way back begins with the law, together with it. */
+/* Weights are packed before anything else, or, where the backward pass begins with the law, together with it.
+ */
 static void run_wave(call *c, thread_pool *pool, int recompute) {
     float *grad = (float *)c->asked->grad;
     int first = c->first == 0, pack_alone = first && (!c->backward || recompute);
@@ -392,17 +393,17 @@ static void dense_run(device *d, const layer_plan *plan, const layer_call *asked
               .backward = asked->kind == PASS_BACKWARD,
               .weights = weights,
               .meters = own->meters};
-    layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .kept = asked->kept != NULL};
-    int acts_in_scratch = c.backward && !use.kept, rows = wave_rows(p, asked->n, acts_in_scratch);
+    layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .saved = asked->saved != NULL};
+    int acts_in_scratch = c.backward && !use.saved, rows = wave_rows(p, asked->n, acts_in_scratch);
     place(&c, (float *)asked->scratch, pool_threads(own->pool), asked->n, use, acts_in_scratch);
     if (p->law->shape->has_scale) c.s = ((const float *)asked->params)[p->l.s];
-    if (use.kept) c.acts = (float *)asked->kept;
+    if (use.saved) c.acts = (float *)asked->saved;
     for (; c.first < asked->n; c.first += c.rows) {
         c.rows = asked->n - c.first < rows ? asked->n - c.first : rows;
         c.each = piece_rows(c.rows);
         c.pieces = pieces_of(c.rows);
         run_wave(&c, own->pool, acts_in_scratch);
-        if (use.kept) c.acts += (size_t)(c.pieces * c.each) * row_numbers(p);
+        if (use.saved) c.acts += (size_t)(c.pieces * c.each) * row_numbers(p);
     }
 }
 
@@ -433,7 +434,7 @@ const cpu_plan_kind cpu_plan_dense = {
     .form = "dense",
     .open = dense_open,
     .close = dense_close,
-    .kept = dense_kept,
+    .saved = dense_saved,
     .scratch = dense_scratch,
     .run = dense_run,
 };

@@ -87,9 +87,9 @@ size_t image_norm_count(const image_norm *m) {
 /* What a branch needs of all images and workers. */
 static void plan_room(image_network *t, const conv_job *c) {
     size_t scratch = c->strip ? cpu_whole_lines(winograd_scratch(c)) : 0;
-    int reach = c->strip ? winograd_reach(c) : 0;
-    if (reach < c->dilation) reach = c->dilation;
-    if (t->reach < reach) t->reach = reach;
+    int halo = c->strip ? winograd_halo(c) : 0;
+    if (halo < c->dilation) halo = c->dilation;
+    if (t->halo < halo) t->halo = halo;
     if (t->conv_scratch < scratch) t->conv_scratch = scratch;
 }
 
@@ -111,7 +111,7 @@ static void plan_block(image_network *t, const image_residual *b, const cpu_kern
 
 void image_network_plan(image_network *t, const image_net *net, const cpu_kernels *k) {
     int vector = k->vector;
-    *t = (image_network){.net = net, .vector = vector, .pixels = net->h * net->w, .reach = 1};
+    *t = (image_network){.net = net, .vector = vector, .pixels = net->h * net->w, .halo = 1};
     int in = net->in.shape.in, out = net->out.shape.out;
     t->thin = cpu_round_up(net->K, vector);
     t->wide = cpu_round_up(net->concat, vector);
@@ -122,7 +122,7 @@ void image_network_plan(image_network *t, const image_net *net, const cpu_kernel
     plan_conv(&t->out, &net->out.shape, k, 0, &t->packed_head, &t->partial_head);
     t->out_db = place(&t->partial_head, (size_t)t->edge);
     if (net->depth > 0) plan_block(t, net->blocks, k);
-    t->spaced = net->w + t->reach;
+    t->spaced = net->w + t->halo;
     t->packed_count = t->packed_head + (size_t)net->depth * t->packed_block;
     t->partial_count = t->partial_head + (size_t)net->depth * t->partial_block;
 }

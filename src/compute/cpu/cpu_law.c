@@ -44,7 +44,7 @@ static void apply(law_call *k, size_t i, size_t s) {
                                             : k->f->inverse(&c->law, c->m, A, b, scale, u);
 }
 
-/* Row i, of sample s, on the way back. */
+/* Row i, of sample s, in the backward pass. */
 static void apply_back(law_call *k, int piece, size_t i, size_t s) {
     const law_batch *c = k->c;
     size_t own = k->f->shared ? 0 : i, at = i * (size_t)c->m;

@@ -19,9 +19,9 @@ void cpu_plan_close(device *d, layer_plan *p) {
     p->kind->close(p);
 }
 
-size_t cpu_plan_kept(const device *d, const layer_plan *p, int n, precision in) {
+size_t cpu_plan_saved(const device *d, const layer_plan *p, int n, precision in) {
     (void)d, (void)in;
-    return p->kind->kept(p, n);
+    return p->kind->saved(p, n);
 }
 
 size_t cpu_plan_scratch(const device *d, const layer_plan *p, int n, layer_use use) {

@@ -22,7 +22,7 @@ extern const cpu_plan_kind cpu_plan_image;
 
 enum { SLICE = 4, MAX_SLICES = 64 };
 #define WAVE_NUMBERS                                                                                         \
-    ((size_t)1 << 25) /* of activations that a wave may hold in scratch where none are kept */
+    ((size_t)1 << 25) /* of activations that a wave may hold in scratch where none are saved */
 #define PARTIAL_NUMBERS ((size_t)1 << 24) /* of partial gradients up to which all steps are one region */
 
 typedef struct image_plan {
@@ -67,7 +67,7 @@ typedef struct call {
     float *dout[2], *du1[2], *dh[2]; /* (rows, width), (rows, k), (rows, image_dh_count()) */
     float *ds;                       /* (slices) */
     cpu_pair *pairs;                 /* (rows) */
-    int by_step;                     /* a region of the way back is one step */
+    int by_step;                     /* a region of the backward pass is one step */
     int step, end_step;              /* the steps of the current region */
     image_partial partial[2];        /* of the first slice */
     size_t stride[2];                /* from slice to slice */
@@ -105,7 +105,7 @@ static scratch place_worker(const image_plan *p, cpu_room *r) {
 }
 
 /* The zeros around spaced images stay as they are, so a worker clears them once per call. */
-static scratch carve(const call *c, int worker) {
+static scratch layout_scratch(const call *c, int worker) {
     meter *m = meter_of(c->meters, worker);
     double start = meter_begin(m);
     cpu_room r = {c->work + (size_t)worker * c->work_count, 0};
@@ -199,7 +199,7 @@ static void forward_network(void *arg, int task, int worker) {
     const call *c = arg;
     int row = task / 2, net = task % 2;
     if (!is_present(c->p, net)) return;
-    scratch s = carve(c, worker);
+    scratch s = layout_scratch(c, worker);
     image_acts acts = c->acts ? (image_acts){acts_of(c, net, row), 1} : (image_acts){s.acts[net], 0};
     space_u1(c, &s, net, row);
     image_network_forward(&c->nets[net], c->p->k, s.u1[net], acts, &s.spare, outputs_of(c, net, row));
@@ -208,7 +208,7 @@ static void forward_network(void *arg, int task, int worker) {
 
 static void backward_law(const call *c, int slice, int worker) {
     const coupling_layer *l = &c->p->l;
-    scratch s = carve(c, worker);
+    scratch s = layout_scratch(c, worker);
     double start = meter_begin(s.spare.m);
     const float *dlogdet = (const float *)c->asked->dlogdet + c->first;
     float ds = 0;
@@ -226,7 +226,8 @@ static void backward_law(const call *c, int slice, int worker) {
     meter_end(s.spare.m, METER_LAW_BACK, start, 0);
 }
 
-/* Before the way back: a task is a slice that goes through the law, then a part of the weights to pack. */
+/* Before the backward pass: a task is a slice that goes through the law, then a part of the weights to pack.
+ */
 static void begin_backward(void *arg, int task, int worker) {
     call *c = arg;
     if (task < c->slices)
@@ -235,7 +236,7 @@ static void begin_backward(void *arg, int task, int worker) {
         pack_part(c, task - c->slices, worker);
 }
 
-/* One step of the way back of one sample. */
+/* One step of the backward pass of one sample. */
 static void return_sample(const call *c, const scratch *s, int net, int slice, int row, int step) {
     const image_network *t = &c->nets[net];
     image_partial partial = c->partial[net];
@@ -264,7 +265,7 @@ static void return_slice(void *arg, int task, int worker) {
     const call *c = arg;
     int slice = task / 2, net = task % 2;
     if (!is_present(c->p, net)) return;
-    scratch s = carve(c, worker);
+    scratch s = layout_scratch(c, worker);
     for (int step = c->step; step < c->end_step; step++)
         for (int row = slice * SLICE; row < slice_end(c, slice); row++)
             return_sample(c, &s, net, slice, row, step);
@@ -359,11 +360,11 @@ static size_t image_scratch(const layer_plan *plan, int threads, int n, layer_us
     call c = {.p = (const image_plan *)plan};
     size_t forward = place(&c, NULL, threads, n, (layer_use){0}, 0);
     if (!use.backward) return forward;
-    size_t backward = place(&c, NULL, threads, n, use, !use.kept);
+    size_t backward = place(&c, NULL, threads, n, use, !use.saved);
     return forward > backward ? forward : backward;
 }
 
-static size_t image_kept(const layer_plan *plan, int n) {
+static size_t image_saved(const layer_plan *plan, int n) {
     return (size_t)n * ((const image_plan *)plan)->sample_count;
 }
 
@@ -378,7 +379,8 @@ static void run_back(call *c, thread_pool *pool) {
     }
 }
 
-/* Weights are packed before anything else, or, where the way back begins with the law, together with it. */
+/* Weights are packed before anything else, or, where the backward pass begins with the law, together with it.
+ */
 static void run_wave(call *c, thread_pool *pool, int recompute) {
     int parts = 2 * (1 + c->p->nets[c->p->some].net->depth), first = c->first == 0;
     int pack_alone = first && (!c->backward || recompute);
@@ -396,8 +398,8 @@ static void image_run(device *d, const layer_plan *plan, const layer_call *asked
     const image_plan *p = (const image_plan *)plan;
     cpu_device *own = d->own;
     call c = {.p = p, .asked = asked, .backward = asked->kind == PASS_BACKWARD, .meters = own->meters};
-    layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .kept = asked->kept != NULL};
-    int acts_in_scratch = c.backward && !use.kept, rows = wave_rows(p, asked->n, acts_in_scratch);
+    layer_use use = {.backward = c.backward, .gradients = asked->grad != NULL, .saved = asked->saved != NULL};
+    int acts_in_scratch = c.backward && !use.saved, rows = wave_rows(p, asked->n, acts_in_scratch);
     int threads = pool_threads(own->pool);
     for (int net = 0; net < 2; net++) {
         c.nets[net] = p->nets[net];
@@ -406,12 +408,12 @@ static void image_run(device *d, const layer_plan *plan, const layer_call *asked
     place(&c, (float *)asked->scratch, threads, asked->n, use, acts_in_scratch);
     memset(c.cleared, 0, sizeof *c.cleared * (size_t)threads);
     if (p->law->shape->has_scale) c.s = ((const float *)asked->params)[p->l.s];
-    if (use.kept) c.acts = (float *)asked->kept;
+    if (use.saved) c.acts = (float *)asked->saved;
     for (; c.first < asked->n; c.first += c.rows) {
         c.rows = asked->n - c.first < rows ? asked->n - c.first : rows;
         c.slices = slices_of(c.rows);
         run_wave(&c, own->pool, acts_in_scratch);
-        if (use.kept) c.acts += (size_t)c.rows * p->sample_count;
+        if (use.saved) c.acts += (size_t)c.rows * p->sample_count;
     }
 }
 
@@ -443,7 +445,7 @@ const cpu_plan_kind cpu_plan_image = {
     .form = "resnext",
     .open = image_open,
     .close = image_close,
-    .kept = image_kept,
+    .saved = image_saved,
     .scratch = image_scratch,
     .run = image_run,
 };

@@ -4,18 +4,18 @@
 
 /* ---- images ---- */
 
-/* Products work on whole tiles of rows, and vectors may reach beyond the last pixel. */
+/* Products work on whole tiles of rows, and vectors may extend beyond the last pixel. */
 static size_t compact_count(const image_network *t, int pad) {
     return cpu_whole_lines((size_t)(t->pixels + CPU_ROWS) * (size_t)pad + 2 * CPU_MAX_VECTOR);
 }
 static size_t spaced_count(const image_network *t, int pad) {
-    return cpu_whole_lines((size_t)(t->net->h * t->spaced + t->reach) * (size_t)pad + 2 * CPU_MAX_VECTOR);
+    return cpu_whole_lines((size_t)(t->net->h * t->spaced + t->halo) * (size_t)pad + 2 * CPU_MAX_VECTOR);
 }
 static image_view compact(const image_network *t, float *at, int pad) {
     return (image_view){at, (size_t)t->net->w * (size_t)pad, (size_t)pad};
 }
 static image_view spaced(const image_network *t, float *at, int pad) {
-    return (image_view){at + (size_t)t->reach * (size_t)pad, (size_t)t->spaced * (size_t)pad, (size_t)pad};
+    return (image_view){at + (size_t)t->halo * (size_t)pad, (size_t)t->spaced * (size_t)pad, (size_t)pad};
 }
 
 /* Of a block: what its first product gives, what its branches give, and its result, the next one's input h.
@@ -238,7 +238,7 @@ void image_network_forward(const image_network *t, const cpu_kernels *k, image_v
 
 /* ---- backward ---- */
 
-/* Norm m on its way back: from s->g, its dy. */
+/* Norm m in its backward pass: from s->g, its dy. */
 static norm_job back_norm_of(const image_return *w, const image_norm *m, float *x, int pad,
                              const float *moments, float *dg) {
     norm_job n = norm_of(w->t, m, x, pad);
@@ -323,7 +323,7 @@ static void back_conv_dw(const image_return *w, meter_part part, const conv_plan
 static void back_conv_db(const image_return *w, meter_part part, image_view dy, int pad, float *db) {
     const image_network *t = w->t;
     double start = meter_begin(w->s->m);
-    w->k->dense_db(pad, t->net->h * t->spaced - t->reach, dy.at, (size_t)pad, w->accumulate, db);
+    w->k->dense_db(pad, t->net->h * t->spaced - t->halo, dy.at, (size_t)pad, w->accumulate, db);
     meter_end(w->s->m, part, start, 0);
 }
 

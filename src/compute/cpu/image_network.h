@@ -1,6 +1,6 @@
 /* One image network on one sample, whose activations stay in the cache.
  *
- * Channels are padded to whole vectors (`pad`). Images are compact, (h, w, pad), or spaced: `reach` pixels of
+ * Channels are padded to whole vectors (`pad`). Images are compact, (h, w, pad), or spaced: `halo` pixels of
  * zeros before the first row and after every row, so that taps of 3x3 convolutions need not look for the
  * border. Weights are packed once per call; all residual blocks have one shape, hence one plan. */
 #ifndef JF_COMPUTE_CPU_IMAGE_NETWORK_H
@@ -30,7 +30,7 @@ typedef struct image_network {
     const float *params;
     float *packed;                /* blocks after the head: in and out */
     int vector, thin, wide, edge; /* padded channels: of K, concat, and of input and output */
-    int pixels, reach, spaced;    /* spaced: pixels from row to row of a spaced image */
+    int pixels, halo, spaced;     /* spaced: pixels from row to row of a spaced image */
     conv_plan in, out, branch[IMAGE_MAX_BRANCHES];
     product_plan c0, c1;
     size_t packed_head, packed_block, packed_count;
@@ -81,7 +81,7 @@ typedef struct image_partial {
     size_t block_stride;
 } image_partial;
 
-/* The way back of one sample, from the acts of a forward pass, in steps: step 0 goes through the last
+/* The backward pass of one sample, from the acts of a forward pass, in steps: step 0 goes through the last
  * convolution and norm, step i through block depth - i, the last step also through the first convolution. */
 typedef struct image_return {
     const image_network *t;

@@ -89,8 +89,8 @@ static double flops_of(const network *t, int layer, int rows) {
     return 2.0 * rows * t->in[layer] * t->out[layer];
 }
 
-/* Activations that are kept for the backward pass lie in main memory: what the next layer will write, or on
- * the way back read, is fetched while this one is computed. */
+/* Activations saved for the backward pass lie in main memory: what the next layer will write, or on
+ * the backward pass read, is fetched while this one is computed. */
 void network_forward(const network *t, const network_weights *of, const cpu_kernels *k, meter *m, int rows,
                      float *const *h, int layers) {
     size_t ld = (size_t)t->ld;

@@ -118,7 +118,7 @@ static void normalise(const norm_job *n, int first, int count, float *y) {
 
 /* ---- backward ---- */
 
-/* A run on its way back. */
+/* A run in its backward pass. */
 typedef struct back_run {
     const float *x, *g, *b;
     float *dy, *y, *dg, *db;

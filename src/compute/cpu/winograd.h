@@ -22,7 +22,7 @@ extern const float winograd_weights[WINOGRAD_POINTS][3];
 int winograd_plan(conv_job *c, int vector);
 /* Numbers of scratch for a job that was planned, and how many pixels of zeros it needs right of a row. */
 size_t winograd_scratch(const conv_job *c);
-int winograd_reach(const conv_job *c);
+int winograd_halo(const conv_job *c);
 
 /* Vectors of packed weights of a unit, by points or not. */
 static inline int conv_unit_vectors(const conv_job *c) {

@@ -55,13 +55,13 @@ size_t winograd_scratch(const conv_job *c) {
     return WINOGRAD_POINTS * lines * (size_t)(c->chunk * (c->in + c->out));
 }
 
-int winograd_reach(const conv_job *c) {
-    int reach = 0;
+int winograd_halo(const conv_job *c) {
+    int halo = 0;
     for (int remainder = 0; remainder < c->dilation && remainder < c->w; remainder++) {
         int outputs = winograd_share(c->w, remainder, c->dilation), tiles = winograd_tiles(outputs);
         int covered = 4 * tiles - winograd_short(outputs);
         int last = remainder + covered * c->dilation; /* the pixel after the last output */
-        if (last - (c->w - 1) > reach) reach = last - (c->w - 1);
+        if (last - (c->w - 1) > halo) halo = last - (c->w - 1);
     }
-    return reach;
+    return halo;
 }

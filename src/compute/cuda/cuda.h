@@ -75,7 +75,7 @@ struct cuda_plan_kind {
     jf_status (*open)(device *d, layer_plan **out,
                       const coupling_layer *layer); /* *out NULL: not for such a layer */
     void (*close)(device *d, layer_plan *p);
-    size_t (*kept)(const layer_plan *p, int n, precision in);
+    size_t (*saved)(const layer_plan *p, int n, precision in);
     size_t (*scratch)(const layer_plan *p, int n, layer_use use);
     void (*run)(device *d, const layer_plan *p, const layer_call *call);
 };
@@ -141,7 +141,7 @@ void cuda_clamp(device *d, real *p, const int32_t *map, const real *lo, const re
 /* plans.c */
 jf_status cuda_plan_open(device *d, layer_plan **out, const coupling_layer *layer);
 void cuda_plan_close(device *d, layer_plan *p);
-size_t cuda_plan_kept(const device *d, const layer_plan *p, int n, precision in);
+size_t cuda_plan_saved(const device *d, const layer_plan *p, int n, precision in);
 size_t cuda_plan_scratch(const device *d, const layer_plan *p, int n, layer_use use);
 void cuda_plan_run(device *d, const layer_plan *p, const layer_call *call);
 /* data.c and batch.cu */

@@ -17,7 +17,7 @@ static jf_status hold(device *d, device_data *data, const void **out, const void
 
 /* Rows are read on the host, some at a time. */
 static jf_status hold_reals(device *d, device_data *data, const resident_data *from) {
-    size_t rows = (size_t)(from->rows + from->held), width = (size_t)from->width,
+    size_t rows = (size_t)(from->rows + from->validation_rows), width = (size_t)from->width,
            piece = CUDA_TRANSFER / width + 1;
     double *scratch = NULL, *values = NULL;
     void *all = NULL;
@@ -40,7 +40,7 @@ done:
 }
 
 static jf_status hold_classes(device *d, device_data *data, const resident_data *from) {
-    size_t rows = (size_t)(from->rows + from->held), classes = (size_t)from->classes;
+    size_t rows = (size_t)(from->rows + from->validation_rows), classes = (size_t)from->classes;
     resident_view *v = &data->view;
     uint8_t *of_rows;
     if (classes == 0) return JF_OK;
@@ -56,7 +56,7 @@ static jf_status hold_classes(device *d, device_data *data, const resident_data 
 
 static jf_status fill_in(device *d, device_data *data, const resident_data *from) {
     size_t dim = (size_t)(from->dim_x + from->dim_y), state = (size_t)(from->dim_x + from->model_y);
-    size_t values = (size_t)(from->rows + from->held) * (size_t)from->width;
+    size_t values = (size_t)(from->rows + from->validation_rows) * (size_t)from->width;
     resident_view *v = &data->view;
     *v = resident_view_of(from);
     JF_TRY(from->bytes ? hold(d, data, (const void **)&v->bytes, from->bytes, values, 1)
@@ -71,7 +71,7 @@ static jf_status fill_in(device *d, device_data *data, const resident_data *from
 jf_status cuda_data_open(device *d, device_data **out, const resident_data *from) {
     device_data *data;
     *out = NULL;
-    if (from->rows + from->held <= 0 || from->width <= 0) return JF_OK;
+    if (from->rows + from->validation_rows <= 0 || from->width <= 0) return JF_OK;
     JF_TRY(MEM_NEW(d->ctx, &data, 1));
     jf_status status = fill_in(d, data, from);
     if (status == JF_OK)

@@ -84,7 +84,7 @@ static size_t acts_size(const dense_plan *p, int n) {
     return 2 * (size_t)p->layers * (size_t)n * (size_t)p->units;
 }
 
-static size_t dense_kept(const layer_plan *p, int n, precision in) {
+static size_t dense_saved(const layer_plan *p, int n, precision in) {
     (void)in; /* dense networks are always in float */
     return acts_size((const dense_plan *)p, n);
 }
@@ -95,9 +95,9 @@ typedef struct places {
 static places lay_out(const dense_plan *p, cuda_room *r, int n, layer_use use) {
     places at = {0};
     size_t rows = (size_t)n;
-    if (!use.kept) at.out = cuda_take(r, sizeof(float) * 2 * rows * (size_t)p->units);
+    if (!use.saved) at.out = cuda_take(r, sizeof(float) * 2 * rows * (size_t)p->units);
     if (!use.backward) return at;
-    if (!use.kept) at.acts = cuda_take(r, sizeof(float) * acts_size(p, n));
+    if (!use.saved) at.acts = cuda_take(r, sizeof(float) * acts_size(p, n));
     at.grads = cuda_take(r, sizeof(float) * acts_size(p, n));
     at.du1 = cuda_take(r, sizeof(float) * 2 * rows * (size_t)p->k);
     at.ds = cuda_take(r, sizeof(float) * rows);
@@ -122,7 +122,7 @@ static dense_call networks_of(const dense_plan *p, const layer_call *call, const
                     .params = (const float *)call->params,
                     .state = (const float *)call->state,
                     .source = p->source,
-                    .acts = call->kept ? (float *)call->kept : at->acts,
+                    .acts = call->saved ? (float *)call->saved : at->acts,
                     .out = at->out,
                     .grads = at->grads,
                     .du1 = at->du1,
@@ -168,16 +168,16 @@ static void dense_run(device *d, const layer_plan *plan, const layer_call *call)
     int backward = call->kind == PASS_BACKWARD;
     if (call->n < 1) return;
     cuda_room r = {(char *)call->scratch, 0};
-    layer_use use = {backward, call->grad != NULL, call->kept != NULL, call->precision};
+    layer_use use = {backward, call->grad != NULL, call->saved != NULL, call->precision};
     places at = lay_out(p, &r, call->n, use);
     dense_call c = networks_of(p, call, &at);
     couple_call k = law_of(p, call, &c);
-    if (!backward || !call->kept) dense_forward(own, &c);
+    if (!backward || !call->saved) dense_forward(own, &c);
     dense_couple(own, &k);
     if (!backward) return;
     dense_backward(own, &c);
     dense_gradients(own, &c);
 }
 
-const cuda_plan_kind cuda_plan_dense = {"dense",    dense_open,    dense_close,
-                                        dense_kept, dense_scratch, dense_run};
+const cuda_plan_kind cuda_plan_dense = {"dense",     dense_open,    dense_close,
+                                        dense_saved, dense_scratch, dense_run};

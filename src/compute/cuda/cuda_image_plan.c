@@ -63,8 +63,8 @@ static int all_have_room(const cuda_device *own, const image_plan *p) {
     return 1;
 }
 
-/* Whether there is room for the way back through a 1x1 convolution in one kernel: registers for the gradient
- * of all weights, and shared memory for bands of samples. */
+/* Whether there is room for the backward pass through a 1x1 convolution in one kernel: registers for the
+ * gradient of all weights, and shared memory for bands of samples. */
 static int back_in_one(const cuda_device *own, const image_plan *p) {
     const int kinds[] = {OP_FIRST, OP_SECOND};
     for (int net = p->first_net; net < p->first_net + p->net_count; net++)
@@ -127,16 +127,16 @@ static int ends_fit(const image_plan *p, int net) {
     return is_dense(in) && in->in <= p->K && in->halo <= halo && out->halo <= halo;
 }
 
-static held_plan held_in(const image_plan *p, int ranks) {
+static onchip_plan onchip_in(const image_plan *p, int ranks) {
     const image_op *op = &p->ops[p->first_net][OP_BRANCHES][FORWARD];
     int out_steps = 0;
     int pairs = p->K / 16, wide_pairs = (p->concat + 15) / 16;
-    held_plan r = {.ranks = ranks, .rows = (p->h + ranks - 1) / ranks};
-    r.warps = (r.rows * p->w + HELD_PIXELS - 1) / HELD_PIXELS;
+    onchip_plan r = {.ranks = ranks, .rows = (p->h + ranks - 1) / ranks};
+    r.warps = (r.rows * p->w + ONCHIP_PIXELS - 1) / ONCHIP_PIXELS;
     r.width = p->w + (op->halo + 7) / 8 * 8; /* pixels behind a row and the next one meet different banks, */
     r.pixel_bytes = 2 * p->K + 16;           /* as do neighbours */
     r.tile_bytes = (op->halo + (r.rows + 2 * op->halo) * r.width) * r.pixel_bytes;
-    r.table_tiles = p->per_element ? ranks * r.warps * HELD_PIXELS / 16 : 1;
+    r.table_tiles = p->per_element ? ranks * r.warps * ONCHIP_PIXELS / 16 : 1;
     r.block_tables = r.table_tiles * 32 * (8 * pairs + wide_pairs);
     r.thin_biases = (p->K + 31) / 32 * 32, r.wide_biases = (p->concat + 31) / 32 * 32;
     r.odd = all_are_odd(op); /* of both networks: their branches have the same shapes */
@@ -147,7 +147,8 @@ static held_plan held_in(const image_plan *p, int ranks) {
         if (out->steps > out_steps) out_steps = out->steps;
     }
     int tiles = 2 * pairs * pairs + op->steps + 2 * pairs * wide_pairs, threads = 32 * r.warps;
-    r.bytes = (size_t)r.tile_bytes + (size_t)tiles * 256 + (size_t)(HELD_PIXELS / 16 * pairs * threads) * 16 +
+    r.bytes = (size_t)r.tile_bytes + (size_t)tiles * 256 +
+              (size_t)(ONCHIP_PIXELS / 16 * pairs * threads) * 16 +
               (size_t)(r.thin_biases + r.wide_biases + 2 * (op->steps + 2 + r.in_steps + out_steps) +
                        4 * wide_pairs) *
                   4;
@@ -155,16 +156,16 @@ static held_plan held_in(const image_plan *p, int ranks) {
 }
 
 /* As few blocks for a sample as have room for it, on GPUs whose blocks reach each other's memory. */
-static held_plan plan_held(const cuda_device *own, const image_plan *p) {
-    const held_plan none = {0};
+static onchip_plan plan_onchip(const cuda_device *own, const image_plan *p) {
+    const onchip_plan none = {0};
     if (own->major < 9 || p->K % 16 != 0 || p->K > 64 || p->depth < 1) return none;
     for (int net = p->first_net; net < p->first_net + p->net_count; net++)
         if (!in_pairs(&p->ops[net][OP_BRANCHES][FORWARD]) || !ends_fit(p, net)) return none;
     for (int ranks = 1; ranks <= MAX_RANKS; ranks *= 2) {
-        held_plan r = held_in(p, ranks);
+        onchip_plan r = onchip_in(p, ranks);
         int halo = p->ops[p->first_net][OP_BRANCHES][FORWARD].halo, last = p->h - (ranks - 1) * r.rows;
         if (ranks > 1 && last < halo) return none;
-        if (r.warps <= HELD_WARPS && r.bytes + 2048 <= own->shared_block) return r;
+        if (r.warps <= ONCHIP_WARPS && r.bytes + 2048 <= own->shared_block) return r;
     }
     return none;
 }
@@ -225,7 +226,7 @@ static int fill_stream(const image_plan *p, int32_t *table) {
 
 static jf_status plan_stream(device *d, image_plan *p) {
     const image_net *net = &p->nets[p->first_net];
-    const int convs = net->branches, reach = 1 << (convs - 1), rows = STREAM_STAGES * STREAM_ROWS;
+    const int convs = net->branches, halo = 1 << (convs - 1), rows = STREAM_STAGES * STREAM_ROWS;
     stream_plan r = {.convs = convs, .sets = p->K / 8, .strips = (p->w + 15) / 16};
     if (p->depth < 1 || convs < 1 || convs > STREAM_CONVS || p->concat % 8 || p->w <= 8 ||
         p->h <= 2 * STREAM_ROWS || r.sets * r.strips > STREAM_WARPS ||
@@ -237,7 +238,7 @@ static jf_status plan_stream(device *d, image_plan *p) {
         if (s->kernel != 3 || s->dilation != 1 << k) return JF_OK;
     }
     r.wide_bytes = (2 * p->concat / 16 | 1) * 16, r.thin_bytes = (2 * p->K / 16 | 1) * 16;
-    int columns = 16 * r.strips, wide = rows * (columns + 2 * reach) * r.wide_bytes;
+    int columns = 16 * r.strips, wide = rows * (columns + 2 * halo) * r.wide_bytes;
     r.back_bytes = wide + rows * p->w * p->K * 4 + 2 * STREAM_ROWS * columns * r.thin_bytes;
     r.weights_bytes = wide + rows * columns * r.thin_bytes;
     size_t room = ((const cuda_device *)d->own)->shared_block - 8192; /* beside: moments of samples */
@@ -396,7 +397,7 @@ jf_status image_plan_create(device *d, image_plan **out, const coupling_layer *l
     p->norms = 3 * p->depth + 1;
     jf_status status = create_parts(d, p);
     p->back_in_one = status == JF_OK && back_in_one(d->own, p);
-    if (status == JF_OK) p->held = plan_held(d->own, p);
+    if (status == JF_OK) p->onchip = plan_onchip(d->own, p);
     if (status == JF_OK) status = plan_stream(d, p);
     if (status == JF_OK && all_have_room(d->own, p))
         *out = p;

@@ -18,9 +18,9 @@ void cuda_plan_close(device *d, layer_plan *p) {
     p->kind->close(d, p);
 }
 
-size_t cuda_plan_kept(const device *d, const layer_plan *p, int n, precision in) {
+size_t cuda_plan_saved(const device *d, const layer_plan *p, int n, precision in) {
     (void)d;
-    return p->kind->kept(p, n, in);
+    return p->kind->saved(p, n, in);
 }
 
 size_t cuda_plan_scratch(const device *d, const layer_plan *p, int n, layer_use use) {

@@ -2,8 +2,8 @@
  *
  * A block takes a tile of ROWS rows through all layers of one network: activations stay in shared memory, and
  * the weights of the next layer arrive while those of this one are multiplied. Networks A and B are one
- * launch. On the way back a tile goes through all layers likewise and leaves the gradient of each layer's
- * sums in scratch. */
+ * launch. In the backward pass a tile goes through all layers likewise and leaves the gradient of each
+ * layer's sums in scratch. */
 #include "compute/cuda/dense_layers.cuh"
 #include "compute/cuda/tensor.cuh"
 #include <cuda_pipeline.h>
@@ -11,8 +11,8 @@
 enum { ROWS = 16 /* of a tile */ };
 
 /* A warp has eight units of a layer's outputs. Rows of shared memory begin in different banks, so that the
- * lanes that read together meet different ones: weights are read down a column on the way forward and along a
- * row on the way back, and activations in pairs on the way forward. */
+ * lanes that read together meet different ones: weights are read down a column in the forward pass and along
+ * a row in the backward pass, and activations in pairs in the forward pass. */
 template <int UNITS> struct size_of {
     enum {
         threads = 32 * (UNITS / 8),

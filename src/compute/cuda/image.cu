@@ -16,15 +16,15 @@ static double conv_flops(const conv_shape *c, size_t pixels) {
 /* Output (pixel, o): over the taps and the inputs of its group. */
 static __global__ void conv_kernel(conv_shape c, size_t count, float *y, const float *x, const float *w,
                                    const float *b) {
-    int reach = c.kernel / 2, gi = c.in / c.groups, go = c.out / c.groups;
+    int radius = c.kernel / 2, gi = c.in / c.groups, go = c.out / c.groups;
     FOR_EACH_INDEX (index, count) {
         int o = (int)(index % (size_t)c.out), first = o / go * gi;
         size_t pixel = index / (size_t)c.out;
         int j = (int)(pixel % (size_t)c.w), i = (int)(pixel / (size_t)c.w % (size_t)c.h);
         const float *at = w + o;
         float sum = b[o];
-        for (int di = -reach; di <= reach; di++)
-            for (int dj = -reach; dj <= reach; dj++, at += (size_t)gi * (size_t)c.out) {
+        for (int di = -radius; di <= radius; di++)
+            for (int dj = -radius; dj <= radius; dj++, at += (size_t)gi * (size_t)c.out) {
                 int line = i + di * c.dilation, column = j + dj * c.dilation;
                 if (line < 0 || line >= c.h || column < 0 || column >= c.w) continue;
                 long shift = (long)(di * c.dilation) * c.w + dj * c.dilation;
@@ -68,15 +68,15 @@ void cuda_conv_forward(device *d, const conv_shape *c, int n, real *y, const rea
 /* dx (pixel, i) +=: over the taps that read it and the outputs of its group. */
 static __global__ void conv_dx_kernel(conv_shape c, size_t count, float *dx, const float *dy,
                                       const float *w) {
-    int reach = c.kernel / 2, gi = c.in / c.groups, go = c.out / c.groups;
+    int radius = c.kernel / 2, gi = c.in / c.groups, go = c.out / c.groups;
     FOR_EACH_INDEX (index, count) {
         int channel = (int)(index % (size_t)c.in), group = channel / gi, k = channel % gi;
         size_t pixel = index / (size_t)c.in;
         int j = (int)(pixel % (size_t)c.w), i = (int)(pixel / (size_t)c.w % (size_t)c.h);
         const float *at = w + (size_t)k * (size_t)c.out + (size_t)(group * go);
         float sum = 0;
-        for (int di = -reach; di <= reach; di++)
-            for (int dj = -reach; dj <= reach; dj++, at += (size_t)gi * (size_t)c.out) {
+        for (int di = -radius; di <= radius; di++)
+            for (int dj = -radius; dj <= radius; dj++, at += (size_t)gi * (size_t)c.out) {
                 int line = i - di * c.dilation, column = j - dj * c.dilation;
                 if (line < 0 || line >= c.h || column < 0 || column >= c.w) continue;
                 long shift = (long)(di * c.dilation) * c.w + dj * c.dilation;
@@ -93,8 +93,8 @@ static __global__ void conv_dx_kernel(conv_shape c, size_t count, float *dx, con
 static __global__ void conv_dw_kernel(conv_shape c, size_t pixels, int pieces, float *partial,
                                       const float *dy, const float *x) {
     int gi = c.in / c.groups, go = c.out / c.groups, tap = (int)blockIdx.x / gi, k = (int)blockIdx.x % gi;
-    int reach = c.kernel / 2, di = (tap / c.kernel - reach) * c.dilation,
-        dj = (tap % c.kernel - reach) * c.dilation;
+    int radius = c.kernel / 2, di = (tap / c.kernel - radius) * c.dilation,
+        dj = (tap % c.kernel - radius) * c.dilation;
     size_t weights = (size_t)gridDim.x * (size_t)c.out,
            end = piece_begin(pixels, pieces, (int)blockIdx.y + 1);
     for (int o = (int)threadIdx.x; o < c.out; o += (int)blockDim.x) {

@@ -1,6 +1,6 @@
-/* The way back through a 1x1 convolution behind a norm, in one kernel: from the gradient of what it gave, the
- * gradient q of the normalised activations and its two sums (gradient_store), and the gradient of its
- * weights.
+/* The backward pass through a 1x1 convolution behind a norm, in one kernel: from the gradient of what it
+ * gave, the gradient q of the normalised activations and its two sums (gradient_store), and the gradient of
+ * its weights.
  *
  * Both need the activations and the gradient of the outputs, which come from memory once, while the unit
  * before is worked on. A block has a piece of the units, and its part of the gradient of all weights in

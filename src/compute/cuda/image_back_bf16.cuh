@@ -1,4 +1,4 @@
-/* The way back through a 1x1 convolution behind a norm as in image_back.cuh, in bf16 and for channels in
+/* The backward pass through a 1x1 convolution behind a norm as in image_back.cuh, in bf16 and for channels in
  * sixteens.
  *
  * A block has the same band of pixels of many samples, so that the norm's parameters of that band stay in
@@ -10,8 +10,8 @@
 #ifndef JF_COMPUTE_CUDA_IMAGE_BACK_BF16_CUH
 #define JF_COMPUTE_CUDA_IMAGE_BACK_BF16_CUH
 
-#include "compute/cuda/image_held_fragments.cuh"
 #include "compute/cuda/image_norm.cuh"
+#include "compute/cuda/image_onchip_fragments.cuh"
 
 enum {
     FRAGMENT_WARPS = 16,

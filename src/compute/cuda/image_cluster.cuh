@@ -1,5 +1,5 @@
-/* What the thread blocks of a cluster tell each other while they hold a sample (image_held.cuh): stores into
- * each other's shared memory, which count down a barrier there. On GPUs from 9.0 on. */
+/* What the thread blocks of a cluster tell each other while they hold a sample (image_onchip.cuh): stores
+ * into each other's shared memory, which count down a barrier there. On GPUs from 9.0 on. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_CLUSTER_CUH
 #define JF_COMPUTE_CUDA_IMAGE_CLUSTER_CUH
 
@@ -9,8 +9,8 @@
  * block can be further ahead than the exchange that it waits for. */
 struct cluster_view {
     int ranks, rank, warps;
-    unsigned barriers;                      /* two, of 8 bytes */
-    float2 (*slots)[MAX_RANKS][HELD_WARPS]; /* of exchange k % 2 */
+    unsigned barriers;                        /* two, of 8 bytes */
+    float2 (*slots)[MAX_RANKS][ONCHIP_WARPS]; /* of exchange k % 2 */
     int exchanges, sums;
 
     __device__ unsigned barrier() const { return barriers + (unsigned)(exchanges % 2) * 8; }
@@ -26,7 +26,7 @@ struct cluster_view {
      * threads wait here. */
     __device__ double2 add_up(float sum, float square, float2 *to) {
         const int warp = (int)threadIdx.x / 32, lane = (int)threadIdx.x % 32;
-        float2(*slot)[HELD_WARPS] = slots[sums++ % 2];
+        float2(*slot)[ONCHIP_WARPS] = slots[sums++ % 2];
         const float2 of_warp = warp_sum(sum, square);
         if (lane == 0) {
             slot[rank][warp] = of_warp;

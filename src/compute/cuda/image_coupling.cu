@@ -17,18 +17,18 @@ static const image_passes *const passes[PRECISION_COUNT] = {&image_passes_fp32, 
 
 enum {
     WAVE = 512,         /* samples that go through a layer together */
-    FORWARD_WAVE = 256, /* where nothing is kept of them */
-    HELD_WAVE = 4224,   /* and where samples stay on the chip, so that there is little beside them */
+    FORWARD_WAVE = 256, /* where nothing is saved of them */
+    ONCHIP_WAVE = 4224, /* and where samples stay on the chip, so that there is little beside them */
     MAX_PIECES = 128    /* of the samples of a wave, for partial gradients of weights */
 };
 
 /* ---- how a call is laid out ---- */
 
-static int is_held(const image_plan *p, precision in) {
-    return passes[in]->holds && p->held.ranks > 0;
+static int is_onchip(const image_plan *p, precision in) {
+    return passes[in]->holds && p->onchip.ranks > 0;
 }
 static int wave_of(const image_plan *p, int n, layer_use use) {
-    int most = use.backward || use.kept ? WAVE : is_held(p, use.precision) ? HELD_WAVE : FORWARD_WAVE;
+    int most = use.backward || use.saved ? WAVE : is_onchip(p, use.precision) ? ONCHIP_WAVE : FORWARD_WAVE;
     return n < most ? n : most;
 }
 static int pieces_of(int rows) {
@@ -54,12 +54,12 @@ static size_t pixels_of(const image_plan *p) {
     return (size_t)p->h * (size_t)p->w;
 }
 
-/* Activations of `capacity` samples: what a pass leaves for its way back, or what it needs. */
-static void lay_out_kept(const image_plan *p, precision in, image_batch *b, cuda_room *r, int capacity,
-                         int all) {
+/* Activations of `capacity` samples: what a pass leaves for its backward pass, or what it needs. */
+static void lay_out_saved(const image_plan *p, precision in, image_batch *b, cuda_room *r, int capacity,
+                          int all) {
     const image_passes *m = passes[in];
     size_t K = (size_t)p->K, block = 2 * K + (size_t)p->concat;
-    size_t channels = all ? (size_t)p->depth * block + K : is_held(p, in) ? 0 : block;
+    size_t channels = all ? (size_t)p->depth * block + K : is_onchip(p, in) ? 0 : block;
     b->capacity = capacity, b->all = all;
     for (int net = p->first_net; net < p->first_net + p->net_count; net++) {
         size_t n = (size_t)capacity, out = (size_t)p->outs[net];
@@ -100,8 +100,8 @@ static void lay_out_packed(const image_plan *p, precision in, image_batch *b, cu
         b->weights[net] = cuda_take(r, (size_t)tiles * 32 * (size_t)m->lane_bytes);
         b->biases[net] = (float *)cuda_take(r, (size_t)p->biases[net] * sizeof(float));
         b->norms[net] = cuda_take(r, p->norm_numbers * (size_t)m->number_bytes);
-        if (is_held(p, in))
-            b->tables[net] = cuda_take(r, (size_t)(p->depth + 1) * (size_t)p->held.block_tables * 16);
+        if (is_onchip(p, in))
+            b->tables[net] = cuda_take(r, (size_t)(p->depth + 1) * (size_t)p->onchip.block_tables * 16);
     }
 }
 
@@ -110,7 +110,7 @@ static float *lay_out(const image_plan *p, image_batch *b, cuda_room *r, int n, 
     const image_passes *m = passes[use.precision];
     int rows = wave_of(p, n, use);
     lay_out_packed(p, use.precision, b, r);
-    if (!use.kept) lay_out_kept(p, use.precision, b, r, rows, use.backward);
+    if (!use.saved) lay_out_saved(p, use.precision, b, r, rows, use.backward);
     if (!use.backward) return NULL;
     lay_out_back(p, m, b, r, rows, use.gradients);
     return (float *)cuda_take(r, (size_t)rows * sizeof(float));
@@ -264,17 +264,17 @@ static couple_call couple_of(const image_plan *p, const layer_call *call, const 
     return c;
 }
 
-/* Samples `first` to `first + b.rows` of the batch; in `kept` lie those of all of it. */
+/* Samples `first` to `first + b.rows` of the batch; in `saved` lie those of all of it. */
 static void run_wave(cuda_device *own, const image_plan *p, const layer_call *call, image_batch b, int first,
                      float *ds) {
     const image_passes *m = passes[call->precision];
     int backward = call->kind == PASS_BACKWARD;
     float *grad = floats(call->grad);
-    b.first = call->kept ? first : 0;
+    b.first = call->saved ? first : 0;
     b.state = floats(call->state) + (size_t)first * (size_t)p->layer.dim;
     for (int net = 0; net < 2; net++)
         if (b.out[net]) b.out[net] += (size_t)b.first * pixels_of(p) * (size_t)p->outs[net];
-    if (!backward || !call->kept) {
+    if (!backward || !call->saved) {
         if (backward || first == 0) m->pack(own, p, &b, floats(call->params), FORWARD);
         m->forward(own, p, &b);
     }
@@ -295,12 +295,12 @@ static void run_wave(cuda_device *own, const image_plan *p, const layer_call *ca
 static void image_run(device *d, const layer_plan *plan, const layer_call *call) {
     cuda_device *own = cuda_use(d);
     const image_plan *p = (const image_plan *)plan;
-    layer_use use = {call->kind == PASS_BACKWARD, call->grad != NULL, call->kept != NULL, call->precision};
+    layer_use use = {call->kind == PASS_BACKWARD, call->grad != NULL, call->saved != NULL, call->precision};
     int wave = wave_of(p, call->n, use);
     image_batch b = {};
-    cuda_room scratch = {(char *)call->scratch, 0}, kept = {(char *)call->kept, 0};
+    cuda_room scratch = {(char *)call->scratch, 0}, saved = {(char *)call->saved, 0};
     float *ds = lay_out(p, &b, &scratch, call->n, use);
-    if (use.kept) lay_out_kept(p, call->precision, &b, &kept, call->n, 1);
+    if (use.saved) lay_out_saved(p, call->precision, &b, &saved, call->n, 1);
     for (int first = 0; first < call->n; first += wave) {
         b.rows = call->n - first < wave ? call->n - first : wave;
         run_wave(own, p, call, b, first, ds);
@@ -322,11 +322,11 @@ static void image_close(device *d, layer_plan *p) {
     image_plan_free(d, (image_plan *)p);
 }
 
-static size_t image_kept(const layer_plan *plan, int n, precision in) {
+static size_t image_saved(const layer_plan *plan, int n, precision in) {
     const image_plan *p = (const image_plan *)plan;
     image_batch b = {};
     cuda_room r = {NULL, 0};
-    lay_out_kept(p, in, &b, &r, n, 1);
+    lay_out_saved(p, in, &b, &r, n, 1);
     return cuda_room_reals(&r);
 }
 
@@ -337,5 +337,5 @@ static size_t image_scratch(const layer_plan *plan, int n, layer_use use) {
     return cuda_room_reals(&r);
 }
 
-extern "C" const cuda_plan_kind cuda_plan_image = {"resnext",  image_open,    image_close,
-                                                   image_kept, image_scratch, image_run};
+extern "C" const cuda_plan_kind cuda_plan_image = {"resnext",   image_open,    image_close,
+                                                   image_saved, image_scratch, image_run};

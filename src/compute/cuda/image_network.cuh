@@ -1,10 +1,10 @@
-/* A coupling layer's image networks in one precision: the launches of a pass and of its way back
+/* A coupling layer's image networks in one precision: the launches of a pass and of its backward pass
  * (image_coupling.cu has the rest). Included by a .cu file for each precision, so that they are compiled
  * beside each other. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 #define JF_COMPUTE_CUDA_IMAGE_NETWORK_CUH
 
-#include "compute/cuda/image_held.cuh"
+#include "compute/cuda/image_onchip.cuh"
 #include "compute/cuda/image_view.cuh"
 
 template <class M> struct network_pass : network_view<M> {
@@ -12,7 +12,7 @@ template <class M> struct network_pass : network_view<M> {
     typedef network_view<M> seen;
     using seen::choose, seen::choose_back, seen::back_bytes, seen::in_one, seen::warps_of,
         seen::cut_fragments, seen::blocks_at_once, seen::most_blocks;
-    using seen::own, seen::p, seen::b, seen::nets, seen::pixels, seen::acts, seen::sums, seen::held,
+    using seen::own, seen::p, seen::b, seen::nets, seen::pixels, seen::acts, seen::sums, seen::onchip,
         seen::norm, seen::weights, seen::biases, seen::view;
     using seen::streams, seen::stream_of, seen::normalised, seen::source, seen::plain, seen::gradients_of,
         seen::back_sums;
@@ -244,11 +244,11 @@ template <class M> struct network_pass : network_view<M> {
     /* ---- a pass ---- */
 
     /* All of a network in one kernel. */
-    void forward_held() const {
+    void forward_onchip() const {
         if constexpr (M::bytes == 2) {
-            held_call c = {};
+            onchip_call c = {};
             const int last = p->parts - 1;
-            c.shape = p->held;
+            c.shape = p->onchip;
             c.state = b->state, c.source = p->source, c.dim = p->layer.dim, c.in_channels = p->in;
             c.n = b->rows, c.first_net = p->first_net, c.depth = p->depth, c.wide = p->concat;
             c.slope = p->slope, c.epsilon = p->epsilon;
@@ -274,18 +274,18 @@ template <class M> struct network_pass : network_view<M> {
             }
             switch (p->K / 16) {
             case 4:
-                return forward_held_by<4>(c);
+                return forward_onchip_by<4>(c);
             case 3:
-                return forward_held_by<3>(c);
+                return forward_onchip_by<3>(c);
             case 2:
-                return forward_held_by<2>(c);
+                return forward_onchip_by<2>(c);
             default:
-                return forward_held_by<1>(c);
+                return forward_onchip_by<1>(c);
             }
         }
     }
-    template <int PAIRS> void forward_held_by(const held_call &c) const {
-        auto kernel = b->all ? held_kernel<PAIRS, true> : held_kernel<PAIRS, false>;
+    template <int PAIRS> void forward_onchip_by(const onchip_call &c) const {
+        auto kernel = b->all ? onchip_kernel<PAIRS, true> : onchip_kernel<PAIRS, false>;
         allow(kernel, c.shape.bytes);
         const int threads = 32 * c.shape.warps,
                   room = clusters_at_once(own, kernel, c.shape.ranks, threads, c.shape.bytes) / nets(),
@@ -297,19 +297,19 @@ template <class M> struct network_pass : network_view<M> {
     /* What norms are to samples on the chip. */
     void pack_tables(const float *params) const {
         tables_call c = {};
-        c.shape = p->held, c.params = params, c.norms = p->norm_table, c.second = p->second_table;
+        c.shape = p->onchip, c.params = params, c.norms = p->norm_table, c.second = p->second_table;
         c.first_net = p->first_net, c.norm_count = p->norms, c.depth = p->depth, c.K = p->K,
         c.wide = p->concat;
         c.h = p->h, c.w = p->w, c.per_element = p->per_element;
         for (int net = 0; net < 2; net++) c.tables[net] = (uint4 *)b->tables[net];
-        launch_early(own, held_tables_kernel,
+        launch_early(own, onchip_tables_kernel,
                      dim3((unsigned)c.shape.table_tiles, (unsigned)p->depth + 1, (unsigned)nets()),
                      TABLE_WARPS * 32, 3 * TILE_ROWS * (size_t)table_row_bytes(p->concat), c);
         launched(own, "image: packing");
     }
 
     void forward() const {
-        if (held()) return forward_held();
+        if (onchip()) return forward_onchip();
         product(0, FORWARD, source(), this->template activations<false>(0), "image: convolution in");
         for (int q = 1; q < p->parts - 1; q += 3) {
             product(q, FORWARD, normalised(q - 1), this->template activations<false>(q), "image: 1x1");
@@ -348,8 +348,9 @@ template <class M> struct network_pass : network_view<M> {
     /* What norm j made, where the gradient of weights reads it from memory: for the part behind it. */
     void *const *made(int j) const { return b->normalised[p->back_in_one ? 1 : j % 3]; }
 
-    /* Gradients of weights that are not computed on the way back are computed beside it, since it needs none
-     * of them: what they read is waited for before it is written again (wait_for, by the kind of the part).
+    /* Gradients of weights that are not computed in the backward pass are computed beside it, since it needs
+     * none of them: what they read is waited for before it is written again (wait_for, by the kind of the
+     * part).
      */
     void backward() const {
         void *const *dh = b->dh, *const *wide = b->wide, *const *thin = b->thin,
@@ -458,7 +459,7 @@ template <class M> void network_pass<M>::pack(const float *params, int direction
         c.biases[net] = b->biases[net];
         c.packed[net] = (number *)b->norms[net];
     }
-    const bool in_tables = held() && direction == FORWARD;
+    const bool in_tables = onchip() && direction == FORWARD;
     launch_early(own, pack_kernel<M>, dim3(64, 2 + (in_tables ? 0 : (unsigned)p->norms), (unsigned)nets()),
                  THREADS, 0, c);
     launched(own, "image: packing");

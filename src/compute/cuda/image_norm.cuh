@@ -1,7 +1,7 @@
 /* What operators of image networks read and write (image_product.cuh), and the layer norms between them.
  *
  * A norm reads activations, applies the Leaky ReLU, and normalises by mean and deviation of the sample. Its
- * forward direction has no kernel: the operator before sums, the one behind applies. On the way back the
+ * forward direction has no kernel: the operator before sums, the one behind applies. In the backward pass the
  * operator behind leaves the gradient of the normalised activations and two sums of each sample;
  * norm_back_kernel makes of these the gradient of the activations, partial gradients of scale and bias, and
  * the normalised activations again, which the gradient of weights reads. */
@@ -294,7 +294,7 @@ template <class M> struct gradient_store {
     }
 };
 
-/* ---- the way back through a norm ---- */
+/* ---- the backward pass through a norm ---- */
 
 template <class M> struct norm_back_call {
     const typename M::number *q[2], *x[2];

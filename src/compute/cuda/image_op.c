@@ -26,7 +26,7 @@ static int needs(const image_op *op, const image_conv *c, int tap, int slot, int
     return 0;
 }
 
-static int reach(const conv_shape *s) {
+static int radius(const conv_shape *s) {
     return s->kernel / 2 * s->dilation;
 }
 
@@ -116,7 +116,7 @@ jf_status op_create(device *d, image_op *op, const image_conv *convs, int count,
     op->in = (read + SLOT - 1) / SLOT * SLOT;
     op->out = backward ? s->in : s->y_channels;
     for (int i = 0; i < count; i++)
-        if (reach(&convs[i].shape) > op->halo) op->halo = reach(&convs[i].shape);
+        if (radius(&convs[i].shape) > op->halo) op->halo = radius(&convs[i].shape);
     JF_TRY(make_sets(d, op, convs, count));
     JF_TRY(make_slots(d, op, convs, count));
     if (!backward) JF_TRY(make_gradients(d, op));

@@ -31,7 +31,7 @@ typedef struct op_gradient {
 } op_gradient;
 
 typedef struct image_op {
-    int h, w, halo; /* halo: how far taps reach */
+    int h, w, halo; /* halo: the largest radius of the taps */
     int in;         /* channels that are read: a multiple of 8 */
     int out;        /* channels that there are of the results */
     int backward;   /* the gradient with respect to the input: from outputs to inputs */

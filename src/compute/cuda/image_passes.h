@@ -14,11 +14,11 @@ typedef struct image_batch {
     void *acts[2];  /* numbers: activations, as the plan numbers them, each (capacity, pixels, channels) */
     float *sums[2]; /* (norms, capacity, MAX_BANDS, 2): for the moments of norms */
     void *weights[2], *norms[2]; /* packed */
-    void *tables[2];             /* of norms, for samples on the chip (image_held.cuh) */
+    void *tables[2];             /* of norms, for samples on the chip (image_onchip.cuh) */
     float *biases[2];
     const float *state; /* (rows, dim) */
     float *out[2];      /* (rows, pixels, channels) */
-    /* The way back. */
+    /* The backward pass. */
     const float *dout[2];
     float *du1[2];                   /* (rows, k) */
     void *dh[2], *wide[2], *thin[2]; /* numbers: (rows, pixels, K), (.., concat), (.., K) */
@@ -31,7 +31,7 @@ typedef struct image_batch {
     int norm_samples;                    /* of a piece of norm_partial */
 } image_batch;
 
-/* Limits of the way back in one kernel: tiles of the gradient of weights, and outputs. */
+/* Limits of the backward pass in one kernel: tiles of the gradient of weights, and outputs. */
 #define IMAGE_BACK_TILES   64
 #define IMAGE_BACK_OUTPUTS 64
 #define IMAGE_MAX_CONCAT   256

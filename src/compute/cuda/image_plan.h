@@ -23,12 +23,12 @@ typedef struct part_place {
     int bias;
 } part_place;
 
-/* How a cluster of thread blocks holds a sample while it passes a network (image_held.cuh). */
-#define HELD_WARPS  13 /* of a block, at most: 416 pixels, and room for 152 registers a thread */
-#define HELD_PIXELS 32 /* of a warp */
-#define MAX_RANKS   8  /* blocks of a cluster */
-typedef struct held_plan {
-    int ranks;                          /* blocks of a cluster; 0: samples are not held */
+/* How a cluster of thread blocks holds a sample while it passes a network (image_onchip.cuh). */
+#define ONCHIP_WARPS  13 /* of a block, at most: 416 pixels, and room for 152 registers a thread */
+#define ONCHIP_PIXELS 32 /* of a warp */
+#define MAX_RANKS     8  /* blocks of a cluster */
+typedef struct onchip_plan {
+    int ranks;                          /* blocks of a cluster; 0: samples do not stay on the chip */
     int rows, warps;                    /* of a block */
     int width, pixel_bytes, tile_bytes; /* of what the branches read: pixels from row to row; in bytes */
     int table_tiles;                    /* of 16 pixels that have norm parameters of their own */
@@ -38,7 +38,7 @@ typedef struct held_plan {
     int in_steps;                       /* of a tile of the convolution in: the same for all */
     int out_together[2];                /* tiles of a set of the convolution out */
     size_t bytes;                       /* of shared memory */
-} held_plan;
+} onchip_plan;
 
 /* How teams of warps go back through the branches in a stream of rows (image_stream.cuh). Of each set of
  * eight channels that branches read, the table says: which convolution's biases it has beside those of the
@@ -72,8 +72,8 @@ typedef struct image_plan {
     int per_element;
     float slope, epsilon;
     int parts, norms; /* 3 depth + 2, 3 depth + 1 */
-    int back_in_one;  /* the way back through 1x1 convolutions is one kernel each (image_back.cuh) */
-    held_plan held;
+    int back_in_one;  /* the backward pass through 1x1 convolutions is one kernel each (image_back.cuh) */
+    onchip_plan onchip;
     stream_plan stream;
     image_op ops[2][OP_KINDS][2];  /* [network][kind][direction] */
     part_place *place[2];          /* (parts) */
@@ -106,7 +106,7 @@ void image_plan_free(device *d, image_plan *p);
 
 /* Elements that a block of norm_back_kernel takes: what partial gradients of norms for each channel are
  * summed over. */
-#define NORM_ELEMENTS 2048 /* of a block of the way back through a norm */
+#define NORM_ELEMENTS 2048 /* of a block of the backward pass through a norm */
 #define NORM_SAMPLES  64   /* at most */
 
 #endif

@@ -1,5 +1,5 @@
-/* The way back through the branches in a stream of rows: the gradient of what they read, and that of their
- * weights, in bf16.
+/* The backward pass through the branches in a stream of rows: the gradient of what they read, and that of
+ * their weights, in bf16.
  *
  * A team of warps takes one sample after the other, and of each row by row the gradient of what the branches
  * gave. A warp has eight channels of what they read (a set) of 16 columns (a strip). A row is read once: its
@@ -14,14 +14,14 @@
 #ifndef JF_COMPUTE_CUDA_IMAGE_STREAM_CUH
 #define JF_COMPUTE_CUDA_IMAGE_STREAM_CUH
 
-#include "compute/cuda/image_held_fragments.cuh"
 #include "compute/cuda/image_norm.cuh"
+#include "compute/cuda/image_onchip_fragments.cuh"
 
 template <int CONVS> struct stream {
     enum {
-        REACH = 1 << (CONVS - 1),
-        ROWS = STREAM_ROWS,                /* of a step, between barriers */
-        STEPS = (2 * REACH + ROWS) / ROWS, /* that have room for all rows that a row reaches */
+        HALO = 1 << (CONVS - 1),
+        ROWS = STREAM_ROWS,               /* of a step, between barriers */
+        STEPS = (2 * HALO + ROWS) / ROWS, /* that have room for all rows within the halo of a row */
         LIVE = STEPS * ROWS,
         QUADS = CONVS == 3 ? 5 : CONVS + 1,
         STAGES = STREAM_STAGES /* steps whose rows have room in shared memory */
@@ -128,7 +128,7 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     const stream_plan &p = v.plan;
     const stream_place at(p);
     const int net = v.first_net + (int)blockIdx.y, lane = (int)threadIdx.x % 32;
-    const int columns = p.strips * TILE_ROWS, row_bytes = (columns + 2 * S::REACH) * p.wide_bytes,
+    const int columns = p.strips * TILE_ROWS, row_bytes = (columns + 2 * S::HALO) * p.wide_bytes,
               stage_bytes = S::ROWS * row_bytes, thin_bytes = S::ROWS * v.w * v.K * 2,
               out_bytes = S::ROWS * columns * p.thin_bytes, thin_slots = v.K / SLOT;
     /* dy of each stage; activations and scales of each stage, in the order of memory; results of two steps */
@@ -136,13 +136,13 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
                 *const beside = ring + S::STAGES * stage_bytes,
                 *const out = beside + S::STAGES * 2 * thin_bytes;
     float2 *const all_moments = (float2 *)(out + 2 * out_bytes); /* of the team's samples */
-    const int groups = (v.h + S::REACH + S::ROWS - 1) / S::ROWS, stride = (int)gridDim.x * p.teams,
+    const int groups = (v.h + S::HALO + S::ROWS - 1) / S::ROWS, stride = (int)gridDim.x * p.teams,
               begin = (int)blockIdx.x * p.teams + at.team;
     const size_t pixels = (size_t)(v.h * v.w);
     for (int i = at.thread; i < S::STAGES * stage_bytes / 16; i += at.threads)
         ((uint4 *)ring)[i] = make_uint4(0, 0, 0, 0);
     const int32_t *of_set = p.table + at.set * STREAM_NUMBERS(CONVS);
-    const int pixel = (S::REACH + at.strip * TILE_ROWS + lane % 16) * p.wide_bytes;
+    const int pixel = (S::HALO + at.strip * TILE_ROWS + lane % 16) * p.wide_bytes;
     int quad_at[S::QUADS];
 #pragma unroll
     for (int i = 0; i < S::QUADS; i++)
@@ -169,8 +169,8 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     auto fill = [&](int sample, int group, int stage) {
         asm volatile("" ::: "memory"); /* what the step before read of the stage has been read */
         if (sample < v.n) {
-            const int first = group * S::ROWS, upper = first - S::REACH;
-            wide.copy(ring + stage * stage_bytes + S::REACH * p.wide_bytes,
+            const int first = group * S::ROWS, upper = first - S::HALO;
+            wide.copy(ring + stage * stage_bytes + S::HALO * p.wide_bytes,
                       c.dy[net] + (size_t)sample * pixels * (size_t)v.wide, first, v.h);
             /* what a thread copies of these it reads itself */
             const unsigned to = shared_address(beside + stage * 2 * thin_bytes);
@@ -192,7 +192,7 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     int ordinal = 0;
     /* The rows that a step completed, on their way out. */
     auto finish = [&](int sample, int group, int stage, int buffer) {
-        const int upper = group * S::ROWS - S::REACH;
+        const int upper = group * S::ROWS - S::HALO;
         const char *const staged = out + buffer * out_bytes, *const extra = beside + stage * 2 * thin_bytes;
         __nv_bfloat16 *const q = c.store.q[net] + (size_t)sample * pixels * (size_t)v.K + upper * v.w * v.K;
         const float scale = moments.y, shift = -moments.x * moments.y;
@@ -253,9 +253,9 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
 #pragma unroll
                 for (int i = 0; i < S::ROWS; i++, to += columns * p.thin_bytes) {
                     const int phase = step * S::ROWS + i;
-                    float *const fresh = acc[(phase + S::REACH) % S::LIVE],
+                    float *const fresh = acc[(phase + S::HALO) % S::LIVE],
                                  *const middle = acc[phase % S::LIVE],
-                                 *const done = acc[(phase + S::LIVE - S::REACH) % S::LIVE];
+                                 *const done = acc[(phase + S::LIVE - S::HALO) % S::LIVE];
                     fresh[0] = fresh[1] = fresh[2] = fresh[3] = 0;
                     if (group * S::ROWS + i < v.h) {
                         unsigned a[S::QUADS][4];
@@ -271,8 +271,8 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
                         for (int conv = 0; conv < CONVS; conv++)
 #pragma unroll
                             for (int up = 0; up < 2; up++) {
-                                const int reach = up ? -(1 << conv) : 1 << conv;
-                                float *const sum = acc[(phase + reach + S::LIVE) % S::LIVE];
+                                const int shift = up ? -(1 << conv) : 1 << conv;
+                                float *const sum = acc[(phase + shift + S::LIVE) % S::LIVE];
                                 const unsigned *w = weights + 9 * conv + (up ? 0 : 6);
                                 multiply_bf16(sum, a[quad_of_sides(conv)], make_uint2(w[0], w[2]));
                                 multiply_half(sum, a[quad_of_middle(conv)] + (conv == 1 ? 2 : 0), w[1]);
@@ -320,18 +320,18 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
     const stream_plan &p = v.plan;
     const stream_place at(p);
     const int net = v.first_net + (int)blockIdx.y, lane = (int)threadIdx.x % 32;
-    const int columns = p.strips * TILE_ROWS, row_bytes = (columns + 2 * S::REACH) * p.wide_bytes,
+    const int columns = p.strips * TILE_ROWS, row_bytes = (columns + 2 * S::HALO) * p.wide_bytes,
               x_row_bytes = columns * p.thin_bytes, stage_bytes = S::ROWS * (row_bytes + x_row_bytes);
     const int stride = c.pieces / p.strips, begin = (int)blockIdx.x * p.teams + at.team;
     if (begin >= stride) return;
     char *const ring = memory + at.team * p.weights_bytes; /* of each stage dy, then x */
-    const int groups = (v.h + S::REACH + S::ROWS - 1) / S::ROWS;
+    const int groups = (v.h + S::HALO + S::ROWS - 1) / S::ROWS;
     const size_t pixels = (size_t)(v.h * v.w);
     for (int i = at.thread; i < S::STAGES * stage_bytes / 16; i += at.threads)
         ((uint4 *)ring)[i] = make_uint4(0, 0, 0, 0);
     const int32_t *of_set = p.table + at.set * STREAM_NUMBERS(CONVS);
     const int partner = of_set[0];
-    const int pixel = S::REACH + at.strip * TILE_ROWS;
+    const int pixel = S::HALO + at.strip * TILE_ROWS;
     int quad_at[S::QUADS];
 #pragma unroll
     for (int i = 0; i < S::QUADS; i++) {
@@ -350,8 +350,8 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
         if (next_sample < v.n) {
             char *const to = ring + stage * stage_bytes;
             const int first = next_group * S::ROWS;
-            wide.copy(to + S::REACH * p.wide_bytes, c.dy[net] + (size_t)next_sample * pixels * (size_t)v.wide,
-                      first - S::REACH, v.h);
+            wide.copy(to + S::HALO * p.wide_bytes, c.dy[net] + (size_t)next_sample * pixels * (size_t)v.wide,
+                      first - S::HALO, v.h);
             thin.copy(to + S::ROWS * row_bytes, c.x[net] + (size_t)next_sample * pixels * (size_t)v.K, first,
                       v.h);
         }
@@ -383,7 +383,7 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
 #pragma unroll
                 for (int i = 0; i < S::ROWS; i++) {
                     const int phase = step * S::ROWS + i, entering = group * S::ROWS + i,
-                              row = entering - S::REACH;
+                              row = entering - S::HALO;
                     unsigned *const fresh = x[phase % S::LIVE];
                     if (entering < v.h)
                         load_two_transposed(fresh, rows + (unsigned)(i * x_row_bytes + x_at));
@@ -394,7 +394,7 @@ static __global__ void __launch_bounds__(STREAM_WARPS * 32, 1)
 #pragma unroll
                     for (int k = 0; k < S::QUADS; k++)
                         load_transposed(a[k], rows + (unsigned)(i * row_bytes + quad_at[k]));
-                    const int now = phase + S::LIVE - S::REACH; /* x of this row */
+                    const int now = phase + S::LIVE - S::HALO; /* x of this row */
 #pragma unroll
                     for (int conv = 0; conv < CONVS; conv++)
 #pragma unroll

@@ -31,12 +31,12 @@ template <class M> struct network_view {
         for (int net = 0; net < 2; net++)
             s.at[net] = (float2 *)b->sums[net] + (size_t)q * (size_t)b->capacity * MAX_BANDS +
                         (size_t)b->first * MAX_BANDS;
-        s.bands =
-            held() ? p->held.ranks : choose(part_kind(p, q), FORWARD).bands; /* of the part that sums them */
+        s.bands = onchip() ? p->onchip.ranks
+                           : choose(part_kind(p, q), FORWARD).bands; /* of the part that sums them */
         return s;
     }
     /* Whether samples stay on the chip through the whole network. */
-    bool held() const { return M::bytes == 2 && p->held.ranks > 0; }
+    bool onchip() const { return M::bytes == 2 && p->onchip.ranks > 0; }
     norm_view<M> norm(int q) const {
         norm_view<M> v = {};
         v.channels = norm_channels(p, q), v.per_element = p->per_element;
@@ -108,7 +108,7 @@ template <class M> struct network_view {
         }
         return best;
     }
-    /* The same for a way back in one kernel: see back_call. Bands that
+    /* The same for a backward pass in one kernel: see back_call. Bands that
      * fill tiles of pixels, and large enough that meeting at barriers, which costs about as much as a tile,
      * does not count. */
     cut choose_back(int kind) const {
@@ -132,7 +132,7 @@ template <class M> struct network_view {
         const size_t sums = BACK_WARPS * BACK_EACH * OP_TILE_WEIGHTS * sizeof(float);
         return bytes > sums ? bytes : sums;
     }
-    /* Whether the way back through a part and the gradient of its weights are one kernel. */
+    /* Whether the backward pass through a part and the gradient of its weights are one kernel. */
     int in_one(int part) const {
         int kind = part_kind(p, part);
         return p->back_in_one && (kind == OP_FIRST || kind == OP_SECOND);

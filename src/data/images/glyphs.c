@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 28, ROWS = 20000, HELD = 2000, MAX_ROWS = 1000000, MAX_POINTS = 40 };
+enum { SIDE = 28, ROWS = 20000, VALIDATION_ROWS = 2000, MAX_ROWS = 1000000, MAX_POINTS = 40 };
 #define GLYPH_SEED 0x676c79706873u
-#define HELD_FIRST                                                                                           \
+#define FIRST_VALIDATION_ROW                                                                                 \
     ((uint64_t)1 << 40) /* numbers of held-out images: the same ones, however many are trained on */
 
 typedef struct point {
@@ -319,18 +319,18 @@ static jf_status glyphs_load(jf_context *ctx, image_set *out, const recipe *r, c
     out->h = out->w = SIDE;
     out->channels = 1;
     out->rows = limit ? limit : ROWS;
-    out->held = HELD;
+    out->validation_rows = VALIDATION_ROWS;
     out->classes = SHAPES;
     for (int k = 0; k < SHAPES; k++) memcpy(out->class_name[k], shapes[k].name, strlen(shapes[k].name) + 1);
     int chosen[MAX_CLASSES], classes;
     JF_TRY(image_chosen_classes(r, out, chosen, &classes));
     for (int k = 0; classes == 0 && k < SHAPES; k++) chosen[k] = k;
     if (classes == 0) classes = SHAPES;
-    size_t count = (size_t)(out->rows + out->held);
+    size_t count = (size_t)(out->rows + out->validation_rows);
     JF_TRY(mem_alloc(ctx, &out->bytes, count, SIDE * SIDE));
     JF_TRY(MEM_NEW(ctx, &out->labels, count));
     draw_rows(out, 0, out->rows, 0, chosen, classes);
-    draw_rows(out, out->rows, out->held, HELD_FIRST, chosen, classes);
+    draw_rows(out, out->rows, out->validation_rows, FIRST_VALIDATION_ROW, chosen, classes);
     return JF_OK;
 }
 

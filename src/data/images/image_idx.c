@@ -116,10 +116,11 @@ static jf_status join_parts(jf_context *ctx, image_set *out, const part *train, 
     out->w = (int)shape[2];
     out->channels = 1;
     out->rows = (long)shape[0];
-    out->held = test->image_path ? (long)test->images.shape[0] : 0;
-    size_t dim = image_set_dim(out), rows = (size_t)out->rows, held = (size_t)out->held;
-    JF_TRY(join(ctx, &out->bytes, train->images.bytes, rows * dim, test->images.bytes, held * dim));
-    return join(ctx, &out->labels, train->labels.bytes, rows, test->labels.bytes, held);
+    out->validation_rows = test->image_path ? (long)test->images.shape[0] : 0;
+    size_t dim = image_set_dim(out), rows = (size_t)out->rows, validation_rows = (size_t)out->validation_rows;
+    JF_TRY(
+        join(ctx, &out->bytes, train->images.bytes, rows * dim, test->images.bytes, validation_rows * dim));
+    return join(ctx, &out->labels, train->labels.bytes, rows, test->labels.bytes, validation_rows);
 }
 
 /* The set of that name, compared with the last part of the path; NULL: none. */
@@ -137,7 +138,7 @@ static const named_set *find_named(const char *folder) {
 
 static void name_classes(image_set *out, const named_set *named) {
     int count = named ? named->classes : 0;
-    for (long row = 0; !named && row < out->rows + out->held; row++)
+    for (long row = 0; !named && row < out->rows + out->validation_rows; row++)
         if (out->labels[row] >= count) count = out->labels[row] + 1;
     image_number_classes(out, count);
     for (int k = 0; named && named->names[0] && k < count; k++)

@@ -141,5 +141,5 @@ jf_status image_check_size(jf_context *ctx, const char *path, size_t h, size_t w
 
 void image_number_classes(image_set *s, int count) {
     s->classes = count;
-    for (int k = 0; k < count; k++) number_print(s->class_name[k], MAX_CLASS_NAME, "%d", k);
+    for (int k = 0; k < count; k++) format_text(s->class_name[k], MAX_CLASS_NAME, "%d", k);
 }

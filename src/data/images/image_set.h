@@ -17,10 +17,10 @@
 
 typedef struct image_set {
     int h, w, channels;
-    long rows, held;
-    uint8_t *bytes;  /* (rows + held, h, w, channels), intensity byte/255; or NULL and */
+    long rows, validation_rows;
+    uint8_t *bytes;  /* (rows + validation_rows, h, w, channels), intensity byte/255; or NULL and */
     float *reals;    /* the same as numbers, as they are */
-    uint8_t *labels; /* (rows + held): class of each; NULL: the images have none */
+    uint8_t *labels; /* (rows + validation_rows): class of each; NULL: the images have none */
     int classes;
     char class_name[MAX_CLASSES][MAX_CLASS_NAME];
     int may_lack; /* classes that data.classes names: images to test on need not be of every class */

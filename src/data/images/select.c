@@ -12,7 +12,7 @@
 
 enum { SELECT_SEED = 20220112, CYCLE_HELD = 0, CYCLE_LIMIT = 1 };
 
-typedef enum part { DROPPED, TRAINED, HELD, PARTS } part;
+typedef enum part { DROPPED, TRAINED, VALIDATION, PARTS } part;
 
 /* ---- classes ---- */
 
@@ -104,7 +104,7 @@ static void renumber(image_set *s, const int *chosen, int count, uint8_t *parts)
         number[chosen[i]] = i;
         memcpy(names[i], s->class_name[chosen[i]], MAX_CLASS_NAME);
     }
-    for (long row = 0; row < s->rows + s->held; row++) {
+    for (long row = 0; row < s->rows + s->validation_rows; row++) {
         int label = number[s->labels[row]];
         if (label < 0) parts[row] = DROPPED;
         s->labels[row] = (uint8_t)(label < 0 ? 0 : label);
@@ -126,7 +126,7 @@ static jf_status choose_classes(image_set *s, const recipe *r, uint8_t *parts) {
 
 static void count_parts(const image_set *s, const uint8_t *parts, long counts[PARTS]) {
     memset(counts, 0, PARTS * sizeof *counts);
-    for (long row = 0; row < s->rows + s->held; row++) counts[parts[row]]++;
+    for (long row = 0; row < s->rows + s->validation_rows; row++) counts[parts[row]]++;
 }
 
 /* Moves `many` of the rows to train on elsewhere; a shuffled place decides which. */
@@ -137,7 +137,7 @@ static void move_some(const image_set *s, uint8_t *parts, part to, long many, ui
     permutation places =
         permutation_create((rng_key){SELECT_SEED, RNG_SHUFFLE, 0}, cycle, (uint64_t)counts[TRAINED]);
     uint64_t index = 0;
-    for (long row = 0; row < s->rows + s->held; row++)
+    for (long row = 0; row < s->rows + s->validation_rows; row++)
         if (parts[row] == TRAINED && permutation_at(&places, index++) < (uint64_t)many)
             parts[row] = (uint8_t)to;
 }
@@ -145,8 +145,8 @@ static void move_some(const image_set *s, uint8_t *parts, part to, long many, ui
 static void divide(const image_set *s, const recipe *r, uint8_t *parts, long counts[PARTS]) {
     long limit = recipe_int(r, "data.limit");
     count_parts(s, parts, counts);
-    if (s->held == 0)
-        move_some(s, parts, HELD, (long)(recipe_real(r, "data.validation") * (double)counts[TRAINED]),
+    if (s->validation_rows == 0)
+        move_some(s, parts, VALIDATION, (long)(recipe_real(r, "data.validation") * (double)counts[TRAINED]),
                   CYCLE_HELD);
     count_parts(s, parts, counts);
     if (limit > 0) move_some(s, parts, DROPPED, counts[TRAINED] - limit, CYCLE_LIMIT);
@@ -161,10 +161,10 @@ static jf_status gather(jf_context *ctx, const image_set *s, const uint8_t *part
     char *old, *kept, *to[PARTS];
     memcpy(&old, array, sizeof old);
     if (!old) return JF_OK;
-    JF_TRY(mem_alloc(ctx, &kept, (size_t)(counts[TRAINED] + counts[HELD]), size));
+    JF_TRY(mem_alloc(ctx, &kept, (size_t)(counts[TRAINED] + counts[VALIDATION]), size));
     to[TRAINED] = kept;
-    to[HELD] = kept + (size_t)counts[TRAINED] * size;
-    for (long row = 0; row < s->rows + s->held; row++) {
+    to[VALIDATION] = kept + (size_t)counts[TRAINED] * size;
+    for (long row = 0; row < s->rows + s->validation_rows; row++) {
         if (parts[row] == DROPPED) continue;
         memcpy(to[parts[row]], old + (size_t)row * size, size);
         to[parts[row]] += size;
@@ -175,22 +175,22 @@ static jf_status gather(jf_context *ctx, const image_set *s, const uint8_t *part
 }
 
 static jf_status keep(jf_context *ctx, image_set *s, const uint8_t *parts, const long counts[PARTS]) {
-    if (counts[TRAINED] == s->rows && counts[HELD] == s->held) return JF_OK;
+    if (counts[TRAINED] == s->rows && counts[VALIDATION] == s->validation_rows) return JF_OK;
     size_t dim = image_set_dim(s);
     JF_TRY(gather(ctx, s, parts, counts, dim, &s->bytes));
     JF_TRY(gather(ctx, s, parts, counts, dim * sizeof *s->reals, &s->reals));
     JF_TRY(gather(ctx, s, parts, counts, 1, &s->labels));
     s->rows = counts[TRAINED];
-    s->held = counts[HELD];
+    s->validation_rows = counts[VALIDATION];
     return JF_OK;
 }
 
 jf_status image_select(jf_context *ctx, image_set *s, const recipe *r) {
     uint8_t *parts;
     long counts[PARTS];
-    JF_TRY(MEM_NEW(ctx, &parts, (size_t)(s->rows + s->held)));
+    JF_TRY(MEM_NEW(ctx, &parts, (size_t)(s->rows + s->validation_rows)));
     memset(parts, TRAINED, (size_t)s->rows);
-    memset(parts + s->rows, HELD, (size_t)s->held);
+    memset(parts + s->rows, VALIDATION, (size_t)s->validation_rows);
     jf_status status;
     JF_TRY_DONE(choose_classes(s, r, parts));
     divide(s, r, parts, counts);

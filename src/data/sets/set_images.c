@@ -33,7 +33,7 @@ static int images_row_class(const dataset *d, long row) {
 static uint64_t images_add_to_checksum(const dataset *d, uint64_t sum) {
     const image_set *s = &((const images *)d->own)->set;
     int sizes[] = {s->h, s->w, s->channels, s->classes};
-    size_t rows = (size_t)(s->rows + s->held), values = rows * image_set_dim(s);
+    size_t rows = (size_t)(s->rows + s->validation_rows), values = rows * image_set_dim(s);
     sum = checksum_add(sum, sizes, sizeof sizes);
     if (s->labels) sum = checksum_add(sum, s->labels, rows);
     if (s->bytes) return checksum_add(sum, s->bytes, values);
@@ -229,8 +229,8 @@ static jf_status images_open(dataset *d, const recipe *r) {
     d->dim_x = d->image.h * d->image.w * d->image.x_channels;
     d->dim_y = d->image.h * d->image.w * d->image.y_channels;
     d->rows = s->rows;
-    d->held = s->held;
-    d->bytes = (size_t)(s->rows + s->held) * image_set_dim(s) * (s->bytes ? 1 : sizeof *s->reals);
+    d->validation_rows = s->validation_rows;
+    d->bytes = (size_t)(s->rows + s->validation_rows) * image_set_dim(s) * (s->bytes ? 1 : sizeof *s->reals);
     d->scratch = image_set_dim(s);
     if (own->task->kind->by_class) JF_TRY(set_classes(d, r));
     JF_TRY(dataset_set_units(d));

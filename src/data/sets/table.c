@@ -249,7 +249,7 @@ const char *table_place(const dataset *d, size_t file_row, int element, char *ou
     size_t column;
     const row_file *f = file_of(d, element, &column);
     row_file_column_words(f, column, words, sizeof words);
-    number_print(out, size, "%s: row %zu, %s", row_file_path(f), file_row + 1, words);
+    format_text(out, size, "%s: row %zu, %s", row_file_path(f), file_row + 1, words);
     return out;
 }
 
@@ -286,7 +286,7 @@ static jf_status table_check(const dataset *d) {
 /* The rows that are not left out. */
 static size_t complete_rows(const dataset *d) {
     const table *own = d->own;
-    return row_file_rows(own->x_file) - own->left_out.held;
+    return row_file_rows(own->x_file) - own->left_out.validation_rows;
 }
 
 size_t table_complete_row(const dataset *d, size_t row) {
@@ -441,10 +441,10 @@ static jf_status hold_out(dataset *d, const recipe *r) {
     if (last >= rows && last > 0)
         return recipe_fail(r, "data.validation_rows", "found %zu, expected fewer than the %zu rows of %s",
                            last, rows, row_file_path(own->x_file));
-    d->held = last > 0 ? (long)last : (long)(recipe_real(r, "data.validation") * (double)rows);
-    d->rows = (long)rows - d->held;
+    d->validation_rows = last > 0 ? (long)last : (long)(recipe_real(r, "data.validation") * (double)rows);
+    d->rows = (long)rows - d->validation_rows;
     /* the last ones are where a set has its held-out rows already */
-    return split_create(d->ctx, &own->split, rows, last > 0 ? 0 : (size_t)d->held);
+    return split_create(d->ctx, &own->split, rows, last > 0 ? 0 : (size_t)d->validation_rows);
 }
 
 long table_file_row(const dataset *d, long row) {
@@ -489,7 +489,7 @@ static void table_fetch(const dataset *d, long row, rng *stream, double *scratch
 
 static void table_row_words(const dataset *d, long row, char *out, size_t size) {
     const table *own = d->own;
-    number_print(out, size, "row %ld of %s", table_file_row(d, row) + 1, row_file_path(own->x_file));
+    format_text(out, size, "row %ld of %s", table_file_row(d, row) + 1, row_file_path(own->x_file));
 }
 
 /* All of x, then all of y, as doubles in the order of the set, whatever the files are like. */
@@ -499,7 +499,7 @@ static uint64_t table_add_to_checksum(const dataset *d, uint64_t sum) {
         const row_file *f = part == 0 ? own->x_file : own->y_file;
         const size_t *columns = part == 0 ? own->x_columns : own->y_columns;
         int dim = part == 0 ? d->dim_x : own->y_count;
-        for (long row = 0; row < d->rows + d->held; row++)
+        for (long row = 0; row < d->rows + d->validation_rows; row++)
             for (int i = 0; i < dim; i++) {
                 double value = row_file_value(f, (size_t)table_file_row(d, row), columns[i]);
                 sum = checksum_add(sum, &value, sizeof value);

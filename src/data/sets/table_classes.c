@@ -49,7 +49,7 @@ static int find_label(const dataset *d, double label) {
 
 static jf_status collect_labels(dataset *d) {
     const table *own = d->own;
-    for (size_t row = 0; row < (size_t)(d->rows + d->held); row++) {
+    for (size_t row = 0; row < (size_t)(d->rows + d->validation_rows); row++) {
         size_t file_row = table_complete_row(d, row);
         double y = row_file_value(own->y_file, file_row, own->y_columns[0]);
         if (find_label(d, y) >= 0) continue;
@@ -135,7 +135,7 @@ static int class_of_value(const dataset *d, double value) {
 }
 
 static jf_status check_rows(const dataset *d) {
-    for (long row = 0; row < d->rows + d->held; row++) {
+    for (long row = 0; row < d->rows + d->validation_rows; row++) {
         double value = value_of(d, row);
         int known = value >= 0 && value < (double)words_of(d);
         if (class_of_value(d, value) < 0)

@@ -37,8 +37,8 @@ static int examined(const dataset *d) {
 
 /* One walk through the rows, so that a file larger than memory is read once; row: scratch (dim). */
 static void find_furthest(const dataset *d, double *row, furthest *columns) {
-    for (long at = 0; at < d->rows + d->held; at++) {
-        int held = at >= d->rows;
+    for (long at = 0; at < d->rows + d->validation_rows; at++) {
+        int validation = at >= d->rows;
         table_take(d, at, row, row + d->dim_x);
         for (int i = 0; i < examined(d); i++) {
             if (dataset_is_constant(d, i)) {
@@ -47,9 +47,9 @@ static void find_furthest(const dataset *d, double *row, furthest *columns) {
             }
             double t = d->support ? support_to_line(&d->support[i], row[i]) : row[i];
             double off = (t - d->mean[i]) / d->deviation[i];
-            if (at != (held ? d->rows : 0) && !(fabs(off) > fabs(columns[i].off[held]))) continue;
-            columns[i].off[held] = off;
-            columns[i].row[held] = at;
+            if (at != (validation ? d->rows : 0) && !(fabs(off) > fabs(columns[i].off[validation]))) continue;
+            columns[i].off[validation] = off;
+            columns[i].row[validation] = at;
         }
     }
 }
@@ -64,9 +64,9 @@ static double value_at(const dataset *d, long row, int column) {
 /* FILE: row 17, column 2 ("height") is 1e+40 */
 static const char *found_at(const dataset *d, long row, int column, char *out, size_t size) {
     char place[480];
-    number_print(out, size, "%s is %g",
-                 table_place(d, (size_t)table_file_row(d, row), column, place, sizeof place),
-                 value_at(d, row, column));
+    format_text(out, size, "%s is %g",
+                table_place(d, (size_t)table_file_row(d, row), column, place, sizeof place),
+                value_at(d, row, column));
     return out;
 }
 
@@ -85,9 +85,9 @@ static void examine_trained(const dataset *d, int column, const furthest *most) 
                 found_at(d, 0, column, found, sizeof found), d->deviation[column]);
 }
 
-static jf_status examine_held_out(const dataset *d, int column, const furthest *worst) {
+static jf_status examine_validation(const dataset *d, int column, const furthest *worst) {
     char found[512];
-    if (d->held == 0) return JF_OK;
+    if (d->validation_rows == 0) return JF_OK;
     double off = worst->off[1], most = sqrt(FLT_MAX);
     if (!(fabs(off) < most))
         return jf_fail(
@@ -108,7 +108,7 @@ static jf_status examine_held_out(const dataset *d, int column, const furthest *
 static void tell_constants(const dataset *d, int from, int to, const furthest *columns, const char *words) {
     long others = 0;
     int count = 0, first = -1;
-    char place[512], more[64] = "", held[128] = "";
+    char place[512], more[64] = "", held_out[128] = "";
     for (int i = from; i < to; i++) {
         if (!dataset_is_constant(d, i)) continue;
         if (count++ == 0) first = i;
@@ -116,12 +116,12 @@ static void tell_constants(const dataset *d, int from, int to, const furthest *c
     }
     if (count == 0) return;
     if (count > 1)
-        number_print(more, sizeof more, ", as %d other column%s", count - 1, count > 2 ? "s are" : " is");
+        format_text(more, sizeof more, ", as %d other column%s", count - 1, count > 2 ? "s are" : " is");
     if (others > 0)
-        number_print(held, sizeof held, "; %ld held-out row%s another value, which is ignored", others,
-                     others > 1 ? "s have" : " has");
+        format_text(held_out, sizeof held_out, "; %ld held-out row%s another value, which is ignored", others,
+                    others > 1 ? "s have" : " has");
     jf_warn(d->ctx, "%s, the same number in all %ld rows to train on%s: %s%s",
-            found_at(d, 0, first, place, sizeof place), d->rows, more, words, held);
+            found_at(d, 0, first, place, sizeof place), d->rows, more, words, held_out);
 }
 
 static jf_status examine_columns(const dataset *d) {
@@ -139,7 +139,7 @@ static jf_status examine_columns(const dataset *d) {
     for (int i = 0; i < examined(d); i++) {
         if (dataset_is_constant(d, i)) continue;
         examine_trained(d, i, &columns[i]);
-        JF_TRY_DONE(examine_held_out(d, i, &columns[i]));
+        JF_TRY_DONE(examine_validation(d, i, &columns[i]));
     }
 done:
     free(row);
@@ -150,9 +150,9 @@ done:
 /* ---- rows that are there more than once ---- */
 
 typedef struct copies {
-    long count;        /* rows that equal an earlier one */
-    long held;         /* of these, held out while the earlier one is trained on */
-    long row, earlier; /* the first of them */
+    long count;           /* rows that equal an earlier one */
+    long validation_rows; /* of these, held out while the earlier one is trained on */
+    long row, earlier;    /* the first of them */
 } copies;
 
 static uint64_t hash_numbers(const double *values, int count) {
@@ -178,7 +178,7 @@ static int same_numbers(const double *a, const double *b, int count) {
 static void count_copies(const dataset *d, long step, long *slots, size_t mask, double *row, double *other,
                          copies *out) {
     int dim = table_columns(d);
-    for (long at = 0; at < d->rows + d->held; at += step) {
+    for (long at = 0; at < d->rows + d->validation_rows; at += step) {
         table_take(d, at, row, row + d->dim_x);
         size_t slot = (size_t)hash_numbers(row, dim) & mask;
         for (; slots[slot]; slot = (slot + 1) & mask) {
@@ -193,30 +193,30 @@ static void count_copies(const dataset *d, long step, long *slots, size_t mask, 
             out->row = at;
             out->earlier = slots[slot] - 1;
         }
-        out->held += at >= d->rows && slots[slot] - 1 < d->rows;
+        out->validation_rows += at >= d->rows && slots[slot] - 1 < d->rows;
     }
 }
 
 static void tell_copies(const dataset *d, const copies *c, long looked_at) {
-    char held[160] = "", of[64] = "";
+    char held_out[160] = "", of[64] = "";
     if (c->count == 0) return;
-    if (c->held)
-        number_print(held, sizeof held,
-                     "; %ld of them are held out while their like is trained on, which makes the held-out "
-                     "loss look better "
-                     "than it is",
-                     c->held);
-    if (looked_at < d->rows + d->held) number_print(of, sizeof of, " that were looked at");
+    if (c->validation_rows)
+        format_text(held_out, sizeof held_out,
+                    "; %ld of them are held out while their like is trained on, which makes the held-out "
+                    "loss look better "
+                    "than it is",
+                    c->validation_rows);
+    if (looked_at < d->rows + d->validation_rows) format_text(of, sizeof of, " that were looked at");
     jf_warn(d->ctx,
             "%s: %ld of %ld rows%s are copies of others, such as row %ld of row %ld%s; remove them, or "
             "where values "
             "repeat by their nature set train.noise, since a density has no bound at them",
             row_file_path(((const table *)d->own)->x_file), c->count, looked_at, of,
-            table_file_row(d, c->row) + 1, table_file_row(d, c->earlier) + 1, held);
+            table_file_row(d, c->row) + 1, table_file_row(d, c->earlier) + 1, held_out);
 }
 
 static jf_status examine_copies(const dataset *d) {
-    long rows = d->rows + d->held, step = (rows + MOST_COMPARED - 1) / MOST_COMPARED, *slots;
+    long rows = d->rows + d->validation_rows, step = (rows + MOST_COMPARED - 1) / MOST_COMPARED, *slots;
     long looked_at = (rows + step - 1) / step;
     size_t size = 2, dim = (size_t)dataset_dim(d);
     double *row = NULL;

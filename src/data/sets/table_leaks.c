@@ -29,8 +29,8 @@ typedef struct leaks {
     double *mean, *deviation; /* (dim); 0: a constant */
     double *correlation;      /* (dim, dim), symmetric */
     double *factor;           /* (dim, dim), lower: row i is of column i, in terms of the kept columns */
-    int *kept;                /* (dim) columns that do not follow from those before; kept_count of them */
-    int kept_count;
+    int *kept;                /* (dim) columns that do not follow from those before; saved_count of them */
+    int saved_count;
     double *part;   /* (dim) coefficients of one equation */
     double *sorted; /* (rows) */
     int *follows;   /* (dim) columns that were named */
@@ -87,7 +87,7 @@ static void correlate(leaks *l) {
 /* The variance of column i that the kept columns leave, and its row of the factor. */
 static double eliminate(leaks *l, int i) {
     double *row = l->factor + i * l->dim, left = l->correlation[i * l->dim + i];
-    for (int k = 0; k < l->kept_count; k++) {
+    for (int k = 0; k < l->saved_count; k++) {
         const double *other = l->factor + l->kept[k] * l->dim;
         row[k] = l->correlation[i * l->dim + l->kept[k]];
         for (int j = 0; j < k; j++) row[k] -= row[j] * other[j];
@@ -98,8 +98,8 @@ static double eliminate(leaks *l, int i) {
 }
 
 static void keep(leaks *l, int i, double left) {
-    l->factor[i * l->dim + l->kept_count] = sqrt(left);
-    l->kept[l->kept_count++] = i;
+    l->factor[i * l->dim + l->saved_count] = sqrt(left);
+    l->kept[l->saved_count++] = i;
 }
 
 /* The one column before i of which it is a multiple, plus a number; -1: there is none. */
@@ -115,9 +115,9 @@ static int find_single(const leaks *l, int i) {
 static void solve(leaks *l, int i) {
     const double *row = l->factor + i * l->dim;
     for (int k = 0; k < l->dim; k++) l->part[k] = 0;
-    for (int k = l->kept_count - 1; k >= 0; k--) {
+    for (int k = l->saved_count - 1; k >= 0; k--) {
         double sum = row[k];
-        for (int j = k + 1; j < l->kept_count; j++)
+        for (int j = k + 1; j < l->saved_count; j++)
             sum -= l->factor[l->kept[j] * l->dim + k] * l->part[l->kept[j]];
         l->part[l->kept[k]] = sum / l->factor[l->kept[k] * l->dim + k];
     }
@@ -174,9 +174,9 @@ static const char *name_of(const leaks *l, int column, char *out, size_t size) {
     int element = element_of(l, column);
     const char *name = dataset_name(l->d, element);
     if (name)
-        number_print(out, size, "%.60s", name);
+        format_text(out, size, "%.60s", name);
     else
-        number_print(out, size, "%s%d", column < l->dim_y ? "y" : "x", column < l->dim_y ? column : element);
+        format_text(out, size, "%s%d", column < l->dim_y ? "y" : "x", column < l->dim_y ? column : element);
     return out;
 }
 
@@ -245,11 +245,11 @@ static void tell_function(leaks *l, int i, int source, long missed) {
     if (source < l->dim) name_of(l, source, of, sizeof of);
     name_of(l, i, name, sizeof name);
     if (missed > 0)
-        number_print(rows, sizeof rows, "%ld of %ld", l->compared - missed, l->compared);
+        format_text(rows, sizeof rows, "%ld of %ld", l->compared - missed, l->compared);
     else
-        number_print(rows, sizeof rows, "all %ld", l->compared);
-    number_print(found, sizeof found, "%s is a function of %s, though not a linear one, in %s rows%s", name,
-                 of, rows, l->compared < l->d->rows ? " that were looked at" : "");
+        format_text(rows, sizeof rows, "all %ld", l->compared);
+    format_text(found, sizeof found, "%s is a function of %s, though not a linear one, in %s rows%s", name,
+                of, rows, l->compared < l->d->rows ? " that were looked at" : "");
     tell_consequence(l, found, source < l->dim_y || source == l->dim, name);
 }
 

@@ -1,14 +1,14 @@
-/* What norms are to samples on the chip (image_held.cuh): their parameters in the order in which warps read
+/* What norms are to samples on the chip (image_onchip.cuh): their parameters in the order in which warps read
  * them, the same for all samples. */
-#ifndef JF_COMPUTE_CUDA_IMAGE_HELD_TABLES_CUH
-#define JF_COMPUTE_CUDA_IMAGE_HELD_TABLES_CUH
+#ifndef JF_COMPUTE_CUDA_IMAGE_ONCHIP_TABLES_CUH
+#define JF_COMPUTE_CUDA_IMAGE_ONCHIP_TABLES_CUH
 
 #include "compute/cuda/image_product.cuh"
 
-enum { UNIT_TILES = HELD_PIXELS / TILE_ROWS, THIN_TABLES = 4 };
+enum { UNIT_TILES = ONCHIP_PIXELS / TILE_ROWS, THIN_TABLES = 4 };
 
 typedef struct tables_call {
-    held_plan shape;
+    onchip_plan shape;
     const float *params;
     const int32_t *norms,
         *second; /* norms as for packing; of each residual block the second 1x1 convolution: weights, bias */
@@ -29,7 +29,7 @@ static __host__ __device__ inline int table_row_bytes(int wide) {
  * W(b) + the bias, W being the weights of the second 1x1 convolution. Behind the last residual block: scale
  * and bias of the last norm. */
 static __global__ void __launch_bounds__(TABLE_WARPS * 32)
-    held_tables_kernel(const __grid_constant__ tables_call c) {
+    onchip_tables_kernel(const __grid_constant__ tables_call c) {
     LAUNCH_MEMORY; /* of the third norm g, b, and what rounding leaves of b */
     const int net = c.first_net + (int)blockIdx.z, block = (int)blockIdx.y, tile = (int)blockIdx.x,
               thread = (int)threadIdx.x, lane = thread % 32;

@@ -1,13 +1,13 @@
-/* The convolutions into and out of a network whose sample is on the chip: members of held_thread
- * (image_held.cuh, which includes this). Their weights come from memory as they are needed: each is used
+/* The convolutions into and out of a network whose sample is on the chip: members of onchip_thread
+ * (image_onchip.cuh, which includes this). Their weights come from memory as they are needed: each is used
  * once. */
-#ifndef JF_COMPUTE_CUDA_IMAGE_HELD_ENDS_CUH
-#define JF_COMPUTE_CUDA_IMAGE_HELD_ENDS_CUH
+#ifndef JF_COMPUTE_CUDA_IMAGE_ONCHIP_ENDS_CUH
+#define JF_COMPUTE_CUDA_IMAGE_ONCHIP_ENDS_CUH
 
 /* The state, as operands in the tile, with the rows beyond the band that the convolution needs; what lies
  * outside of the image is zero already. Channels are those of a pixel of the tile from its first on. */
 template <int PAIRS, bool KEEPS>
-static __device__ inline void fill_with_state(const held_thread<PAIRS, KEEPS> &h) {
+static __device__ inline void fill_with_state(const onchip_thread<PAIRS, KEEPS> &h) {
     const op_view &in = h.c.in[h.net];
     const int slots = in.in / SLOT, lines = h.s.rows + 2 * in.halo, first_row = h.rank * h.s.rows - in.halo;
     const float *from = h.c.state + (size_t)h.sample * (size_t)h.c.dim;
@@ -26,7 +26,7 @@ static __device__ inline void fill_with_state(const held_thread<PAIRS, KEEPS> &h
 
 /* The residual stream begins. */
 template <int PAIRS, bool KEEPS>
-__device__ inline void held_thread<PAIRS, KEEPS>::convolution_in(sums_of_pixels &acc) {
+__device__ inline void onchip_thread<PAIRS, KEEPS>::convolution_in(sums_of_pixels &acc) {
     fill_with_state(*this);
     const float *bias = c.in_bias[net] + 2 * t();
 #pragma unroll
@@ -64,7 +64,7 @@ __device__ inline void held_thread<PAIRS, KEEPS>::convolution_in(sums_of_pixels 
 
 /* From the residual stream, normalised, to what the network gives, eight channels at a time. */
 template <int PAIRS, bool KEEPS>
-__device__ inline void held_thread<PAIRS, KEEPS>::convolution_out(ahead &next) {
+__device__ inline void onchip_thread<PAIRS, KEEPS>::convolution_out(ahead &next) {
 #pragma unroll
     for (int pair = 0; pair < PAIRS; pair++) {
         const ahead now = next;

@@ -1,24 +1,24 @@
-#include "train/generations.h"
+#include "train/checkpoint_store.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "train/run_folder.h"
 #include <stdlib.h>
 
-jf_status generations_create(jf_context *ctx, generations *g, const char *folder) {
+jf_status checkpoint_store_create(jf_context *ctx, checkpoint_store *g, const char *folder) {
     JF_TRY(file_join(ctx, &g->newest, folder, RUN_CHECKPOINT));
     JF_TRY(file_join(ctx, &g->previous, folder, RUN_CHECKPOINT_PREVIOUS));
     return file_join(ctx, &g->next, folder, RUN_CHECKPOINT_NEXT);
 }
 
-void generations_free(generations *g) {
+void checkpoint_store_free(checkpoint_store *g) {
     free(g->newest);
     free(g->previous);
     free(g->next);
-    *g = (generations){0};
+    *g = (checkpoint_store){0};
 }
 
-jf_status generations_save(generations *g, const model *m, const optimiser *o, const real *best,
-                           const epoch_start *start, const train_state *s) {
+jf_status checkpoint_store_save(checkpoint_store *g, const model *m, const optimiser *o, const real *best,
+                                const epoch_start *start, const train_state *s) {
     JF_TRY(checkpoint_save(g->next, m, o, best, start, s, &g->data));
     if (!g->newest_unusable && file_exists(g->newest)) JF_TRY(file_duplicate(m->ctx, g->newest, g->previous));
     JF_TRY(file_rename(m->ctx, g->next, g->newest));
@@ -26,7 +26,7 @@ jf_status generations_save(generations *g, const model *m, const optimiser *o, c
     return JF_OK;
 }
 
-jf_status generations_check_recipe(const generations *g, const recipe *r) {
+jf_status checkpoint_store_check_recipe(const checkpoint_store *g, const recipe *r) {
     int unusable;
     jf_status status = checkpoint_check_recipe(g->newest, r, &unusable);
     if (status != JF_OK && unusable) status = checkpoint_check_recipe(g->previous, r, &unusable);
@@ -42,7 +42,7 @@ static jf_status fail_both(jf_context *ctx, jf_status status, const char *newest
     return status;
 }
 
-static jf_status load_previous(generations *g, model *m, optimiser *o, real *best, epoch_start *start,
+static jf_status load_previous(checkpoint_store *g, model *m, optimiser *o, real *best, epoch_start *start,
                                train_state *s, jf_status failure, const char *newest) {
     int unusable;
     jf_status status = checkpoint_load(g->previous, m, o, best, start, s, &g->data, &unusable);
@@ -53,8 +53,8 @@ static jf_status load_previous(generations *g, model *m, optimiser *o, real *bes
     return JF_OK;
 }
 
-jf_status generations_load(generations *g, model *m, optimiser *o, real *best, epoch_start *start,
-                           train_state *s) {
+jf_status checkpoint_store_load(checkpoint_store *g, model *m, optimiser *o, real *best, epoch_start *start,
+                                train_state *s) {
     int unusable, has_previous = file_exists(g->previous);
     char *newest;
     jf_status status = checkpoint_load(g->newest, m, o, best, start, s, &g->data, &unusable);

@@ -1,9 +1,9 @@
-/* What warps that hold a sample on the chip (image_held.cuh) have of it in registers, and how the branches
+/* What warps that hold a sample on the chip (image_onchip.cuh) have of it in registers, and how the branches
  * multiply it: fragments of 16 pixels and 16 channels. */
-#ifndef JF_COMPUTE_CUDA_IMAGE_HELD_FRAGMENTS_CUH
-#define JF_COMPUTE_CUDA_IMAGE_HELD_FRAGMENTS_CUH
+#ifndef JF_COMPUTE_CUDA_IMAGE_ONCHIP_FRAGMENTS_CUH
+#define JF_COMPUTE_CUDA_IMAGE_ONCHIP_FRAGMENTS_CUH
 
-#include "compute/cuda/image_held_tables.cuh"
+#include "compute/cuda/image_onchip_tables.cuh"
 
 static __device__ inline void multiply_bf16(float c[4], const unsigned a[4], uint2 b) {
     const unsigned words[2] = {b.x, b.y};

@@ -1,11 +1,11 @@
 /* The branches of a network whose sample is on the chip, and the second 1x1 convolution, which takes their
- * results from registers: members of held_thread (image_held.cuh, which includes this). */
-#ifndef JF_COMPUTE_CUDA_IMAGE_HELD_BRANCHES_CUH
-#define JF_COMPUTE_CUDA_IMAGE_HELD_BRANCHES_CUH
+ * results from registers: members of onchip_thread (image_onchip.cuh, which includes this). */
+#ifndef JF_COMPUTE_CUDA_IMAGE_ONCHIP_BRANCHES_CUH
+#define JF_COMPUTE_CUDA_IMAGE_ONCHIP_BRANCHES_CUH
 
 /* 16 channels of the branches, as operands of the second convolution. */
 template <int PAIRS, bool KEEPS>
-__device__ inline void held_thread<PAIRS, KEEPS>::branches(unsigned a[UNIT_TILES][4], int pair, int block) {
+__device__ inline void onchip_thread<PAIRS, KEEPS>::branches(unsigned a[UNIT_TILES][4], int pair, int block) {
     float v[2][UNIT_TILES][4];
     const int4 of_pair = pair_at[pair];
     uint4 of_g[UNIT_TILES];
@@ -43,8 +43,8 @@ __device__ inline void held_thread<PAIRS, KEEPS>::branches(unsigned a[UNIT_TILES
 }
 
 template <int PAIRS, bool KEEPS>
-__device__ inline void held_thread<PAIRS, KEEPS>::keep_wide(const float v[2][UNIT_TILES][4], int pair,
-                                                            int both, __nv_bfloat16 *acts) const {
+__device__ inline void onchip_thread<PAIRS, KEEPS>::keep_wide(const float v[2][UNIT_TILES][4], int pair,
+                                                              int both, __nv_bfloat16 *acts) const {
 #pragma unroll
     for (int i = 0; i < UNIT_TILES; i++) {
         const unsigned w[4] = {pair_bf16(v[0][i][0], v[0][i][1]), pair_bf16(v[0][i][2], v[0][i][3]),
@@ -60,8 +60,8 @@ __device__ inline void held_thread<PAIRS, KEEPS>::keep_wide(const float v[2][UNI
 }
 
 template <int PAIRS, bool KEEPS>
-__device__ inline void held_thread<PAIRS, KEEPS>::branches_and_second_convolution(sums_of_pixels &acc,
-                                                                                  int block) {
+__device__ inline void onchip_thread<PAIRS, KEEPS>::branches_and_second_convolution(sums_of_pixels &acc,
+                                                                                    int block) {
 #pragma unroll
     for (int i = 0; i < UNIT_TILES; i++)
 #pragma unroll

@@ -5,7 +5,7 @@
  * its operands (the layouts of C and A agree), so that what belongs to a pixel alone stays with its warp: 1x1
  * convolutions, norms, the residual stream. The branches look at neighbours; they read a tile in shared
  * memory, whose rows beyond the band come from the blocks that have them. So do the convolutions in and out
- * (image_held_ends.cuh), by the same tile.
+ * (image_onchip_ends.cuh), by the same tile.
  *
  * Of the norm between the branches and the second 1x1 convolution the moments are known only when the
  * branches are done with. The convolution does not wait for them: with t = act(x), mean m, deviation 1/r,
@@ -13,23 +13,23 @@
  *
  *     W ((t - m) r g + b) = r W(t g) - m r W(g) + W(b),
  *
- * whose last two products are the same for all samples (held_tables_kernel). So wide activations never leave
- * registers, unless they are kept for the way back.
+ * whose last two products are the same for all samples (onchip_tables_kernel). So wide activations never
+ * leave registers, unless they are saved for the backward pass.
  *
  * Blocks exchange sums and rows by stores into each other's shared memory, which count down a barrier there.
  * In bf16 alone. */
-#ifndef JF_COMPUTE_CUDA_IMAGE_HELD_CUH
-#define JF_COMPUTE_CUDA_IMAGE_HELD_CUH
+#ifndef JF_COMPUTE_CUDA_IMAGE_ONCHIP_CUH
+#define JF_COMPUTE_CUDA_IMAGE_ONCHIP_CUH
 
 #include "compute/cuda/image_cluster.cuh"
-#include "compute/cuda/image_held_fragments.cuh"
 #include "compute/cuda/image_norm.cuh"
+#include "compute/cuda/image_onchip_fragments.cuh"
 
-enum { HELD_THREADS = 32 * HELD_WARPS };
+enum { ONCHIP_THREADS = 32 * ONCHIP_WARPS };
 
-typedef struct held_call {
+typedef struct onchip_call {
     op_view in[2], branches[2], out[2];
-    held_plan shape;
+    onchip_plan shape;
     int n, first_net, depth, wide; /* samples; wide: channels of the branches */
     /* The ends: what is read, of the state (n, dim) by a map from pixels and channels; what is given, (n,
      * pixels, channels). */
@@ -46,22 +46,22 @@ typedef struct held_call {
     size_t weight_stride;
     const float *thin_bias[2], *wide_bias[2];
     int bias_stride;
-    const uint4 *tables[2]; /* held_tables_kernel */
+    const uint4 *tables[2]; /* onchip_tables_kernel */
     __nv_bfloat16 *stream[2], *thin[2], *wide_acts[2];
-    size_t act_stride; /* of kept activations */
+    size_t act_stride; /* of saved activations */
     float2 *sums[2];   /* those of norm 0 */
     size_t sum_stride;
-} held_call;
+} onchip_call;
 
 /* ---- the kernel ---- */
 
 /* What one thread knows of its sample. Sums: `acc` has of each of the warp's tiles of pixels all tiles of 8
  * channels. */
-template <int PAIRS, bool KEEPS> struct held_thread {
+template <int PAIRS, bool KEEPS> struct onchip_thread {
     enum { K = 16 * PAIRS, TILES = 2 * PAIRS, SET = PAIRS % 2 ? 2 : 4 };
     typedef float sums_of_pixels[UNIT_TILES][TILES][4];
-    const held_call &c;
-    const held_plan &s;
+    const onchip_call &c;
+    const onchip_plan &s;
     const op_view &op;
     const int net, rank, thread, threads, lane, wide_pairs;
     int sample;
@@ -139,7 +139,7 @@ template <int PAIRS, bool KEEPS> struct held_thread {
     }
     __device__ void find_pixels() {
         const int left = op.h - rank * s.rows, present = (left < s.rows ? left : s.rows) * op.w,
-                  warp = thread / 32, begin = warp * HELD_PIXELS;
+                  warp = thread / 32, begin = warp * ONCHIP_PIXELS;
 #pragma unroll
         for (int i = 0; i < UNIT_TILES; i++) {
 #pragma unroll
@@ -156,7 +156,7 @@ template <int PAIRS, bool KEEPS> struct held_thread {
     __device__ void begin(int number) {
         sample = number;
         pixel0 = ((size_t)sample * (size_t)op.h + (size_t)(rank * s.rows)) * (size_t)op.w +
-                 (size_t)(thread / 32 * HELD_PIXELS + lane / 4);
+                 (size_t)(thread / 32 * ONCHIP_PIXELS + lane / 4);
         tables = c.tables[net] + lane;
         sums = c.sums[net] + (size_t)sample * MAX_BANDS + rank;
         sum = square = 0;
@@ -205,7 +205,7 @@ template <int PAIRS, bool KEEPS> struct held_thread {
     /* Scale and bias of 16 channels: they are asked for before they are needed. */
     struct ahead {
         uint4 of[UNIT_TILES][2];
-        __device__ void ask(const held_thread &h, int kind, int pair) {
+        __device__ void ask(const onchip_thread &h, int kind, int pair) {
 #pragma unroll
             for (int i = 0; i < UNIT_TILES; i++)
                 of[i][0] = h.of_thin(kind, i, pair), of[i][1] = h.of_thin(kind + 1, i, pair);
@@ -347,7 +347,7 @@ template <int PAIRS, bool KEEPS> struct held_thread {
     /* The results, normalised at last, onto the residual stream. */
     struct sums_ahead {
         float4 of_mean[UNIT_TILES], of_bias[UNIT_TILES];
-        __device__ void ask(const held_thread &h, int j) {
+        __device__ void ask(const onchip_thread &h, int j) {
 #pragma unroll
             for (int i = 0; i < UNIT_TILES; i++)
                 of_mean[i] = h.of_sums(0, i, j), of_bias[i] = h.of_sums(1, i, j);
@@ -416,26 +416,27 @@ template <int PAIRS, bool KEEPS> struct held_thread {
     }
 };
 
-#include "compute/cuda/image_held_branches.cuh"
-#include "compute/cuda/image_held_ends.cuh"
+#include "compute/cuda/image_onchip_branches.cuh"
+#include "compute/cuda/image_onchip_ends.cuh"
 
 template <int PAIRS, bool KEEPS>
-static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __grid_constant__ held_call c) {
+static __global__ void __launch_bounds__(ONCHIP_THREADS, 1)
+    onchip_kernel(const __grid_constant__ onchip_call c) {
 #if __CUDA_ARCH__ >= 900
     LAUNCH_MEMORY;
-    CLUSTER_MEMORY(float2, slots, [2][MAX_RANKS][HELD_WARPS]);
+    CLUSTER_MEMORY(float2, slots, [2][MAX_RANKS][ONCHIP_WARPS]);
     CLUSTER_MEMORY(unsigned long long, barriers, [2]);
     const int net = c.first_net + (int)blockIdx.y, rank = (int)blockIdx.x % c.shape.ranks,
               threads = (int)blockDim.x;
-    held_thread<PAIRS, KEEPS> h = {c,
-                                   c.shape,
-                                   c.branches[net],
-                                   net,
-                                   rank,
-                                   (int)threadIdx.x,
-                                   threads,
-                                   (int)threadIdx.x % 32,
-                                   (c.wide + 15) / 16};
+    onchip_thread<PAIRS, KEEPS> h = {c,
+                                     c.shape,
+                                     c.branches[net],
+                                     net,
+                                     rank,
+                                     (int)threadIdx.x,
+                                     threads,
+                                     (int)threadIdx.x % 32,
+                                     (c.wide + 15) / 16};
     h.others = {c.shape.ranks, rank, threads / 32, shared_address(barriers), slots, 0, 0};
     h.lay_out(memory);
     h.prepare();
@@ -446,7 +447,7 @@ static __global__ void __launch_bounds__(HELD_THREADS, 1) held_kernel(const __gr
     if (c.shape.ranks > 1) meet_cluster();
     __syncthreads();
     h.find_pixels();
-    typename held_thread<PAIRS, KEEPS>::ahead next;
+    typename onchip_thread<PAIRS, KEEPS>::ahead next;
     const int clusters = (int)gridDim.x / c.shape.ranks;
     for (int sample = (int)blockIdx.x / c.shape.ranks; sample < c.n; sample += clusters) {
         const int after_last = sample + clusters < c.n ? 0 : c.depth; /* the next sample begins anew */
