@@ -454,7 +454,7 @@ TEST(model_file__without_its_checksum_is_refused) {
 
 /* Vectors with a y that is no class have its range. */
 TEST(model_file__without_the_range_of_y_is_refused) {
-    static const char *const parts[] = {"units.condition_range", "units.y_lo", "units.y_hi", "units.y_mean",
+    static const char *const parts[] = {"units.y_reach", "units.y_lo", "units.y_hi", "units.y_mean",
                                         "units.y_whiten"};
     double mean[3] = {0}, deviation[3] = {1, 1, 1};
     model_units units = units_of(mean, deviation);
