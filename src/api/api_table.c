@@ -1,6 +1,6 @@
 /* Public: tables in text (.csv, .tsv, .txt) and .npy files. */
 #include "api/api.h"
-#include "io/table.h"
+#include "io/table_file.h"
 #include "model/model_table.h"
 
 jf_status jf_table_read(jf_table *out, jf_context *ctx, const char *path) {

@@ -3,7 +3,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "io/csv.h"
-#include "io/table.h"
+#include "io/table_file.h"
 #include <stdlib.h>
 #include <string.h>
 

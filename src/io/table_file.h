@@ -1,6 +1,6 @@
 /* Tables of numbers in text (.csv, .tsv, .txt) and .npy files. */
-#ifndef JF_IO_TABLE_H
-#define JF_IO_TABLE_H
+#ifndef JF_IO_TABLE_FILE_H
+#define JF_IO_TABLE_FILE_H
 
 #include "io/rows.h"
 #include "jointflow/jointflow.h"

@@ -1,4 +1,4 @@
-#include "io/table.h"
+#include "io/table_file.h"
 #include "base/file.h"
 #include "base/finite.h"
 #include "base/number.h"
