@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define DEFAULT_TIME_LIMIT 120 /* seconds per test */
+#define DEFAULT_TIME_LIMIT 240 /* seconds per test */
 
 typedef struct test {
     const char *name, *file;
