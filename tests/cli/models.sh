@@ -64,7 +64,7 @@ expect_status 1
 expect_error_line 'jointflow: pair: several models \(.*pair/a.safetensors, .*pair/b.safetensors, ...\), expected one: name it'
 run jointflow superres pair x.png
 expect_status 1
-expect_error_line 'jointflow: x.png: .*'
+expect_error_line 'jointflow: the first model .* is of vectors, expected one of super-resolution'
 
 case_begin models__the_folder_of_an_unfinished_run_is_no_pair
 mkdir run && cp "$MODEL/recipe.ini" "$MODEL/checkpoint.safetensors" run/
