@@ -92,7 +92,7 @@ def explore__commands_can_be_pasted_whatever_the_name_of_the_model():
             check(words in told, told)
             typed = subprocess.run(["sh", "-c", told.replace("jointflow", "printf '%s\\n'", 1)], capture_output=True, text=True,
                                    check=True).stdout.splitlines()
-            check(typed[:2] == ["sample", name], typed)
+            check(typed[:2] == ["sample", str(pathlib.Path(name).resolve())], typed)
 
 
 def explore__a_slider_shows_what_sample_draws_at_its_place():
