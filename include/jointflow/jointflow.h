@@ -444,8 +444,8 @@ void jf_image_conditions_free(jf_image_conditions *c);
 typedef struct jf_cascade jf_cascade;
 /* Takes models in any order, which have to outlive it. JF_ERROR_SHAPE where they do not follow each other. */
 jf_status jf_cascade_create(jf_cascade **out, const jf_model *const *models, size_t count);
-/* The same of models that it loads and frees. names: as jf_model_find() takes them, separated by commas, in
- * any order, each of one model or of several; NULL: those that the recipe of `before` names
+/* Loads models and makes a cascade that frees them. names: as jf_model_find() takes them, separated by
+ * commas, in any order, each of one model or of several; NULL: those that the recipe of `before` names
  * (jf_model_then()). before: the model whose samples are to be made larger, JF_ERROR_SHAPE where they do not
  * start from what it draws; NULL: none. *out is NULL where names is "none", or the recipe names none: what is
  * drawn stays as it is. options may be NULL. */
@@ -542,7 +542,7 @@ jf_status jf_lines_between(jf_lines *out, const jf_model *m, size_t lines, size_
 /* A picture of lines of an image model, a row each; the places of classes are boxed. */
 jf_status jf_lines_draw(const jf_model *m, const jf_lines *lines, const char *title, int full_range,
                         const char *path);
-/* The same of images (rows * steps) that were made of those of the lines, by jf_cascade_enlarge(), say. */
+/* Draws images (rows * steps) made from those of the lines, for example by jf_cascade_enlarge(). */
 jf_status jf_lines_draw_images(const jf_model *m, const jf_lines *lines, const jf_images *images,
                                const char *title, int full_range, const char *path);
 void jf_lines_free(jf_lines *lines);

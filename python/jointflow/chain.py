@@ -127,7 +127,7 @@ class Cascade:
         return made
 
 
-# What users give as `then`: None (what the recipe of the model names), False (none), names, a path, or what load() has given.
+# Values of the argument `then`: None (what the recipe of the model names), False (none), names, a path, or what load() has given.
 Then = Union[None, bool, str, "os.PathLike[str]", Chain, "Flow"]
 
 

@@ -28,9 +28,9 @@ void look_edges(column_look *look, double *values, long count);
 /* An interval whose density does not fall off towards either edge, as of a uniform prior: *found is then 1,
  * and the bounds are the roundest numbers that fit.
  *
- * Of 20,000 columns of one to three modes, such as normal or exponential ones, at most 1 in 1,000 is taken
- * for an interval; of uniform columns at least 95% with 300 rows, and all with 1,000. Columns
- * of fewer than 300 rows are never taken for one. */
+ * Error rates, measured on 20,000 columns of a kind: at most 1 in 1,000 columns of one to three modes, such
+ * as normal or exponential ones, is taken for an interval. At least 95% of uniform columns of 300 rows are
+ * found, and all of 1,000. Columns of fewer than 300 rows are never taken for one. */
 column_support look_interval(const column_look *look, int *found);
 /* Suggests a support that the user may have forgotten to declare; "": none. */
 const char *look_hint(jf_context *ctx, const column_look *look, const char *name, char *out, size_t size);

@@ -1,5 +1,5 @@
-/* What the thread blocks of a cluster tell each other while they hold a sample (image_onchip.cuh): stores
- * into each other's shared memory, which count down a barrier there. On GPUs from 9.0 on. */
+/* Messages between the thread blocks of a cluster that hold a sample (image_onchip.cuh): stores into each
+ * other's shared memory, which count down a barrier there. On GPUs from 9.0 on. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_CLUSTER_CUH
 #define JF_COMPUTE_CUDA_IMAGE_CLUSTER_CUH
 

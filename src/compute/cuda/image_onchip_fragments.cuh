@@ -1,5 +1,5 @@
-/* What warps that hold a sample on the chip (image_onchip.cuh) have of it in registers, and how the branches
- * multiply it: fragments of 16 pixels and 16 channels. */
+/* Fragments of 16 pixels and 16 channels: the part of a sample on the chip (image_onchip.cuh) that a warp
+ * keeps in registers, and the products of the branches with it. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_ONCHIP_FRAGMENTS_CUH
 #define JF_COMPUTE_CUDA_IMAGE_ONCHIP_FRAGMENTS_CUH
 

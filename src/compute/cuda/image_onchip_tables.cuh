@@ -1,5 +1,5 @@
-/* What norms are to samples on the chip (image_onchip.cuh): their parameters in the order in which warps read
- * them, the same for all samples. */
+/* Tables of the parameters of norms for samples on the chip (image_onchip.cuh), in the order in which warps
+ * read them. All samples share them. */
 #ifndef JF_COMPUTE_CUDA_IMAGE_ONCHIP_TABLES_CUH
 #define JF_COMPUTE_CUDA_IMAGE_ONCHIP_TABLES_CUH
 

@@ -108,9 +108,8 @@ template <class M> struct network_view {
         }
         return best;
     }
-    /* The same for a backward pass in one kernel: see back_call. Bands that
-     * fill tiles of pixels, and large enough that meeting at barriers, which costs about as much as a tile,
-     * does not count. */
+    /* Chooses the bands of a backward pass in one kernel (back_call). They fill tiles of pixels and are so
+     * large that waiting at barriers, which costs about as much as a tile, does not count. */
     cut choose_back(int kind) const {
         const image_op *op = &p->ops[p->first_net][kind][BACKWARD];
         double least = 1e30;
