@@ -23,6 +23,7 @@ expect_pasted() {
     rm -rf "$work/elsewhere"
 }
 
+# Judging a model of two columns takes half a minute for the integral of its density: tables here have three.
 QUICK="--set train.epochs=2 --set model.blocks=1 --set model.width=8"
 table() { # COLUMNS: 300 rows of numbers that depend on each other, the last is y
     awk -v n="$1" 'BEGIN { srand(3); for (k = 0; k < n; k++) printf "c%d%s", k, k + 1 < n ? "," : "\n"
@@ -32,8 +33,8 @@ table() { # COLUMNS: 300 rows of numbers that depend on each other, the last is 
 
 case_begin commands__of_a_run_on_a_table_can_be_pasted_elsewhere
 mkdir "a folder" && cd "a folder" || exit 2
-table 3 > "t it's.csv"
-run jointflow train "t it's.csv" --x-columns c0,c1 --y-columns c2 $QUICK
+table 4 > "t it's.csv"
+run jointflow train "t it's.csv" --x-columns c0,c1,c2 --y-columns c3 $QUICK
 expect_status 0
 cp "$work/stdout" trained
 run jointflow info "out/t it's"
@@ -63,7 +64,7 @@ run jointflow train t.csv --x-columns a,b --y-columns k --discrete -o run $QUICK
 expect_status 0
 expect_line "samples: .*jointflow sample .* -y 0,1,2 -o samples.png"
 expect_pasted 1 "$work/stdout"
-run jointflow train t.csv --x-columns a,b --y-columns k --bounds k=whole:0:2 -o whole $QUICK
+run jointflow train t.csv --x-columns a,b --y-columns k --bounds k=whole:0:2 -o whole --no-report $QUICK
 expect_status 0
 expect_pasted 1 "$work/stdout"
 
@@ -77,9 +78,9 @@ expect_line "samples: .*jointflow sample .*/blur --row 1 -o samples.png"
 expect_pasted 1 "$work/stdout"
 
 case_begin commands__call_the_program_by_its_path_where_it_was_called_so
-table 3 > t.csv
+table 4 > t.csv
 mkdir bin && ln -s "$BUILD/jointflow" bin/jointflow
-run bin/jointflow train t.csv --x-columns c0,c1 --y-columns c2 -o run --no-report $QUICK
+run bin/jointflow train t.csv --x-columns c0,c1,c2 --y-columns c3 -o run --no-report $QUICK
 expect_status 0
 expect_line "samples: /.*/jointflow sample /.*/run -y .*"
 expect_pasted 1 "$work/stdout"
@@ -95,12 +96,12 @@ expect_status 1
 expect_error_line 'jointflow: nosuch.csv: no such file; .*'
 
 case_begin train__a_run_of_a_relative_path_is_resumed_and_judged_from_elsewhere
-table 3 > t.csv
-jointflow train t.csv --x-columns c0,c1 --y-columns c2 -o run --quiet --no-report $QUICK
+table 4 > t.csv
+jointflow train t.csv --x-columns c0,c1,c2 --y-columns c3 -o run --quiet --no-report $QUICK
 expect grep -q "^file = $PWD/t.csv" run/recipe.ini
 here=$PWD
 mkdir elsewhere && cd elsewhere || exit 2
 run jointflow judge "$here/run" --points 100
 expect_status 0
-run jointflow train "$here/t.csv" --x-columns c0,c1 --y-columns c2 -o "$here/run" --quiet --no-report --resume $QUICK
+run jointflow train "$here/t.csv" --x-columns c0,c1,c2 --y-columns c3 -o "$here/run" --quiet --no-report --resume $QUICK
 expect_status 0

@@ -8,9 +8,9 @@ grep -v 'kernels\|cardinality\|residual\|norm' "$TINY" > "$work/small.ini"
 train "$work/small.ini" "$work/small" --set model.net=dense --set model.condition=fixed --set model.depth=1 \
     --set model.width=4 --set data.down=1 --set data.one_hot=yes --set data.then=THEN
 train "$TINY" "$work/large" --set data.task=superres --set data.classes=all
-awk 'BEGIN { print "a,b,c"; for (i = 0; i < 200; i++) print sin(i) "," cos(3 * i) "," i % 7 }' > "$work/table.csv"
-train "$ROOT/tests/cli/tiny.ini" "$work/table" --set data.set=table --set data.file="$work/table.csv" --set data.x=2 \
-    --set data.y=1
+awk 'BEGIN { print "a,b,c,d"; for (i = 0; i < 200; i++) print sin(i) "," cos(3 * i) "," sin(5 * i) "," i % 7 }' > "$work/table.csv"
+train "$ROOT/tests/cli/tiny.ini" "$work/table" --set data.set=table --set data.file="$work/table.csv" --set data.x=3 \
+    --set data.y=1 # of two columns a judgement would take half a minute for the integral of the density
 SMALL="$work/small/model.safetensors" LARGE="$work/large/model.safetensors" TABLE="$work/table/model.safetensors"
 
 # forge FROM TO NOTE OLD NEW: a model file with another text in a note of its metadata, and the checksum of that.
@@ -107,7 +107,7 @@ expect grep -aq "'shape': (1, 28, 28)" a.npy
 case_begin data__that_a_model_file_names_are_not_quoted_and_no_pipe_is_opened
 set_traps
 cp trap/secret trap/secret.csv
-printf 'a,b,c\n1,2,letmein\n3,4,5\n' > trap/rows.csv
+printf 'a,b,c,d\n1,2,letmein,3\n4,5,6,7\n' > trap/rows.csv
 printf 'hunter2,letmein\n1,2\n' > trap/names.csv
 printf 'hunter2' > trap/array.npy
 truncate -s 3G trap/sparse.csv trap/sparse.npy
@@ -198,7 +198,7 @@ JOINTFLOW_MODELS="$PWD" run sh -ec "$(cat card)"
 expect_status 0
 run sh -ec "$(cat commands)"
 expect_status 0
-expect_file samples.png
+expect_file samples.csv
 
 case_begin strings__of_a_model_file_and_its_history_are_no_markup_of_a_card
 forge "$TABLE" forged.safetensors trained finished '<img src=x onerror=y>|`*a*`[b](c)'
