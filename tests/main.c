@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #define DEFAULT_TIME_LIMIT 240 /* seconds per test */
+#define MOST_WITHOUT       32
 
 typedef struct test {
     const char *name, *file;
@@ -57,6 +58,8 @@ typedef struct options {
     unsigned time_limit;
     char **filters; /* a test runs where its name or file contains one of them */
     int filter_count;
+    char *without[MOST_WITHOUT]; /* and its name none of these */
+    int without_count;
 } options;
 
 static struct {
@@ -267,6 +270,8 @@ static int by_file_then_order(const void *a, const void *b) {
 }
 
 static int is_chosen(const test *t, const options *o) {
+    for (int i = 0; i < o->without_count; i++)
+        if (strstr(t->name, o->without[i])) return 0;
     for (int i = 0; i < o->filter_count; i++)
         if (strstr(t->name, o->filters[i]) || strstr(t->file, o->filters[i])) return 1;
     return o->filter_count == 0;
@@ -274,12 +279,14 @@ static int is_chosen(const test *t, const options *o) {
 
 static _Noreturn void usage(FILE *to, int status) {
     fprintf(to,
-            "usage: jointflow-tests [--list] [--no-fork] [--jobs N] [--timeout SECONDS] [PART ...]\n"
+            "usage: jointflow-tests [--list] [--no-fork] [--jobs N] [--timeout SECONDS] [--without PART]\n"
+            "                       [PART ...]\n"
             "Runs the tests whose name or file contains one of the parts; all of them without a part.\n"
             "  --list               name the tests instead of running them\n"
             "  --no-fork            run in this process, for a debugger: no time limit, output as it comes\n"
             "  --jobs N             how many tests run at a time, default as many as there are processors\n"
-            "  --timeout SECONDS    limit for each test, default %d\n",
+            "  --timeout SECONDS    limit for each test, default %d\n"
+            "  --without PART       leave out the tests whose name contains it; may be given several times\n",
             DEFAULT_TIME_LIMIT);
     exit(status);
 }
@@ -298,6 +305,8 @@ static options read_options(int argc, char **argv) {
             o.jobs = atoi(argv[++i]);
         else if (strcmp(argv[i], "--timeout") == 0 && i + 1 < argc && atoi(argv[i + 1]) > 0)
             o.time_limit = (unsigned)atoi(argv[++i]);
+        else if (strcmp(argv[i], "--without") == 0 && i + 1 < argc && o.without_count < MOST_WITHOUT)
+            o.without[o.without_count++] = argv[++i];
         else
             usage(stderr, 2);
     }

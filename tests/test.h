@@ -19,6 +19,19 @@
 #endif
 #endif
 
+/* Whether all cases are asked for, of which a sample is tried otherwise. */
+#define ALL_CASES (getenv("JOINTFLOW_TESTS_ALL") != NULL)
+
+/* Ends a test that would tell a sanitizer no more than smaller ones do, but takes it minutes. */
+#ifdef SANITIZED
+#define SKIP_SANITIZED()                                                                                     \
+    do {                                                                                                     \
+        if (!ALL_CASES) SKIP("takes minutes under a sanitizer, which sees the same code in smaller tests");  \
+    } while (0)
+#else
+#define SKIP_SANITIZED() ((void)0)
+#endif
+
 /* Whether the GPU is an emulated one (tests/emulated), which takes thousands of times as long as a real one:
  * tests of many sizes then take fewer, unless all are asked for. */
 extern const int gpu_is_emulated __attribute__((weak));
