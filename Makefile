@@ -24,7 +24,7 @@ export JOINTFLOW_DATA := $(abspath ../shared/data)
 endif
 endif
 
-.PHONY: deb deb-packages docs docs-packages help build python demo demo-images test debug-build debug-test debug-cli-test thread-build thread-test gpu-test emulated emulated-test emulated-debug \
+.PHONY: deb deb-packages docs docs-packages help build python demo demo-images test exhaustive-test debug-build debug-test debug-cli-test thread-build thread-test gpu-test emulated emulated-test emulated-debug \
         fuzz-build fuzz abuse abuse-short format check-format check-includes golden bench install clean packages \
         develop-packages export-packages fuzz-packages browser-packages mpi-packages \
         measure-packages python-packages
@@ -54,6 +54,9 @@ python: build python-packages ## build, then install the Python package into a v
 
 test: mpi-packages build emulated browser-packages export-packages python-packages ## build, then run all tests
 	tests/run
+
+exhaustive-test: build ## run the unit tests with all of their cases, of which make test tries a sample (hours)
+	JOINTFLOW_TESTS_ALL=1 tests/run --unit --timeout 7200
 
 debug-build: packages
 	cmake --preset debug -DJOINTFLOW_WERROR=$(WERROR)

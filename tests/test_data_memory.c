@@ -354,7 +354,7 @@ TEST(data_in_memory__training_takes_no_copy_of_an_array) {
 #ifdef SANITIZED
     SKIP("a sanitizer keeps what was freed");
 #endif
-    enum { LARGE = 400000, COLUMNS = 20 }; /* 32 MB of floats */
+    enum { LARGE = 200000, COLUMNS = 20 }; /* 16 MB of floats */
     jf_context *ctx = new_context();
     struct rusage before, after;
     float *values = malloc((size_t)LARGE * COLUMNS * sizeof *values);

@@ -208,7 +208,7 @@ TEST(device__that_is_lost_for_good_leaves_a_run_that_can_be_resumed) {
     int lost = 0, said = 0;
     run *whole = run_open(tiny);
     CHECK_STATUS(run_train(whole, test_path("whole"), 0), JF_OK);
-    for (long at = 1; at < 60; at += 3) {
+    for (long at = 1; at < 60; at += ALL_CASES ? 3 : 5) {
         char folder[32];
         snprintf(folder, sizeof folder, "run%ld", at);
         run *r = run_open_on(tiny, &kind, 1), *resumed = run_open(tiny);
@@ -231,6 +231,6 @@ TEST(device__that_is_lost_for_good_leaves_a_run_that_can_be_resumed) {
         }
         run_close(r), run_close(resumed);
     }
-    CHECK(lost > 10 && said > 5 && said < lost);
+    CHECK(lost > 5 && said > 3 && said < lost);
     run_close(whole);
 }

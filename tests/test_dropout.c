@@ -91,7 +91,7 @@ TEST(dropout__masks_change_with_the_step_and_are_off_outside_of_training) {
 /* ---- training ---- */
 
 static const char run_text[] =
-    "[data]\nset = crescents\n[model]\nblocks = 1\nnet = residual\nresidual = 2\nwidth = 40\n"
+    "[data]\nset = crescents\n[model]\nblocks = 1\nnet = residual\nresidual = 1\nwidth = 12\n"
     "dropout = %s\n[train]\nbatch = 600\nbatches = 3\nprecondition = 0\nanneal = 0\nepochs = 2\n"
     "rate = 1e-2\nks_every = 0\ncheckpoint = 0\npatience = 0\n";
 
