@@ -36,42 +36,69 @@ done:
     return status;
 }
 
-#define GRID 500
+/* The density on a grid of `side` times `side` points. */
+typedef struct grid {
+    const model *m;
+    double y, lo[2], hi[2];
+    int side;
+    double *points, *state, *logdet; /* (side^2, dim), the same, (side^2) */
+} grid;
 
-/* Midpoint rule on a grid; points where even the whole map's density is nothing are left out before the
- * Jacobian. */
-jf_status density_integral(const model *m, double y, const double lo[2], const double hi[2], double *paper) {
+/* Points where even the whole map's density is nothing are left out; returns how many stay. */
+static jf_status choose_points(const grid *g, long *kept) {
     const double nothing = -30;
-    size_t dim = (size_t)m->flow->dim, count = (size_t)GRID * GRID;
-    double *points, *logdet = NULL, *state = NULL;
+    size_t dim = (size_t)g->m->flow->dim, side = (size_t)g->side, count = side * side;
+    for (size_t i = 0; i < count; i++) {
+        double *point = g->points + i * dim;
+        point[0] = g->lo[0] + (g->hi[0] - g->lo[0]) * ((double)(i % side) + 0.5) / (double)side;
+        point[1] = g->lo[1] + (g->hi[1] - g->lo[1]) * ((double)(i / side) + 0.5) / (double)side;
+        if (dim > 2) point[2] = g->y;
+    }
+    memcpy(g->state, g->points, sizeof(double) * count * dim);
+    JF_TRY(model_forward(g->m, (long)count, g->state, g->logdet));
+    *kept = 0;
+    for (size_t i = 0; i < count; i++) {
+        const double *z = g->state + i * dim;
+        if (g->logdet[i] - 0.5 * (z[0] * z[0] + z[1] * z[1]) > nothing)
+            memmove(g->points + (size_t)(*kept)++ * dim, g->points + i * dim, sizeof(double) * dim);
+    }
+    return JF_OK;
+}
+
+/* Midpoint rule. */
+static jf_status integrate(const grid *g, double *out) {
+    double cell = (g->hi[0] - g->lo[0]) * (g->hi[1] - g->lo[1]) / ((double)g->side * g->side);
     densities d = {0};
-    jf_status status;
-    double cell = (hi[0] - lo[0]) * (hi[1] - lo[1]) / (double)count;
-    JF_TRY(MEM_NEW(m->ctx, &points, count * dim));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &state, count * dim));
-    JF_TRY_DONE(MEM_NEW(m->ctx, &logdet, count));
-    for (size_t i = 0; i < count; i++) {
-        points[i * dim] = lo[0] + (hi[0] - lo[0]) * ((double)(i % GRID) + 0.5) / GRID;
-        points[i * dim + 1] = lo[1] + (hi[1] - lo[1]) * ((double)(i / GRID) + 0.5) / GRID;
-        if (dim > 2) points[i * dim + 2] = y;
-    }
-    memcpy(state, points, sizeof(double) * count * dim);
-    JF_TRY_DONE(model_forward(m, (long)count, state, logdet));
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++) {
-        double z2 = state[i * dim] * state[i * dim] + state[i * dim + 1] * state[i * dim + 1];
-        if (logdet[i] - 0.5 * z2 > nothing)
-            memmove(points + kept++ * dim, points + i * dim, sizeof(double) * dim);
-    }
-    *paper = 0;
-    if (kept == 0) goto done;
-    JF_TRY_DONE(densities_create(m, &d, (long)kept, points, 0));
-    for (size_t i = 0; i < kept; i++) *paper += cell * exp(d.paper[i]);
-done:
+    long kept;
+    *out = 0;
+    JF_TRY(choose_points(g, &kept));
+    if (kept == 0) return JF_OK;
+    jf_status status = densities_create(g->m, &d, kept, g->points, 0);
+    for (long i = 0; status == JF_OK && i < kept; i++) *out += cell * exp(d.paper[i]);
     densities_free(&d);
-    free(points);
-    free(state);
-    free(logdet);
+    return status;
+}
+
+/* Grids are refined until that changes nothing that is shown. */
+jf_status density_integral(const model *m, double y, const double lo[2], const double hi[2], double *paper) {
+    enum { FIRST = 60, LAST = 480 };
+    const double settled = 5e-4;
+    size_t dim = (size_t)m->flow->dim, count = (size_t)LAST * LAST;
+    grid g = {.m = m, .y = y, .lo = {lo[0], lo[1]}, .hi = {hi[0], hi[1]}};
+    double before = INFINITY;
+    jf_status status;
+    JF_TRY(MEM_NEW(m->ctx, &g.points, count * dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &g.state, count * dim));
+    JF_TRY_DONE(MEM_NEW(m->ctx, &g.logdet, count));
+    for (g.side = FIRST; g.side <= LAST; g.side *= 2) {
+        JF_TRY_DONE(integrate(&g, paper));
+        if (fabs(*paper - before) < settled) break;
+        before = *paper;
+    }
+done:
+    free(g.points);
+    free(g.state);
+    free(g.logdet);
     return status;
 }
 

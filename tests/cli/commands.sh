@@ -23,7 +23,7 @@ expect_pasted() {
     rm -rf "$work/elsewhere"
 }
 
-# Judging a model of two columns takes half a minute for the integral of its density: tables here have three.
+# Judging a model of two columns integrates the density: tables here have three.
 QUICK="--set train.epochs=2 --set model.blocks=1 --set model.width=8"
 table() { # COLUMNS: 300 rows of numbers that depend on each other, the last is y
     awk -v n="$1" 'BEGIN { srand(3); for (k = 0; k < n; k++) printf "c%d%s", k, k + 1 < n ? "," : "\n"

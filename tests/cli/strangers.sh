@@ -10,7 +10,7 @@ train "$work/small.ini" "$work/small" --set model.net=dense --set model.conditio
 train "$TINY" "$work/large" --set data.task=superres --set data.classes=all
 awk 'BEGIN { print "a,b,c,d"; for (i = 0; i < 200; i++) print sin(i) "," cos(3 * i) "," sin(5 * i) "," i % 7 }' > "$work/table.csv"
 train "$ROOT/tests/cli/tiny.ini" "$work/table" --set data.set=table --set data.file="$work/table.csv" --set data.x=3 \
-    --set data.y=1 # of two columns a judgement would take half a minute for the integral of the density
+    --set data.y=1 # of two columns a judgement would integrate the density
 SMALL="$work/small/model.safetensors" LARGE="$work/large/model.safetensors" TABLE="$work/table/model.safetensors"
 
 # forge FROM TO NOTE OLD NEW: a model file with another text in a note of its metadata, and the checksum of that.
