@@ -10,6 +10,16 @@ DEBUG_TIME_LIMIT ?= 600
 THREAD_TESTS ?= pool batches train__ one_model__many_threads_get handles__ \
                  device_cpu__law_has device_cpu__dense_coupling_has device_cpu__image_coupling_has
 
+# Under the address and undefined-behaviour sanitizers: unit tests that are left out, by parts of their names, since they take
+# minutes there and run the same code as smaller ones, and the scripts of the command line that read what others have written.
+# DEBUG_WITHOUT= and DEBUG_SCRIPTS= take all of them: hours.
+DEBUG_WITHOUT ?= parity__ a_failed_allocation ranks_use__ shared__ memory__too_little without_memory takes_no_copy \
+                 generations__killed generations__a_bit export_onnx__ colour_images__ image_model__ image_flow__ problems__ \
+                 bounds__ calibration__ two_million many_threads_judge many_threads_get that_is_lost device_memory__ \
+                 judge__every embed__stopped embed__training has_the_same_bits device_cpu_baseline device_cpu_avx2 \
+                 dropout__ no_flipped_byte golden__ flow__devices _integrates_to_1
+DEBUG_SCRIPTS ?= data export failures files help links models options series strangers tables
+
 # Those that a GPU is asked to pass.
 GPU_TESTS ?= device_cuda profile golden flow__ embed__ image_flow transforms loss__ model__ stored_models \
              one_model__many_threads_get parity precision train_devices device_memory
@@ -63,11 +73,11 @@ debug-build: packages
 	cmake --build --preset debug
 
 debug-test: debug-build ## run the unit tests under the address and undefined-behaviour sanitizers
-	BUILD=build-debug tests/run --unit --timeout $(DEBUG_TIME_LIMIT)
+	BUILD=build-debug tests/run --unit --timeout $(DEBUG_TIME_LIMIT) $(addprefix --without ,$(DEBUG_WITHOUT))
 
 # Suppressions that were used would be told on standard error, which the tests read.
 debug-cli-test: debug-build ## run the tests of the command line under the same sanitizers
-	LSAN_OPTIONS=print_suppressions=0 SCRIPT_TIME_LIMIT=1200 BUILD=build-debug tests/run --cli
+	LSAN_OPTIONS=print_suppressions=0 SCRIPT_TIME_LIMIT=1200 BUILD=build-debug tests/run --cli $(DEBUG_SCRIPTS:%=tests/cli/%.sh)
 
 gpu-test: build ## compare the cuda device with the reference, where there is a GPU
 	tests/run --unit $(GPU_TESTS)

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define DEFAULT_TIME_LIMIT 240 /* seconds per test */
-#define MOST_WITHOUT       32
+#define MOST_WITHOUT       64
 
 typedef struct test {
     const char *name, *file;
