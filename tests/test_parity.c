@@ -162,6 +162,7 @@ static void check_model(const void *row) {
     if (slow && strstr(((const struct model_case *)row)->name, "papers"))
         SKIP("takes minutes under a sanitizer or on an emulated GPU");
     struct model_case c = *(const struct model_case *)row;
+    if (slow && c.n > 80) c.n = 80;
     int rounds = 0; /* whether a device has products of less than fp32 */
     FOR_EACH_DEVICE (i) rounds |= device_has_precision(device_kinds[i], PRECISION_BF16);
     if (!rounds && c.n > PIECES && strstr(c.name, "papers")) c.n = PIECES;
